@@ -57,7 +57,7 @@ export interface FoldOptions {
 
 /** How one conversation is folded. */
 export interface CompactOptions extends CountOptions, FoldOptions {
-  /** How messages are read, where they alone do not tell. */
+  /** How messages are read, if they alone do not tell. */
   dialect?: string
   /** What should be kept, in words. */
   focus?: string
@@ -65,7 +65,7 @@ export interface CompactOptions extends CountOptions, FoldOptions {
   target?: number
   /** How many messages stay at the end at least. */
   keepLast?: number
-  /** Whether it folds only where the policy's trigger fires. */
+  /** Whether it folds only if the policy's trigger fires. */
   ifNeeded?: boolean
   /** Places of messages that stay as they are. */
   pin?: readonly number[]
@@ -73,7 +73,7 @@ export interface CompactOptions extends CountOptions, FoldOptions {
 
 /** What a compaction came to, in figures. */
 export interface Report {
-  /** Why nothing was folded; `null` where something was. */
+  /** Why nothing was folded; `null` if something was. */
   noop: string | null
   /** Counted tokens before, with what travels beside the messages. */
   tokensBefore: number
@@ -83,7 +83,7 @@ export interface Report {
   messagesBefore: number
   /** Number of messages after. */
   messagesAfter: number
-  /** The target, in tokens, where more than that are left. */
+  /** The target, in tokens, if more than that are left. */
   missed: number | null
   /** The model's window, in tokens. */
   window: number
@@ -105,9 +105,9 @@ export interface FoldFeedback {
   headline: string
   /** How many tokens there were and are. */
   tokenLine: string
-  /** Why fewer messages take more tokens, where they do. */
+  /** Why fewer messages take more tokens, if they do. */
   note: string | null
-  /** What is in the place of the messages that left; `null` where no message did. */
+  /** What is in the place of the messages that left; `null` if no message did. */
   instead: string | null
 }
 
@@ -115,9 +115,9 @@ export interface FoldFeedback {
 export interface Result<T> {
   /** The messages in the shape of what was given. */
   messages: T
-  /** The text that the model reads where messages were folded; `null` where no message left. */
+  /** The text that the model reads where messages were folded; `null` if no message left. */
   recap: string | null
-  /** The record of the fold; `null` where nothing was folded. */
+  /** The record of the fold; `null` if nothing was folded. */
   fold: Fold | null
   /** The figures. */
   report: Report
@@ -126,13 +126,13 @@ export interface Result<T> {
 }
 
 /**
- * Makes a conversation fit a model's window: head and tail stay, the middle is folded. It folds also where there is
+ * Makes a conversation fit a model's window: head and tail stay, the middle is folded. It folds even if there is
  * room left, because you ask.
  *
  * @throws {InputError} for what is no conversation
  * @throws {PolicyError} for a policy that cannot be used
  * @throws {TokenizerError} for an unknown tokenizer
- * @throws {BudgetError} where nothing that fits can be made
+ * @throws {BudgetError} if nothing that fits can be made
  * @example
  * const { messages, recap } = compact(history, { window: 16_000 })
  */
@@ -188,7 +188,7 @@ export interface AnthropicTool {
 }
 
 /**
- * The tools that an agent is given to bring back what was folded, for the `tools` of a request of this shape.
+ * Returns the tools that an agent is given to bring back what was folded, for the `tools` of a request of this shape.
  * `Session.recall` answers their calls.
  *
  * @throws {InputError} for an unknown shape
@@ -216,7 +216,7 @@ export interface AfterFold {
 export interface SessionOptions extends CountOptions, FoldOptions {
   /** The form of the messages; `openai-chat` without it. */
   dialect?: Dialect
-  /** The system prompt, where it is no message. */
+  /** The system prompt, if it is no message. */
   system?: string | readonly Message[]
   /** The tools of requests: they count. */
   tools?: readonly Tool[]
@@ -231,7 +231,7 @@ export interface SessionOptions extends CountOptions, FoldOptions {
   afterFold?: AfterFold
   /** Whether models narrate: see `wants`. */
   narrate?: boolean
-  /** Where it is kept: `sqlite:PATH`, `postgres://…`; without it in memory. */
+  /** The place where it is kept: `sqlite:PATH`, `postgres://…`; without it in memory. */
   store?: string
   /** Its name; a new one without it. */
   id?: string
@@ -263,11 +263,11 @@ export class Context {
 
 /** What a session folded, or would fold. */
 export interface Folding {
-  /** The record of the fold; `null` where nothing was folded. */
+  /** The record of the fold; `null` if nothing was folded. */
   fold: Fold | null
-  /** Why nothing was folded; `null` where something was. */
+  /** Why nothing was folded; `null` if something was. */
   noop: string | null
-  /** The text that the model reads where messages were folded; `null` where no message left. */
+  /** The text that the model reads where messages were folded; `null` if no message left. */
   recap: string | null
   /** Words for a person. */
   feedback: FoldFeedback
@@ -338,7 +338,7 @@ export interface ObserveOptions {
 
 /**
  * One conversation: its log, its folds, its meter; in memory, or in a store. None of its methods waits for a model.
- * Where a store fails, a method of a stored session throws a `StoreError`.
+ * If a store fails, a method of a stored session throws a `StoreError`.
  *
  * @example
  * const session = new Session({ window: 128_000 })
@@ -351,122 +351,122 @@ export class Session {
    * @throws {InputError} for an unknown option or name
    * @throws {PolicyError} for a policy that cannot be used
    * @throws {TokenizerError} for an unknown tokenizer
-   * @throws {BudgetError} where the reserves leave nothing of the window
-   * @throws {StoreError} where the id is taken
+   * @throws {BudgetError} if the reserves leave nothing of the window
+   * @throws {StoreError} if the id is taken
    */
   constructor(options?: SessionOptions)
   /**
    * Goes on with a session of a store: `sqlite:PATH` or `postgres://…`. `afterFold` is not stored with it.
    *
-   * @throws {StoreError} where there is no such store or session
+   * @throws {StoreError} if there is no such store or session
    */
   static open(store: string, id: string, options?: { afterFold?: AfterFold }): Session
-  /** Its id. It changes where a list of `project` went back: the session is a fork then. */
+  /** Its id. It changes if a list of `project` went back: the session is a fork then. */
   readonly id: string
-  /** Where it is stored, without a password; `null` in memory. */
+  /** The place where it is stored, without a password; `null` in memory. */
   readonly store: string | null
   /** The number of messages in the log. */
   readonly length: number
   /**
    * Appends a message, messages or JSON: all or none. Returns their places. In a store they are durable when this
-   * returns, and a retry with the same `key` returns the first answer. With `expect` they are appended only where the
+   * returns, and a retry with the same `key` returns the first answer. With `expect` they are appended only if the
    * session has so many messages.
    *
    * @throws {InputError} for what is no message
-   * @throws {StoreError} where there are not `expect`
+   * @throws {StoreError} if there are not `expect`
    */
   append(messages: Messages, options?: { key?: string; expect?: number }): number[]
   /**
-   * The context to send, folded first where that is due. `inject` names texts that are sent behind the history and not
-   * kept; each needs an entry in `reserve`: tokens that a fold keeps free for it.
+   * Returns the context to send, folded first if that is due. `inject` names texts that are sent behind the history
+   * and not kept; each needs an entry in `reserve`: tokens that a fold keeps free for it.
    *
-   * @throws {BudgetError} where nothing fits the window
+   * @throws {BudgetError} if nothing fits the window
    * @throws {InputError} for a text that is longer than its reserve
    */
   context(options?: { inject?: Record<string, string>; reserve?: Record<string, number> }): Context
   /**
-   * Takes all messages that a host keeps, as its list is now, and returns what to send, folded first where that is due.
-   * What is new is appended. The list may go on with the context that was handed out before. Where it went back, the
+   * Takes all messages that a host keeps, as its list is now, and returns what to send, folded first if that is due.
+   * What is new is appended. The list may go on with the context that was handed out before. If it went back, the
    * session is a fork from then on, with another `id`.
    *
    * @throws {InputError} for what is no list of messages of the session's dialect
-   * @throws {BudgetError} where nothing fits the window
+   * @throws {BudgetError} if nothing fits the window
    */
   project(messages: readonly Message[], options?: ProjectOptions): Context
   /**
-   * The smaller context to send after the provider refused a request with this error (the body of its answer); `null`
-   * where compacting does not help. Call it once a refusal. `status` is the HTTP status, `reply` the least tokens to
-   * keep free for the reply.
+   * Returns the smaller context to send after the provider refused a request with this error (the body of its
+   * answer); `null` if compacting does not help. Call it once a refusal. `status` is the HTTP status, `reply` the
+   * least tokens to keep free for the reply.
    *
-   * @throws {BudgetError} where nothing smaller can be made: then show the provider's error
+   * @throws {BudgetError} if nothing smaller can be made: then show the provider's error
    */
   recover(error: unknown, options?: { status?: number; reply?: number }): Context | null
   /**
-   * Takes what the provider counted for the last context, in tokens: `prompt` is the whole prompt, with the parts that a
-   * cache had, `output` the reply.
+   * Takes what the provider counted for the last context, in tokens: `prompt` is the whole prompt, with the parts
+   * that a cache had, `output` the reply.
    *
-   * @throws {StoreError} where the call is unknown, or was observed with other figures
+   * @throws {StoreError} if the call is unknown, or was observed with other figures
    */
   observe(prompt: number, output?: number, options?: ObserveOptions): void
   /**
    * Folds now, because you ask. `focus` says in words what to keep.
    *
-   * @throws {BudgetError} where nothing fits the window
+   * @throws {BudgetError} if nothing fits the window
    */
   compact(focus?: string): Folding
   /**
    * Says what `compact` would do, without doing it.
    *
-   * @throws {BudgetError} where nothing fits the window
+   * @throws {BudgetError} if nothing fits the window
    */
   preview(focus?: string): Folding
   /**
    * Takes back a fold and those after it; without an id the active one. Its record stays.
    *
-   * @throws {InputError} where there is no such fold
+   * @throws {InputError} if there is no such fold
    */
   undo(fold?: string): void
   /**
    * Keeps the message at this place, with its calls and results, out of every later fold.
    *
-   * @throws {InputError} where there is no such message
+   * @throws {InputError} if there is no such message
    */
   pin(seq: number): void
   /**
    * Lets a pinned message go.
    *
-   * @throws {InputError} where there is no such message
+   * @throws {InputError} if there is no such message
    */
   unpin(seq: number): void
   /**
    * Says that the contexts go to another model from now on. Its window is `window`, in tokens, else the model's own
-   * where it is known, else the one before.
+   * if it is known, else the one before.
    *
-   * @throws {BudgetError} where the reserves leave nothing of the window
+   * @throws {BudgetError} if the reserves leave nothing of the window
    */
   updateModel(model: string, window?: number): void
   /**
    * Changes the policy, from the next fold on.
    *
-   * @throws {PolicyError} where it cannot be used
-   * @throws {BudgetError} where its reserves leave nothing of the window
+   * @throws {PolicyError} if it cannot be used
+   * @throws {BudgetError} if its reserves leave nothing of the window
    */
   setPolicy(options: FoldOptions & { narrate?: boolean }): void
   /**
    * Answers whether the model sees a text, or a message by its place: where it is, when it left and by which rule.
    * `call` asks about an earlier request of a stored session, by its number.
    *
-   * @throws {InputError} where there is no such message or request, or the text is empty
+   * @throws {InputError} if there is no such message or request, or the text is empty
    */
   explain(textOrEvent: string | number, options?: { call?: number }): Explanation
   /** Holds every record against the log. */
   audit(): AuditReport
-  /** The session in figures: its window, its budget, where folding starts, and whether a fold is due. */
+  /** Returns the session in figures: its window, its budget, where folding starts, and whether a fold is due. */
   status(): SessionStatus
-  /** The records of all folds that were made, oldest first. */
+  /** Returns the records of all folds that were made, oldest first. */
   folds(): Fold[]
   /**
-   * What a model should be asked now, if anything.
+   * Returns what a model should be asked now, if anything.
    *
    * @throws {StoreError} for a stored session: its store has a queue
    */
@@ -477,13 +477,13 @@ export class Session {
    * @throws {InputError} for a request of another session, or an unknown kind of failure
    */
   complete(request: SummaryRequest, answer: string | Answer): string
-  /** Answers a call of one of the tools of `recallTools`: plain text, always, also where the arguments cannot be used. */
+  /** Answers a call of one of the tools of `recallTools`: plain text, always, even if the arguments cannot be used. */
   recall(name: string, args?: string | Record<string, unknown>): string
   /**
-   * A session of its own over the first `at` messages (all without), with the folds that apply.
+   * Makes a session of its own over the first `at` messages (all without), with the folds that apply.
    *
-   * @throws {InputError} where there are not so many
-   * @throws {StoreError} where the id is taken
+   * @throws {InputError} if there are not so many
+   * @throws {StoreError} if the id is taken
    */
   fork(options?: { id?: string; at?: number }): Session
 }
@@ -503,12 +503,12 @@ export class Sessions {
    * name of the conversation.
    *
    * @throws {InputError} for what is no list of messages
-   * @throws {BudgetError} where nothing fits the window
+   * @throws {BudgetError} if nothing fits the window
    */
   project(messages: readonly Message[], options?: ProjectOptions & { id?: string }): Context
   /**
-   * The session of this id, else of the conversation that has most in common with the messages; `null` where there is
-   * none. Nothing is appended.
+   * Returns the session of this id, else of the conversation that has most in common with the messages; `null` if
+   * there is none. Nothing is appended.
    *
    * @throws {InputError} for what is no list of messages
    */

@@ -1,11 +1,11 @@
-//! What the command says about itself: completions, man pages, and a log of what it does.
+//! Arguments of commands about midfold itself: settings, completions, man pages; and of the logs.
 
 use std::path::PathBuf;
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum, ValueHint};
 
-/// What `midfold config` is asked: nothing of its own.
+/// The arguments of `midfold config`: only those that every command has.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -59,7 +59,7 @@ a window or a tokenizer.
 Each key with its type, its variable and its flag: docs/CONFIG.md. `midfold schema config` prints a JSON schema.")]
 pub struct ConfigArgs {}
 
-/// What `midfold completions` is asked.
+/// The arguments of `midfold completions`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -72,7 +72,7 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
-/// Shells that completions are printed for.
+/// The shells for which completions can be printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shell {
     /// `bash`
@@ -87,7 +87,7 @@ pub enum Shell {
     Zsh,
 }
 
-// Not derived: the help would explain each name with the comment above, which says the name again.
+// Not derived, because the help would then print the comment above each variant, which only repeats the name.
 impl ValueEnum for Shell {
     fn value_variants<'a>() -> &'a [Self] {
         &[Self::Bash, Self::Elvish, Self::Fish, Self::PowerShell, Self::Zsh]
@@ -104,7 +104,7 @@ impl ValueEnum for Shell {
     }
 }
 
-/// What `midfold man` is asked.
+/// The arguments of `midfold man`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -116,7 +116,7 @@ pub struct ManArgs {
     pub output: Option<PathBuf>,
 }
 
-/// What is logged, and where.
+/// Flags about logs: which ones are written, and where.
 #[derive(Debug, Args)]
 pub struct LoggingArgs {
     /// Say what is done, on standard error; twice: also each step

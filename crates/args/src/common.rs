@@ -1,11 +1,11 @@
-//! What several commands are asked alike, and how numbers are written.
+//! Arguments that several commands share, and the parsers of numbers.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-/// When to use colours.
+/// When outputs have colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ColorChoice {
     /// On a terminal, unless NO_COLOR is set
@@ -16,7 +16,7 @@ pub enum ColorChoice {
     Never,
 }
 
-/// How the tokens of a transcript are counted and what they have to fit.
+/// Flags that say how tokens are counted, and the window that they have to fit.
 #[derive(Debug, Args)]
 pub struct MeasureArgs {
     /// The window to fit, in tokens [default: that of the model that the input names, else 128,000]
@@ -32,7 +32,7 @@ pub struct MeasureArgs {
     pub profile: Option<String>,
 }
 
-/// The policy.
+/// Flags that choose the policy.
 #[derive(Debug, Args)]
 pub struct FoldingArgs {
     /// When and how to fold: see `midfold presets` [default: default]
@@ -43,7 +43,7 @@ pub struct FoldingArgs {
     pub policy: Option<PathBuf>,
 }
 
-/// `90` or `0.5`, in seconds.
+/// Parses a number of seconds: `90` or `0.5`. Zero is refused.
 pub fn seconds(text: &str) -> Result<Duration, String> {
     let number = text.parse().ok().and_then(|number| Duration::try_from_secs_f64(number).ok());
     number
@@ -51,7 +51,7 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "write a number of seconds: 90, 0.5".to_owned())
 }
 
-/// `32000`, `32_000`, `32,000`, `32k` or `1m`.
+/// Parses a number of tokens: `32000`, `32_000`, `32,000`, `32k` or `1m`. Zero is refused.
 pub fn tokens(text: &str) -> Result<u64, String> {
     let digits = text.replace(['_', ','], "").to_ascii_lowercase();
     let (digits, unit) = match digits.strip_suffix('k') {
@@ -62,7 +62,7 @@ pub fn tokens(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "write a number of tokens: 32000, 32k, 1m".to_owned())
 }
 
-/// `500000`, `500k`, `16m` or `1g`, in bytes of 1,024.
+/// Parses a number of bytes: `500000`, `500k`, `16m` or `1g`, in units of 1,024. Zero is refused.
 pub fn size(text: &str) -> Result<u64, String> {
     let text = text.replace(['_', ',', ' '], "").to_ascii_lowercase();
     let bare = text.trim_end_matches("ib").trim_end_matches('b');
@@ -76,7 +76,7 @@ pub fn size(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "write a number of bytes: 500000, 500k, 16m".to_owned())
 }
 
-/// One `--inject NAME=FILE` or `--reserve NAME=N`.
+/// Parses `NAME=VALUE`, as in `--inject NAME=FILE` or `--reserve NAME=N`.
 pub fn pair(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     match (name.trim(), value) {

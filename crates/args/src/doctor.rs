@@ -1,4 +1,4 @@
-//! What `midfold doctor` is asked.
+//! The arguments of `midfold doctor`.
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::StoreAt;
 
-/// What `midfold doctor` is asked.
+/// The arguments of `midfold doctor`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! `midfold exam`.
+//! The arguments of `midfold exam`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use crate::common::seconds;
 
-/// What `midfold exam` is asked.
+/// The arguments of `midfold exam`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -1,10 +1,10 @@
-//! What is asked of hooks in clients.
+//! The arguments of `midfold hooks`.
 
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::StoreAt;
 
-/// What `midfold hooks` is asked.
+/// The arguments of `midfold hooks`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -25,7 +25,7 @@ pub struct HooksArgs {
     pub command: HooksCommand,
 }
 
-/// What is to be done with hooks.
+/// The subcommands of `midfold hooks`.
 #[derive(Debug, Subcommand)]
 pub enum HooksCommand {
     /// Write the hooks into the settings of a client
@@ -42,14 +42,14 @@ pub enum HooksCommand {
     SessionStart(HookCallArgs),
 }
 
-/// Clients that have hooks.
+/// The clients into whose settings midfold can write hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum HookClient {
     /// Claude Code
     Claude,
 }
 
-/// What `midfold hooks uninstall` is asked: of which client, and in which file.
+/// The arguments of `midfold hooks uninstall`: the client and its settings file.
 #[derive(Debug, Args)]
 pub struct UninstallArgs {
     /// The client
@@ -60,7 +60,7 @@ pub struct UninstallArgs {
     pub scope: SettingsScope,
 }
 
-/// Which settings file.
+/// Flags that choose a settings file.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct SettingsScope {
     /// The file of the project in this folder: .claude/settings.json (default)
@@ -71,7 +71,7 @@ pub struct SettingsScope {
     pub user: bool,
 }
 
-/// What `midfold hooks install` is asked.
+/// The arguments of `midfold hooks install`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -88,7 +88,7 @@ pub struct InstallArgs {
     pub at: StoreAt,
 }
 
-/// How a client calls a hook.
+/// The arguments with which a client calls a hook.
 #[derive(Debug, Args)]
 pub struct HookCallArgs {
     /// The store.

@@ -1,4 +1,4 @@
-//! What is asked of keys.
+//! The arguments of `midfold key`.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use crate::common::size;
 
-/// What `midfold key` is asked.
+/// The arguments of `midfold key`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -23,7 +23,7 @@ pub struct KeyCommands {
     pub command: KeyCommand,
 }
 
-/// What is to be done with keys.
+/// The subcommands of `midfold key`.
 #[derive(Debug, Subcommand)]
 pub enum KeyCommand {
     /// Make a key and print it, once: the file has its hash alone
@@ -34,7 +34,7 @@ pub enum KeyCommand {
     Remove(RemoveKey),
 }
 
-/// What `midfold key new` is asked.
+/// The arguments of `midfold key new`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -62,7 +62,7 @@ pub struct NewKey {
     pub keys: Option<PathBuf>,
 }
 
-/// What `midfold key list` is asked.
+/// The arguments of `midfold key list`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -73,7 +73,7 @@ pub struct KeysFile {
     pub keys: PathBuf,
 }
 
-/// What `midfold key remove` is asked.
+/// The arguments of `midfold key remove`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -87,7 +87,7 @@ pub struct RemoveKey {
     pub keys: PathBuf,
 }
 
-/// What a key may be used for.
+/// The kinds of requests that a key may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ScopeName {
     /// Requests to providers

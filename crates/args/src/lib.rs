@@ -1,7 +1,7 @@
-//! What can be asked on the command line.
+//! The arguments of the command line.
 //!
-//! Apart from the commands, and without a word of what they do: this crate is compiled beside the engine, not
-//! after it. What only the engine can read stays text here.
+//! This crate has no code of the commands and does not depend on the engine, so that both are compiled at the same
+//! time. A value that only the engine can parse therefore stays text here.
 
 mod about;
 mod common;
@@ -50,7 +50,7 @@ pub use stores::{
 pub use top::TopArgs;
 pub use trajectories::TrajectoriesArgs;
 
-/// All crates of the workspace have one version, so that this one's is that of the command.
+/// The version of the command. All crates of the workspace have the same version, so it is that of this crate.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 const STYLES: Styles = Styles::styled()
@@ -89,7 +89,7 @@ pub struct Cli {
     pub logging: LoggingArgs,
 }
 
-/// The commands.
+/// The commands of `midfold`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Compact a transcript: verbatim ends, folded middle
@@ -144,7 +144,7 @@ pub enum Command {
     Man(ManArgs),
 }
 
-/// What `midfold compact` is asked.
+/// The arguments of `midfold compact`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -224,7 +224,7 @@ pub struct CompactArgs {
     pub output: Option<PathBuf>,
 }
 
-/// The model that narrates.
+/// Flags that name a model to narrate, which the command waits for.
 #[derive(Debug, Args)]
 pub struct NarratorArgs {
     /// Have this model write a part of the recap: an OpenAI-compatible service. It is waited for;
@@ -245,7 +245,7 @@ pub struct NarratorArgs {
     pub model_window: Option<u64>,
 }
 
-/// What `midfold inspect` is asked.
+/// The arguments of `midfold inspect`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -283,7 +283,7 @@ pub struct InspectArgs {
     pub fold: Option<usize>,
 }
 
-/// What `midfold verify` is asked.
+/// The arguments of `midfold verify`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -314,7 +314,7 @@ pub struct VerifyArgs {
     pub measure: MeasureArgs,
 }
 
-/// What `midfold presets` is asked.
+/// The arguments of `midfold presets`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -326,7 +326,7 @@ pub struct PresetsArgs {
     pub name: Option<String>,
 }
 
-/// What `midfold schema` is asked.
+/// The arguments of `midfold schema`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -337,7 +337,7 @@ pub struct SchemaArgs {
     pub of: SchemaOf,
 }
 
-/// What has a schema.
+/// The things whose schema can be printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SchemaOf {
     /// The record of one compaction

@@ -1,10 +1,10 @@
-//! Arguments of the server for agents.
+//! The arguments of `midfold mcp`, the server for agents.
 
 use clap::Args;
 
 use crate::StoreAt;
 
-/// What `midfold mcp` is asked.
+/// The arguments of `midfold mcp`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! Who narrates while a server runs.
+//! Arguments that name the model which narrates while a server runs.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::common::tokens;
 
-/// Who narrates in the background.
+/// Flags that name a model to narrate in the background.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Narration")]
 pub struct NarrationArgs {

@@ -1,4 +1,4 @@
-//! `midfold replay`.
+//! The arguments of `midfold replay`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use crate::common::{seconds, tokens};
 
-/// What `midfold replay` is asked.
+/// The arguments of `midfold replay`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -70,7 +70,7 @@ pub struct ReplayArgs {
     pub exam: Option<PathBuf>,
 }
 
-/// What is replayed and how it is counted.
+/// Flags that choose the conversations of a replay, and how they are measured.
 #[derive(Debug, Args)]
 pub struct ReplayMeasure {
     /// The windows, in tokens [default: that of the model that the first conversation names, else 128,000]
@@ -118,7 +118,7 @@ pub struct ReplayMeasure {
     pub jobs: Option<usize>,
 }
 
-/// How long a provider's cache keeps a prefix that nothing asks for.
+/// The time for which a provider's cache keeps a prefix that no request uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CacheLifetime {
     /// Five minutes
@@ -131,7 +131,7 @@ pub enum CacheLifetime {
     Never,
 }
 
-/// How the arguments of calls are read.
+/// The ways of reading the arguments of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ArgumentReading {
     /// Without the escapes of their JSON: `\ttheme` is a tab and `theme`
@@ -150,7 +150,7 @@ impl ArgumentReading {
     }
 }
 
-/// What an engine holds between requests.
+/// The history that an engine keeps between requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EngineForm {
     /// Its own last output and what came since, as repeated `midfold compact` would

@@ -1,4 +1,4 @@
-//! What `midfold run` is asked.
+//! The arguments of `midfold run`.
 
 use std::ffi::OsString;
 
@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 
 use crate::ProxyArgs;
 
-/// What `midfold run` is asked.
+/// The arguments of `midfold run`.
 #[derive(Debug, Args)]
 #[command(override_usage = "midfold run [OPTIONS] -- <CMD> [ARGUMENT]...")]
 #[command(after_help = "\
@@ -44,7 +44,7 @@ pub struct RunArgs {
         value_hint = ValueHint::CommandWithArguments
     )]
     pub command: Vec<OsString>,
-    // Last: it ends with a heading that would hold for what follows.
+    // This field has to be the last: it sets a help heading that would also apply to fields after it.
     /// The proxy.
     #[command(flatten)]
     pub proxy: ProxyArgs,

@@ -1,4 +1,4 @@
-//! What the server is asked.
+//! The arguments of `midfold serve`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use crate::common::{FoldingArgs, MeasureArgs, pair};
 use crate::{NarrationArgs, StoreAt};
 
-/// What `midfold serve` is asked.
+/// The arguments of `midfold serve`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -75,7 +75,7 @@ pub struct ServeArgs {
     pub proxy: ProxyArgs,
 }
 
-/// What a proxy is asked, whoever starts it.
+/// The flags of every command that starts a proxy.
 #[derive(Debug, Args)]
 pub struct ProxyArgs {
     /// Where requests go: openai=URL, anthropic=URL, gemini=URL, ollama=URL by their format; NAME=URL for a place
@@ -125,7 +125,7 @@ pub struct ProxyArgs {
     pub narration: NarrationArgs,
 }
 
-/// Who does the compaction that clients ask their provider for.
+/// Who does a compaction that a client asks its provider for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CompactedBy {
     /// midfold, in front of any backend

@@ -1,4 +1,4 @@
-//! What can be asked of stored sessions.
+//! The arguments of `midfold session`.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use crate::common::{FoldingArgs, MeasureArgs, pair, tokens};
 
-/// Where sessions are kept.
+/// The flag that names the store.
 #[derive(Clone, Debug, Args)]
 pub struct StoreAt {
     /// The store: sqlite:PATH, postgres://user@host/database or memory
@@ -15,7 +15,7 @@ pub struct StoreAt {
     pub store: Option<String>,
 }
 
-/// What `midfold session` is asked.
+/// The arguments of `midfold session`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +31,7 @@ pub struct SessionArgs {
     pub command: SessionCommand,
 }
 
-/// What is to be done with a session.
+/// The subcommands of `midfold session`.
 #[derive(Debug, Subcommand)]
 pub enum SessionCommand {
     /// Make a session and print its id
@@ -70,7 +70,7 @@ pub enum SessionCommand {
     Model(ModelArgs),
 }
 
-/// The policy of a session.
+/// Flags that choose the policy of a session.
 #[derive(Debug, Args)]
 pub struct PolicyArgs {
     /// The policy.
@@ -81,7 +81,7 @@ pub struct PolicyArgs {
     pub narrate: bool,
 }
 
-/// What a new session is made of.
+/// Flags for the settings of a new session.
 #[derive(Debug, Args)]
 pub struct StartArgs {
     /// How tokens are counted, and what they have to fit.
@@ -95,7 +95,7 @@ pub struct StartArgs {
     pub output_reserve: Option<u64>,
 }
 
-/// What `midfold session new` is asked.
+/// The arguments of `midfold session new`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -123,7 +123,7 @@ pub struct NewSessionArgs {
     pub start: StartArgs,
 }
 
-/// What `midfold session append` is asked.
+/// The arguments of `midfold session append`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -150,7 +150,7 @@ pub struct AppendArgs {
     pub expect: Option<u64>,
 }
 
-/// What `midfold session context` is asked.
+/// The arguments of `midfold session context`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -175,7 +175,7 @@ pub struct ContextArgs {
     pub reserve: Vec<(String, String)>,
 }
 
-/// What `midfold session observe` is asked.
+/// The arguments of `midfold session observe`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -208,7 +208,7 @@ pub struct ObserveArgs {
     pub call: Option<u64>,
 }
 
-/// What `midfold session compact` and `midfold session preview` are asked.
+/// The arguments of `midfold session compact` and `midfold session preview`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -224,7 +224,7 @@ pub struct CompactionArgs {
     pub focus: Option<String>,
 }
 
-/// What `midfold session recover` is asked.
+/// The arguments of `midfold session recover`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -247,7 +247,7 @@ pub struct RecoverArgs {
     pub output: Option<PathBuf>,
 }
 
-/// What `midfold session status` is asked.
+/// The arguments of `midfold session status`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -258,7 +258,7 @@ pub struct StatusArgs {
     pub id: String,
 }
 
-/// What `midfold session list` is asked.
+/// The arguments of `midfold session list`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -269,7 +269,7 @@ pub struct ListArgs {
     pub limit: usize,
 }
 
-/// What `midfold session log` is asked.
+/// The arguments of `midfold session log`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -287,7 +287,7 @@ pub struct LogArgs {
     pub to: Option<u64>,
 }
 
-/// What `midfold session undo` is asked.
+/// The arguments of `midfold session undo`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -305,7 +305,7 @@ pub struct UndoArgs {
     pub fold: Option<String>,
 }
 
-/// What `midfold session pin` and `midfold session unpin` are asked.
+/// The arguments of `midfold session pin` and `midfold session unpin`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -322,7 +322,7 @@ pub struct PinArgs {
     pub seq: u64,
 }
 
-/// What `midfold session fork` is asked.
+/// The arguments of `midfold session fork`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -339,7 +339,7 @@ pub struct ForkArgs {
     pub new: Option<String>,
 }
 
-/// What `midfold session delete` is asked.
+/// The arguments of `midfold session delete`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -358,7 +358,7 @@ pub struct DeleteArgs {
     pub yes: bool,
 }
 
-/// What `midfold session policy` is asked.
+/// The arguments of `midfold session policy`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -377,7 +377,7 @@ pub struct SessionPolicyArgs {
     pub folding: PolicyArgs,
 }
 
-/// What `midfold session model` is asked.
+/// The arguments of `midfold session model`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:

@@ -1,4 +1,4 @@
-//! What can be asked of a store beside its sessions: import, explain, audit, recall, narrate.
+//! The arguments of other commands over a store: import, explain, audit, recall, worker and store.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use crate::common::tokens;
 use crate::session::{StartArgs, StoreAt};
 
-/// What `midfold import` is asked.
+/// The arguments of `midfold import`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -56,7 +56,7 @@ pub struct ImportArgs {
     pub start: StartArgs,
 }
 
-/// What `midfold explain` is asked.
+/// The arguments of `midfold explain`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -81,7 +81,7 @@ pub struct ExplainArgs {
     pub call: Option<u64>,
 }
 
-/// What `midfold audit` is asked.
+/// The arguments of `midfold audit`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -102,7 +102,7 @@ pub struct AuditArgs {
     pub all: bool,
 }
 
-/// What `midfold recall` is asked.
+/// The arguments of `midfold recall`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -124,7 +124,7 @@ pub struct RecallArgs {
     pub command: RecallCommand,
 }
 
-/// How what was folded away is looked for.
+/// The subcommands of `midfold recall`.
 #[derive(Debug, Subcommand)]
 pub enum RecallCommand {
     /// Find original messages by what they say, or by role, tool and outcome
@@ -141,7 +141,7 @@ pub enum RecallCommand {
     Tools(ToolsArgs),
 }
 
-/// What `midfold recall grep` is asked.
+/// The arguments of `midfold recall grep`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -190,7 +190,7 @@ pub struct GrepArgs {
     pub skip: u32,
 }
 
-/// What `midfold recall outline` is asked.
+/// The arguments of `midfold recall outline`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -213,7 +213,7 @@ pub struct OutlineArgs {
     pub folded: bool,
 }
 
-/// What `midfold recall names` is asked.
+/// The arguments of `midfold recall names`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -230,7 +230,7 @@ pub struct NamesArgs {
     pub max_chars: usize,
 }
 
-/// What `midfold recall expand` is asked.
+/// The arguments of `midfold recall expand`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -258,7 +258,7 @@ pub struct ExpandArgs {
     pub max_chars: usize,
 }
 
-/// What `midfold recall describe` is asked.
+/// The arguments of `midfold recall describe`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -272,7 +272,7 @@ pub struct DescribeArgs {
     pub fold: Option<String>,
 }
 
-/// What `midfold recall tools` is asked.
+/// The arguments of `midfold recall tools`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -283,7 +283,7 @@ pub struct ToolsArgs {
     pub shape: ToolsShape,
 }
 
-/// How a provider wants tools to be described.
+/// The forms in which providers expect tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ToolsShape {
     /// Chat Completions
@@ -292,7 +292,7 @@ pub enum ToolsShape {
     Anthropic,
 }
 
-/// What `midfold worker` is asked.
+/// The arguments of `midfold worker`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -332,7 +332,7 @@ pub struct WorkerArgs {
     pub poll: u64,
 }
 
-/// What `midfold store` is asked.
+/// The arguments of `midfold store`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -348,7 +348,7 @@ pub struct StoreCommands {
     pub command: StoreCommand,
 }
 
-/// What is to be done with a whole store.
+/// The subcommands of `midfold store`.
 #[derive(Debug, Subcommand)]
 pub enum StoreCommand {
     /// Compute every hash chain and account again; ends with 1 when something is wrong
@@ -361,7 +361,7 @@ pub enum StoreCommand {
     Prune(PruneArgs),
 }
 
-/// What `midfold store export` is asked.
+/// The arguments of `midfold store export`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -375,7 +375,7 @@ pub struct ExportArgs {
     pub session: Option<String>,
 }
 
-/// What `midfold store import` is asked.
+/// The arguments of `midfold store import`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -386,7 +386,7 @@ pub struct LoadArgs {
     pub file: PathBuf,
 }
 
-/// What `midfold store prune` is asked.
+/// The arguments of `midfold store prune`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

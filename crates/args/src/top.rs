@@ -1,4 +1,4 @@
-//! What `midfold top` is asked.
+//! The arguments of `midfold top`.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::StoreAt;
 
-/// What `midfold top` is asked.
+/// The arguments of `midfold top`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! `midfold trajectories`.
+//! The arguments of `midfold trajectories`.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::common::tokens;
 
-/// What `midfold trajectories` is asked.
+/// The arguments of `midfold trajectories`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! `midfold completions` and `midfold man`.
+//! `midfold completions` and `midfold man`: print completions for a shell, and man pages.
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +39,7 @@ pub fn man(args: &ManArgs, output: &Output) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The page of a command and of all commands below it; says how many there are.
+/// Writes the man page of a command and of all its subcommands into a folder. Returns the number of pages.
 fn write(command: &clap::Command, folder: &Path) -> Result<usize, CommandError> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
     let path = folder.join(format!("{name}.1"));

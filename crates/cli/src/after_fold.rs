@@ -1,4 +1,5 @@
-//! `[after_fold]`: what the files of settings put back with a fold, and a warning of what could not be.
+//! `[after_fold]` of the settings: makes the hooks that put the files back with each fold, and logs a warning for a file
+//! that cannot be read.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use midfold::core::hooks::FoldHooks;
 use crate::config;
 use crate::error::CommandError;
 
-/// The hooks of sessions, as the files say it; none where they say nothing.
+/// The hooks that the `[after_fold]` settings ask for. `None` where the settings have no such table, or an empty one.
 pub fn hooks() -> Result<Option<Arc<dyn FoldHooks>>, CommandError> {
     Ok(config::settings()?.after_fold.hooks(told))
 }

@@ -1,4 +1,4 @@
-//! `midfold audit`: every record held against the log, and what each fold lost.
+//! `midfold audit`: checks every record of a session against its log, and shows what each fold lost.
 
 use midfold::core::audit::{Audit, FoldReceipt, audit};
 use midfold::core::ledger::CallRecord;
@@ -17,9 +17,9 @@ use crate::session::short;
 use crate::subject::AskedSession;
 use crate::words::{number, plural};
 
-/// Sessions that are read at once.
+/// Sessions that are read from the store with one query.
 const AT_ONCE: u32 = 256;
-/// Identifiers that a receipt shows.
+/// The most identifiers that a receipt shows.
 const IDS: usize = 6;
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -60,7 +60,8 @@ impl AuditTotals {
     }
 }
 
-/// All sessions: a line each with `--json`, else those with folds or findings, and a sum.
+/// Audits all sessions. With `--json` each session is a line; otherwise only sessions with folds or findings are shown,
+/// and then a sum.
 async fn every(
     host: &OpenStore,
     json: bool,
@@ -207,7 +208,7 @@ fn receipt(page: &mut LabelledPage<'_>, lost: &FoldReceipt) {
         let folded = wide(lost.fold.events);
         page.field("asked again", &format!("folded at {folded}; {}{more}", again.join(", ")));
     }
-    // What was used again weighs more than any other name.
+    // Identifiers that were used again come first in these lists: the audit sorts them.
     ids(page, "still named", &lost.kept_ids);
     ids(page, "not named", &lost.lost_ids);
     let how = |verbatim| if verbatim { "byte for byte" } else { "NOT byte for byte" };
@@ -227,7 +228,7 @@ fn receipt(page: &mut LabelledPage<'_>, lost: &FoldReceipt) {
     page.field("originals", &can);
 }
 
-/// What replaces whole messages; reducers shorten parts of them.
+/// Whether a rule replaces whole messages. All other rules shorten blocks of a message.
 fn is_stand_in(rule: &str) -> bool {
     matches!(rule, "recap" | "marker")
 }

@@ -1,4 +1,4 @@
-//! What a server says when it has started.
+//! The lines that a server prints when it has started.
 
 use midfold::Settings;
 use midfold_args::ProxyArgs;
@@ -12,20 +12,20 @@ use crate::error::CommandError;
 use crate::output::Output;
 use midfold::number;
 
-/// What a server says when it has started.
+/// The lines that a server prints when it has started.
 pub struct Banner {
-    /// The proxy as its clients see it.
+    /// The proxy's address and its upstreams.
     pub front: ProxyFront,
-    /// The name of the policy, and who said it.
+    /// The name of the policy, and where it was set: a flag, a file or the default.
     pub policy: (String, String),
-    /// The window of all models, where somebody said one, and who.
+    /// The window in tokens and where it was set. `None` where each model has its own window.
     pub window: Option<(u64, String)>,
     /// Where conversations are kept.
     pub store: String,
 }
 
 impl Banner {
-    /// Who said which policy and which window.
+    /// Finds out where the policy and the window were set: a flag, a variable, a file or the default.
     pub fn new(
         front: ProxyFront,
         policy: String,
@@ -47,7 +47,7 @@ impl Banner {
         Ok(Self { front, policy: (policy, policy_from), window, store })
     }
 
-    /// Says it: four lines for people, on standard error; one of JSON for programs.
+    /// Prints the banner: as text on standard error, or with `json` as one line of JSON on standard output.
     pub fn say(&self, json: bool, output: &Output) -> Result<(), CommandError> {
         let Self { front, policy: (policy, policy_from), window, store } = self;
         let (url, upstreams) = (&front.origin, front.upstreams.to_string());
@@ -73,7 +73,7 @@ impl Banner {
         Ok(())
     }
 
-    /// The variables that lead most clients here.
+    /// The variables, as `NAME=URL` with spaces between, that make most clients send their requests to the proxy.
     fn exports(&self) -> String {
         let base = |provider, end| self.front.base(provider, end, None);
         [

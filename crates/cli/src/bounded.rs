@@ -1,11 +1,11 @@
-//! Reading with a bound what may have no end: standard input, a pipe, a device.
+//! Reads inputs that may never end (standard input, a pipe, a device) up to a bound.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Most bytes that are read of an input without a known size (standard input, a pipe, a device): 256 MiB. A regular
-/// file has a size, and is read whole.
+/// The most bytes that are read of an input without a known size (standard input, a pipe, a device): 256 MiB. A regular
+/// file has a size and is read whole.
 pub const MOST_STREAMED: u64 = 256 << 20;
 
 /// The bytes of a path that a person names: a file, a pipe or a device. More than `most` bytes from an input without a

@@ -1,4 +1,4 @@
-//! What a compaction came to.
+//! The result of a compaction, as the command keeps it.
 
 use midfold::{CompactionOutcome, Fold, NoOp, NoRecap, PlanOutcome, PreparedConversation};
 
@@ -8,7 +8,7 @@ use crate::note::ProblemNote;
 pub struct CompactedConversation {
     pub prepared: PreparedConversation,
     pub made: CompactionOutcome,
-    /// What the reader and the conversion could not carry.
+    /// Content that the reader and the conversion could not carry over.
     pub notes: Vec<ProblemNote>,
 }
 
@@ -24,7 +24,7 @@ impl CompactedConversation {
         }
     }
 
-    /// The text that the model reads where folded messages were.
+    /// The text that the model reads in the place of the folded messages, or why there is none.
     pub fn recap(&self) -> Result<&str, NoRecap> {
         midfold::recap(&self.made.outcome)
     }

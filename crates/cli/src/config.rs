@@ -1,5 +1,5 @@
-//! `midfold.toml`: settings that hold where no flag and no variable says otherwise; and
-//! `midfold config`, which shows them.
+//! `midfold.toml`: settings that apply where neither a flag nor a variable says otherwise. Also `midfold config`, which
+//! shows them.
 
 use std::path::{Path, PathBuf};
 
@@ -14,41 +14,42 @@ use crate::output::{Output, OutputColor};
 use crate::presets::pretty;
 use crate::table::TextTable;
 
-/// The file of a project.
+/// The name of a project's settings file.
 const PROJECT: &str = "midfold.toml";
 
-/// Settings, and the file that they are from.
+/// The settings of one file, and its path.
 struct SettingsFile {
     path: PathBuf,
     settings: Settings,
-    /// It came with the folder, perhaps from somebody else: it must not run a command, and must not
-    /// send conversations elsewhere.
+    /// The file belongs to a project folder, which may come from somebody else. So it must not run a command or send
+    /// conversations to a server.
     is_project: bool,
 }
 
-/// What the files say, the nearer one first.
+/// The settings of all files; where two set the same key, the nearer file wins.
 pub fn settings() -> Result<Settings, CommandError> {
     let files = files()?;
     let all = files.into_iter().fold(Settings::default(), |near, file| near.over(file.settings));
-    // A variable wins over a `window` of a file; what a file says of single models says more.
+    // `MIDFOLD_WINDOW` overrides `window` of a file, but not a file's windows for single models.
     Ok(Settings { window: env::window()?.or(all.window), ..all })
 }
 
-/// The file that says something, where one does.
+/// The path of the nearest file whose settings pass the test. `None` where no file does.
 pub fn source(says: impl Fn(&Settings) -> bool) -> Result<Option<String>, CommandError> {
     let found = files()?.into_iter().find(|file| says(&file.settings));
     Ok(found.map(|file| file.path.display().to_string()))
 }
 
-/// The files that hold, the nearer one first.
+/// The paths of the settings files in use, the nearer one first.
 pub fn paths() -> Result<Vec<PathBuf>, CommandError> {
     Ok(files()?.into_iter().map(|file| file.path).collect())
 }
 
-/// The policy that was asked for, or the one that the files name.
+/// The policy that the flags `said`, or else the one that the nearest file names.
 pub fn policy(said: Settings) -> Result<Policy, CommandError> {
     let names = |settings: &Settings| settings.preset.is_some() || settings.policy.is_some();
     let files = files()?;
+    // The file that decides the policy; none if a flag does.
     let by = files.iter().find(|file| names(&file.settings)).filter(|_| !names(&said));
     let by_project = by.filter(|file| file.is_project).map(|file| file.path.clone());
     let all = files.into_iter().fold(said, |near, file| near.over(file.settings));
@@ -63,7 +64,7 @@ pub fn policy(said: Settings) -> Result<Policy, CommandError> {
     }
 }
 
-/// The store that the files name.
+/// The store that the nearest file names. Fails where a project's file names a store on a server.
 pub fn store() -> Result<Option<String>, CommandError> {
     let named = files()?.into_iter().find(|file| file.settings.store.is_some());
     let Some(SettingsFile { path, settings, is_project }) = named else { return Ok(None) };
@@ -75,8 +76,8 @@ pub fn store() -> Result<Option<String>, CommandError> {
     Ok(settings.store)
 }
 
-/// What the files say about a server. One that comes with a folder decides neither who reaches it nor
-/// where conversations go.
+/// The server settings of all files. Fails where a project's file sets who may reach the server or where conversations
+/// go.
 pub fn serving() -> Result<ServerSettings, CommandError> {
     let files = files()?;
     if let Some(file) =
@@ -95,7 +96,8 @@ fn untrusted(path: &Path, what: &str, hint: &str) -> CommandError {
     CommandError::failed(text).hint(hint)
 }
 
-/// That of the working directory or the nearest above it, then that of the user.
+/// Reads the settings files: first the project's, from the working directory or the nearest folder above it, then the
+/// user's.
 fn files() -> Result<Vec<SettingsFile>, CommandError> {
     let here = std::env::current_dir().ok();
     let project = here.iter().flat_map(|here| here.ancestors()).map(|dir| dir.join(PROJECT));
@@ -113,12 +115,12 @@ fn read(path: PathBuf, is_project: bool) -> Result<SettingsFile, CommandError> {
     })?;
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
     let settings = placed(settings, &folder);
-    // What came with a folder has no other file sent to a model.
+    // `after_fold` sends the text of files to a model, so a project's file may only name files in its own folder.
     let after_fold = settings.after_fold.clone().placed(&folder, is_project);
     Ok(SettingsFile { settings: Settings { after_fold, ..settings }, path, is_project })
 }
 
-/// Paths in a file are meant from its folder.
+/// Makes the relative paths in a file's settings relative to the file's folder.
 fn placed(settings: Settings, folder: &Path) -> Settings {
     let beside = |path: &str| folder.join(path).display().to_string();
     let file = |name: String, end: &str| if name.ends_with(end) { beside(&name) } else { name };
@@ -138,13 +140,13 @@ fn placed(settings: Settings, folder: &Path) -> Settings {
     }
 }
 
-/// The keys that are set, with their values.
+/// The keys that are set, with their values. Secrets are masked.
 fn said(settings: &Settings) -> Vec<(String, Value)> {
     let Settings {
         window,
         tokenizer,
         profile,
-        // No file and no variable says it.
+        // Neither a file nor a variable sets it.
         model: _,
         default_model,
         to,
@@ -186,7 +188,7 @@ fn said(settings: &Settings) -> Vec<(String, Value)> {
     all.chain(windows).chain(said_of_serving(&settings.clone().serving())).collect()
 }
 
-/// The same of a server.
+/// The keys of a server's settings that are set. Secrets are masked.
 fn said_of_serving(serving: &ServerSettings) -> Vec<(String, Value)> {
     let ServerSettings { listen, open, allow_origin, strict, recall, cache_lifetime, keys, .. } =
         serving;
@@ -219,11 +221,12 @@ fn said_of_serving(serving: &ServerSettings) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// Shows what the files and the environment say, and which of them.
+/// Shows the settings of files and environment variables, and where each was set.
 pub fn run(json: bool, output: &Output) -> Result<(), CommandError> {
     let mut rows: Vec<(String, Value, String)> = Vec::new();
     let mut add = |settings: &Settings, from: &str| {
         let hidden = |key: &str, rows: &[(String, Value, String)]| {
+            // `preset` and `policy` are the same choice, so the nearer one hides the other as well.
             let is_policy = |key: &str| matches!(key, "preset" | "policy");
             rows.iter().any(|(had, ..)| had == key || is_policy(had) && is_policy(key))
         };

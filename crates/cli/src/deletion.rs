@@ -1,4 +1,4 @@
-//! What is told of sessions that are deleted, or would be.
+//! Reports sessions that were deleted or would be.
 
 use midfold::store::SessionExtent;
 use serde_json::json;
@@ -10,8 +10,8 @@ use crate::presets::pretty;
 use crate::table::TextTable;
 use crate::words::{self, number, plural};
 
-/// Sessions, and answers of none, that were deleted from this place; or that would be, which ends with 1 and how to do
-/// it.
+/// Prints the sessions, and the number of answers that belong to no session, that were deleted from `place`. Without
+/// `done` they only would be: the command then fails with exit code 1 and says how to confirm.
 pub fn tell(
     (sessions, answers): (&[SessionExtent], u64),
     done: bool,
@@ -26,7 +26,7 @@ pub fn tell(
     } else {
         output.stdout(text((sessions, answers), done, place, output))?;
     }
-    // That there is nothing to delete is no reason to ask for --yes.
+    // Nothing has to be confirmed where there is nothing to delete.
     if done || (sessions.is_empty() && answers == 0) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! What the environment says: variables, and the user's folders.
+//! Reads the environment: variables, and the user's folders.
 
 use std::path::PathBuf;
 
@@ -6,35 +6,35 @@ use midfold::{ServerSettings, ServingUpstreams};
 
 use crate::error::CommandError;
 
-/// The window of models that no pattern of a file names.
+/// The variable with the window, in tokens, of models that no pattern of a settings file names.
 pub const WINDOW: &str = "MIDFOLD_WINDOW";
 
-/// The window that the environment says.
+/// The window in tokens that the environment sets. Fails where the value is no number of tokens.
 pub fn window() -> Result<Option<u64>, CommandError> {
     let Some(said) = get(WINDOW) else { return Ok(None) };
     let tokens = midfold_args::tokens(&said).map_err(|_| wrong(WINDOW, "tokens: 32000 or 32k"))?;
     Ok(Some(tokens))
 }
 
-/// What the environment says of proxies, for `https://` and for `http://`, and of what is reached without.
+/// The proxy for `https://`, the proxy for `http://`, and the hosts that need no proxy, as the environment names them.
 pub fn proxies() -> (Option<String>, Option<String>, Option<String>) {
     let either = |names: &[&str]| names.iter().find_map(|name| get(name));
     let all = || either(&["ALL_PROXY", "all_proxy"]);
     let https = either(&["HTTPS_PROXY", "https_proxy"]).or_else(all);
-    // Where a request starts a CGI program, `HTTP_PROXY` is a header of its client's.
+    // `http_proxy` comes first, because a client can set `HTTP_PROXY` for a CGI program: by sending a header `Proxy`.
     let http = either(&["http_proxy", "HTTP_PROXY"]).or_else(all);
     (https, http, either(&["NO_PROXY", "no_proxy"]))
 }
 
-/// Names a store for all commands.
+/// The variable that names a store for all commands.
 pub const STORE: &str = "MIDFOLD_STORE";
 
-/// The store that the environment names.
+/// The URL of the store that the environment names. `None` where it names none.
 pub fn store() -> Option<String> {
     get(STORE)
 }
 
-/// What variables say about a server, and which of them, the nearer one first.
+/// The server settings that variables hold, each with the name of its variable. Earlier ones override later ones.
 pub fn serving() -> Result<Vec<(&'static str, ServerSettings)>, CommandError> {
     let mut all = Vec::new();
     let mut say = |name, make: &dyn Fn(String) -> Result<ServerSettings, CommandError>| {
@@ -82,7 +82,7 @@ pub fn serving() -> Result<Vec<(&'static str, ServerSettings)>, CommandError> {
         say(address, &|url| {
             Ok(ServerSettings { upstream: one(url).into_iter().collect(), ..none() })
         })?;
-        // It is the variable that holds the key: the key itself is read where it is needed.
+        // The settings keep the name of the variable, not the key. The key is read only where it is needed.
         say(key, &|_| Ok(ServerSettings { upstream_key: one(key.to_owned()).into(), ..none() }))?;
     }
     say("MIDFOLD_UPSTREAM", &|said| {
@@ -105,7 +105,7 @@ fn wrong(name: &str, wanted: &str) -> CommandError {
         .hint(format!("it takes {wanted}"))
 }
 
-/// The value of a variable that somebody named.
+/// The value of a variable whose name comes from the user.
 pub fn named(name: &str) -> Option<String> {
     get(name)
 }
@@ -119,15 +119,15 @@ pub fn collects_traces() -> bool {
     !is_off && addresses.into_iter().any(|name| get(name).is_some())
 }
 
-/// Holds the keys that seal what clients carry.
+/// The variable with the keys that seal vendors' compactions, which clients carry.
 pub const SEAL_KEYS: &str = "MIDFOLD_SEAL_KEYS";
 
-/// The keys that the environment holds.
+/// The keys of [`SEAL_KEYS`] as text. `None` where the variable is not set.
 pub fn seal_keys() -> Option<String> {
     get(SEAL_KEYS)
 }
 
-/// Where the user's data is kept.
+/// The folder for midfold's data. `None` where the environment names no home.
 pub fn data_folder() -> Option<PathBuf> {
     let home = || get("HOME").map(PathBuf::from);
     let folder = if cfg!(target_os = "macos") {
@@ -142,7 +142,7 @@ pub fn data_folder() -> Option<PathBuf> {
     folder.map(|folder| folder.join("midfold"))
 }
 
-/// Where the user keeps settings.
+/// The folder for the user's settings. `None` where the environment names no home.
 pub fn config_folder() -> Option<PathBuf> {
     let home = || get("HOME").map(PathBuf::from);
     let folder = if cfg!(windows) {
@@ -154,12 +154,12 @@ pub fn config_folder() -> Option<PathBuf> {
     folder.map(|folder| folder.join("midfold"))
 }
 
-/// The user's home.
+/// The user's home folder.
 pub fn home() -> Option<PathBuf> {
     get(if cfg!(windows) { "USERPROFILE" } else { "HOME" }).map(PathBuf::from)
 }
 
-/// The value of a variable that is set, and not to nothing.
+/// The value of a variable. `None` where it is unset, empty or not Unicode.
 pub fn get(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }

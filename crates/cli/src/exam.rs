@@ -1,4 +1,4 @@
-//! `midfold exam`: could an agent carry on from what is left?
+//! `midfold exam`: tests whether an agent could carry on from what compaction leaves.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::output::{Output, ProgressLine};
 use crate::prepare;
 use crate::replay::engine;
 
-/// Who is examined where nobody is named.
+/// The presets that are examined where the user names no candidate.
 const PRESETS: [&str; 3] = ["default", "lean", "generous"];
 
 pub fn run(args: &ExamArgs, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -27,7 +27,7 @@ pub fn run(args: &ExamArgs, json: bool, output: &Output) -> Result<(), CommandEr
         let message = "--exam FOLDER is for the reading exam, which is not asked for";
         return Err(CommandError::usage(message).hint("add --suite reading"));
     }
-    // In their own order, each once.
+    // The suites run in the order of `PARTS`, each once.
     let suites = PARTS[1..].iter().filter(|part| parts.contains(part));
     let paper = Paper {
         sittings: if is_read { sittings(args.exam.as_deref())? } else { Vec::new() },
@@ -68,7 +68,7 @@ pub fn run(args: &ExamArgs, json: bool, output: &Output) -> Result<(), CommandEr
     })
 }
 
-/// The recorded conversations with questions.
+/// The recorded conversations with their questions: those of a folder, or midfold's own.
 fn sittings(exams: Option<&Path>) -> Result<Vec<Sitting>, CommandError> {
     let found = match exams {
         None => return folder::own().map_err(|error| CommandError::failed(error.to_string())),
@@ -85,7 +85,8 @@ fn sittings(exams: Option<&Path>) -> Result<Vec<Sitting>, CommandError> {
     })
 }
 
-/// Who is examined; an engine has answered a small question by then.
+/// The candidates, with unique names. Each engine has to answer a small question first, so that a broken one fails
+/// before the exam.
 fn candidates(args: &ExamArgs) -> Result<Vec<(String, ExamCandidate)>, CommandError> {
     let mut found: Vec<(String, ExamCandidate)> = Vec::new();
     let limit = args.engine_timeout;

@@ -1,4 +1,4 @@
-//! `midfold explain`.
+//! `midfold explain`: finds a text in a session, and tells whether the model sees it.
 
 use midfold::core::explain::{
     AskedMoment, Explanation, FoldRef, Occurrence, Sight, SightAnswer, explain,
@@ -15,7 +15,7 @@ use crate::session::short;
 use crate::subject::AskedSession;
 use crate::words::{line, number, plural, wrap};
 
-/// Messages that are shown one by one.
+/// The most messages that are shown one by one.
 const SHOWN: usize = 6;
 
 pub fn run(args: &ExplainArgs, json: bool, output: &Output) -> Result<(), CommandError> {

@@ -1,4 +1,5 @@
-//! `midfold inspect --fold`: the fabric in the terminal, one row a fold, and one fold by itself.
+//! `midfold inspect --fold`: the fabric in the terminal. It shows what each fold did to each message, as one row for
+//! each fold, or the details of one fold.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +20,11 @@ use crate::page::LabelledPage;
 use crate::report::{counted, window};
 use crate::words::{grouped, number, plural};
 
-/// The folds that have a row: the newest.
+/// The most folds that have a row. Older folds are only counted.
 const ROWS: usize = 40;
-/// Lines of a recap that are shown.
+/// The most lines of a recap that are shown.
 const RECAP_LINES: usize = 12;
-/// Messages that are listed of one fate.
+/// The most places that are listed for one fate.
 const LISTED: usize = 6;
 
 fn color(tint: Tint) -> OutputColor {
@@ -42,7 +43,8 @@ fn painted(style: &OutputStyle, cell: FabricCell) -> (String, &'static str) {
     (style.paint(color(tint), &mark.to_string()), name)
 }
 
-/// Draws all folds, or tells one (from 1).
+/// Adds a row for each fold to the page, or the details of one fold, numbered from 1. Fails where there is no such
+/// fold.
 pub fn show(
     page: &mut LabelledPage<'_>,
     name: &str,
@@ -109,7 +111,7 @@ fn replayed(
         .map_err(|error| CommandError::failed(grouped(&error.to_string())))
 }
 
-/// The fate of every event.
+/// The fate of every event, in order.
 fn cells(row: &FoldRow) -> Vec<FabricCell> {
     row.fates.iter().flat_map(|(cell, count)| vec![*cell; *count as usize]).collect()
 }
@@ -149,7 +151,7 @@ fn rows(page: &mut LabelledPage<'_>, folds: &[FoldRow], events: usize) {
     page.text += &style.paint(OutputColor::Dim, &hint);
 }
 
-/// The events of one fold in so many columns.
+/// The fates of the events of one fold, drawn in the given number of columns.
 fn strip(style: &OutputStyle, cells: &[FabricCell], events: usize, columns: usize) -> String {
     let shown = weave::strip(cells, events, columns);
     shown.into_iter().map(|cell| painted(style, cell).0).collect()
@@ -165,7 +167,7 @@ fn legend(style: &OutputStyle, folds: &[FoldRow]) -> String {
     format!("  {}\n", names.collect::<Vec<_>>().join("   "))
 }
 
-/// The last of these folds.
+/// Adds the details of the last of these folds to the page.
 fn one(page: &mut LabelledPage<'_>, log: &EventLog, folds: &[FoldRow]) {
     let Some(row) = folds.last() else { return };
     let style = page.style;
@@ -208,7 +210,7 @@ fn one(page: &mut LabelledPage<'_>, log: &EventLog, folds: &[FoldRow]) {
     }
 }
 
-/// `#2–#134, #140`.
+/// The numbers as ranges: `#2–#134, #140`. At most [`LISTED`] ranges are named.
 fn ranges(all: &[usize]) -> String {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for at in all {
@@ -228,7 +230,7 @@ fn ranges(all: &[usize]) -> String {
     out.join(", ")
 }
 
-/// How many were edited for which reason.
+/// Adds the reasons for the edits of these messages to the page, each with the number of messages.
 fn reasons(page: &mut LabelledPage<'_>, folds: &[FoldRow], all: &[usize]) {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for at in all {
@@ -251,7 +253,7 @@ fn first_lines(page: &mut LabelledPage<'_>, log: &EventLog, all: &[usize]) {
     }
 }
 
-/// At most so many columns; without what would move the cursor.
+/// The text cut to the given number of columns. Control characters become spaces: they could move the cursor.
 fn cut(text: &str, width: usize) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if clean.width() <= width {

@@ -1,13 +1,13 @@
-//! What the active fold does to each message, in a word.
+//! One word for what the active fold does to each message.
 
 use midfold::Fold;
 use midfold::core::fold::FoldEntry;
 
-/// The fates of the messages of a session.
+/// Looks up the fates of a session's messages.
 pub struct MessageFates<'a> {
     fold: Option<&'a Fold>,
     edited: Vec<u64>,
-    /// From here on a marker stands for a message that is gone.
+    /// From this message on, a marker is in the place of the folded messages.
     marker_from: Option<u32>,
 }
 
@@ -22,7 +22,7 @@ impl<'a> MessageFates<'a> {
         Self { fold, edited: edited.collect(), marker_from }
     }
 
-    /// How the message of this place is sent.
+    /// The fate of the message with this number: `as is`, `shortened`, `marker` or `recap`.
     pub fn of(&self, seq: u64) -> &'static str {
         let Some(fold) = self.fold else { return "as is" };
         let span = u64::from(fold.span.start)..u64::from(fold.span.end);

@@ -1,4 +1,4 @@
-//! What stored sessions need of the outside: a store, a clock, randomness, a runtime.
+//! Opens stores for the command, and gives it randomness and new ids.
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -18,23 +18,23 @@ use crate::runtime::now;
 /// An open store.
 #[derive(Clone)]
 pub struct OpenStore {
-    /// What holds the sessions.
+    /// The store that holds the sessions.
     pub store: Arc<dyn Store>,
-    /// Nothing outlives the command.
+    /// The store is in memory, so nothing in it outlives the command.
     pub is_memory: bool,
 }
 
-/// Whether a command may make the store that it was given.
+/// Whether a command may make a store that does not exist yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreCreation {
-    /// It may.
+    /// A store that does not exist is made.
     Yes,
-    /// It may not: where there is none, that is an error.
+    /// A store that does not exist is an error.
     No,
 }
 
 impl OpenStore {
-    /// Opens the store that was named, or the one that settings name.
+    /// Opens the store that a flag, a variable or the settings name, or else the default one.
     pub async fn open(at: &StoreAt, make: StoreCreation) -> Result<Self, CommandError> {
         let url = url_of(at)?;
         if let Some(path) = sqlite_path(&url) {
@@ -43,7 +43,7 @@ impl OpenStore {
         Self::of(&url).await
     }
 
-    /// Opens it, unless nobody made it yet.
+    /// Opens the store. `None` where its file does not exist yet.
     pub async fn open_if_there(at: &StoreAt) -> Result<Option<Self>, CommandError> {
         let url = url_of(at)?;
         match sqlite_path(&url) {
@@ -58,12 +58,12 @@ impl OpenStore {
         Ok(Self { store, is_memory: url.starts_with("memory") })
     }
 
-    /// Its sessions as every door shows them.
+    /// Reads sessions in the form that all doors show.
     pub fn overviews(&self) -> OverviewCache {
         OverviewCache::new(self.store.clone())
     }
 
-    /// A session, or which one was perhaps meant.
+    /// Opens a session. If there is none with this id, the error names the one that was perhaps meant.
     pub async fn session(&self, id: &str) -> Result<StoredSession, CommandError> {
         match StoredSession::open(self.store.clone(), id).await {
             Ok(stored) => Ok(stored.with_hooks(after_fold::hooks()?)),
@@ -71,13 +71,13 @@ impl OpenStore {
         }
     }
 
-    /// What went wrong with a session of it.
+    /// Turns an error of a stored session into one of the command, with hints.
     pub async fn advise(&self, error: StoredError) -> CommandError {
         advise_in(&*self.store, error, Door::Command).await.into()
     }
 }
 
-/// `--store`, the environment, or the file in the user's data folder.
+/// The URL of the store: from `--store`, the environment, the settings, or else the file in the user's data folder.
 pub fn url_of(at: &StoreAt) -> Result<String, CommandError> {
     if let Some(url) = at.store.clone().or_else(env::store) {
         return Ok(url);
@@ -92,13 +92,14 @@ pub fn url_of(at: &StoreAt) -> Result<String, CommandError> {
     }
 }
 
-/// The path of a SQLite store.
+/// The path in the URL of a SQLite store. `None` for other stores.
 pub fn sqlite_path(url: &str) -> Option<PathBuf> {
     let rest = url.strip_prefix("sqlite:")?;
     Some(PathBuf::from(rest.strip_prefix("//").unwrap_or(rest)))
 }
 
-/// A name with a slip in it must not make an empty store and find nothing there.
+/// Refuses a path that cannot be a store. Without this, a typing error in a path would make an empty store, and the
+/// command would find nothing in it.
 fn check(path: &Path, make: StoreCreation) -> Result<(), CommandError> {
     if path.is_dir() {
         let inside = path.join("midfold.db");
@@ -115,13 +116,13 @@ fn check(path: &Path, make: StoreCreation) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Not to be guessed from the number before, and not for secrets.
+/// A number that does not follow from earlier ones. It is not good enough for secrets.
 pub fn random() -> u64 {
     RandomState::new().hash_one(now())
 }
 
-/// A new id: 26 letters and digits that sort by the time they were made (10 of the milliseconds,
-/// 16 random ones).
+/// A new id of 26 letters and digits: 10 hold the time in milliseconds and come first, so that ids sort by time; 16 are
+/// random.
 pub fn new_id(now: Millis, random: [u64; 2]) -> String {
     const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     let digits = |value: u64, count: u32| {

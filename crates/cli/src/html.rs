@@ -1,20 +1,20 @@
-//! `report.html`: a replay and the page that draws it, in one file that loads nothing.
+//! `report.html`: one file with the results of a replay and the page that draws them. It loads nothing else.
 
 use std::io::{self, Write};
 
-/// The page as `ui/report/build` makes it.
+/// The page that `ui/report/build` makes.
 pub const TEMPLATE: &str = include_str!("../assets/report.html");
 
-/// Appears once in the template, as the content of a `<script type="application/json">`.
+/// The place of the JSON in the template. It appears once, as the content of a `<script type="application/json">`.
 pub const SLOT: &str = "@@REPLAY@@";
 
-/// Writes the page with this replay in it. `json` is one JSON value.
+/// Writes the page with a replay in it. `json` is one JSON value.
 ///
-/// A script element ends at the first `</script`, whatever it is the middle of, and `<!--` puts the
-/// parser into a state in which it ends elsewhere. Outside of strings JSON has no `<`, so that every
-/// `<` can be written as an escape, and neither can occur.
+/// Every `<` in it is written as the escape `\u003c`. JSON has `<` only inside strings, so the value stays the same.
+/// Without the escape, a `</script` in a string would end the script element, and `<!--` would change where the parser
+/// looks for its end.
 pub fn write(json: &str, out: &mut impl Write) -> io::Result<()> {
-    // The build refuses a template in which the slot does not stand exactly once.
+    // The build fails unless the template has the slot exactly once, so the fallback is never used.
     let (before, after) = TEMPLATE.split_once(SLOT).unwrap_or((TEMPLATE, ""));
     out.write_all(before.as_bytes())?;
     let mut pieces = json.split('<');

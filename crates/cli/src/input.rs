@@ -1,4 +1,4 @@
-//! Reading what was named on the command line.
+//! Reads the files that the command line names.
 
 use std::fs;
 use std::io::{ErrorKind, Read};
@@ -18,15 +18,15 @@ use crate::paths::{is_stdin, is_transcript};
 use crate::regular;
 use crate::session_folder::SessionFolder;
 
-/// Bytes that a packed file may unpack to. Both formats pack a repeated byte about a thousandfold and
-/// better, so a file of 2 MB can fill the memory of a machine. Sets of transcripts that are read at
-/// once are far below this; a plain file has no limit, because its size is seen before it is named.
+/// The most bytes that a packed file may unpack to: 2 GiB. Both formats can pack a repeated byte more than a
+/// thousandfold, so a file of 2 MB could fill the memory of a machine. Sets of transcripts that are read at once are
+/// far smaller. A plain file has no limit, because its size can be seen beforehand.
 const MOST_UNPACKED: u64 = 2 << 30;
 
-/// How options are spelled here, and how files are read.
+/// The spelling of options in messages of the command, and its reader of files.
 pub const HOST: DoorHost = DoorHost { door: Door::Command, read: bytes };
 
-/// A file, or standard input, with its name for messages.
+/// The bytes of a file or of standard input, and its name for messages.
 pub struct InputFile {
     pub name: String,
     pub bytes: Bytes,
@@ -38,7 +38,7 @@ impl InputFile {
         Ok(Self { name: name(path), bytes: bytes(path)?.into() })
     }
 
-    /// Reads a file that a program names: what is no file is refused, without waiting for it.
+    /// Reads a file whose path comes from a program. A pipe or a device is refused at once instead of waited for.
     #[cfg(feature = "sessions")]
     pub fn load_file(path: &Path) -> Result<Self, CommandError> {
         let name = name(path);
@@ -47,14 +47,14 @@ impl InputFile {
         Ok(Self { name, bytes: bytes.into() })
     }
 
-    /// Reads a file of text.
+    /// Reads a text file in UTF-8.
     pub fn text(path: &Path) -> Result<String, CommandError> {
         let input = Self::load(path)?;
         String::from_utf8(input.bytes.to_vec())
             .map_err(|_| CommandError::failed(format!("{} is not text in UTF-8", input.name)))
     }
 
-    /// The conversations in it.
+    /// The conversations in the file. Fails where none has a message.
     pub fn conversations(
         &self,
         from: Option<TranscriptFormat>,
@@ -62,12 +62,13 @@ impl InputFile {
         self.checked(read(&self.bytes, from))
     }
 
-    /// The conversations in it, and what its client compacted since.
+    /// The conversations in the file, with those that a client compacted as it had them before. Fails where none has a
+    /// message.
     pub fn recorded(&self, from: Option<TranscriptFormat>) -> Result<ReadOutcome, CommandError> {
         self.checked(read_recorded(&self.bytes, from))
     }
 
-    /// The same, with what clients that compacted sent before.
+    /// The conversations in the file, each with the messages that its client sent before it compacted.
     #[cfg(feature = "sessions")]
     pub fn recordings(
         &self,
@@ -82,7 +83,7 @@ impl InputFile {
         Ok(found)
     }
 
-    /// Why it is of no use without a message.
+    /// The error that no conversation in the file has a message.
     pub fn empty(&self) -> CommandError {
         CommandError::failed(format!("{}: there is no message in it", self.name))
             .hint("a session that was opened and never used looks like this; name another file")
@@ -98,8 +99,8 @@ impl InputFile {
     }
 }
 
-/// The bytes of a file, or of standard input; of a packed one what it unpacks to.
-/// Of a folder that is one transcript, its files one after the other.
+/// The bytes of a file or of standard input. A packed file is unpacked. For a folder that is one transcript, the bytes
+/// of its files follow each other.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     let bytes = if is_stdin(path) {
         bounded::stream(std::io::stdin().lock(), MOST_STREAMED)
@@ -118,7 +119,7 @@ fn broken_folder(path: &Path, error: &std::io::Error) -> Failure {
         .hint("take the broken file out of the folder, or name the folder of another session")
 }
 
-/// Why a file of this name could not be unpacked.
+/// The error that a file could not be unpacked.
 pub fn not_unpacked(name: &str, error: &std::io::Error) -> Failure {
     if error.kind() == ErrorKind::FileTooLarge {
         let gigabytes = MOST_UNPACKED >> 30;
@@ -134,8 +135,8 @@ fn name(path: &Path) -> String {
     if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-/// The bytes of a gzip or Zstandard file unpacked, by what it starts with; others as they are.
-/// More than `most` are refused as [`ErrorKind::FileTooLarge`].
+/// Unpacks a gzip or Zstandard file, which its first bytes identify. Other bytes are returned as they are. More than
+/// `most` unpacked bytes are refused as [`ErrorKind::FileTooLarge`].
 pub fn unpacked(bytes: Vec<u8>, most: u64) -> std::io::Result<Vec<u8>> {
     let unpack: Box<dyn Read + '_> = match bytes.as_slice() {
         [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(&bytes[..])),
@@ -168,7 +169,7 @@ fn unreadable(path: &Path, name: &str, error: &std::io::Error) -> Failure {
     failed(format!("{name} cannot be read: {}", reason(error)))
 }
 
-/// The first transcript of a directory, by name.
+/// The first transcript of a folder by name, as an example for a hint.
 fn example_in(path: &Path) -> String {
     let mut names = names_in(path);
     names.retain(|name| is_transcript(name));
@@ -176,7 +177,7 @@ fn example_in(path: &Path) -> String {
     path.join(names.first().map_or("session.jsonl", String::as_str)).display().to_string()
 }
 
-/// A file beside the one that is not there, whose name is near.
+/// A file in the same folder whose name is similar to that of a missing file. `None` where no name is.
 fn neighbour(path: &Path) -> Option<String> {
     let wanted = path.file_name()?.to_str()?;
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());

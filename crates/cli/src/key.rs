@@ -1,4 +1,4 @@
-//! `midfold key`: keys for clients of `midfold serve`.
+//! `midfold key`: keys that let clients use `midfold serve`.
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -22,7 +22,7 @@ pub fn run(command: &KeyCommand, json: bool, output: &Output) -> Result<(), Comm
     }
 }
 
-/// The keys of a file, for the server.
+/// Reads the file of keys for the server.
 pub fn read(path: &Path) -> Result<ApiKeys, CommandError> {
     let text = InputFile::text(path).map_err(|error| {
         let new = format!("midfold key new NAME --keys {}", path.display());
@@ -123,12 +123,12 @@ fn remove(args: &RemoveKey, output: &Output) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// A file of keys as it is, empty where there is none.
+/// The text of a file of keys. Empty where there is no file.
 fn existing(path: &Path) -> Result<String, CommandError> {
     if path.exists() { InputFile::text(path) } else { Ok(String::new()) }
 }
 
-/// Writes the file whole; a new one can be read by its owner alone.
+/// Writes the whole file. Only the owner can read a new one.
 fn written(path: &Path, text: &str, output: &Output) -> Result<(), CommandError> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

@@ -1,5 +1,5 @@
-//! The keys of `midfold.toml`: which variable and which flag says the same. Their types and meanings are those of the
-//! structs that read the file.
+//! The keys of `midfold.toml`, each with the variables and the flag that set the same. Their types and meanings are in
+//! the structs that read the file.
 
 use midfold::Settings;
 use schemars::generate::SchemaSettings;
@@ -9,18 +9,18 @@ use serde_json::{Value, json};
 
 use crate::env;
 
-/// What says the same as a key of the file.
+/// A key of the file, with the variables and the flag that set the same.
 #[derive(Clone, Copy, Debug)]
 pub struct SettingKey {
-    /// The key, with that of its table before it: `serve.listen`.
+    /// The key with its table: `serve.listen`.
     pub name: &'static str,
-    /// The variables, the nearest first.
+    /// The variables. An earlier one overrides a later one.
     pub variables: &'static [&'static str],
-    /// The flag, as it is written.
+    /// The flag as the user types it.
     pub flag: Option<&'static str>,
 }
 
-/// All keys, in the order of `midfold config`.
+/// All keys, in the order in which `midfold config` shows them.
 pub const KEYS: &[SettingKey] = &[
     SettingKey::new("window", &[env::WINDOW], Some("--window")),
     SettingKey::new("windows", &[], None),
@@ -80,9 +80,9 @@ impl SettingKey {
     }
 }
 
-/// The JSON schema of the file. `x-variables` and `x-flag` are what else says a key.
+/// The JSON schema of the file. `x-variables` and `x-flag` name the variables and the flag that set the same as a key.
 pub fn schema() -> Value {
-    // In one piece: what a key is stands where the key stands.
+    // Subschemas are inlined, so that the description of each key is found at the key itself.
     let plain = SchemaSettings::draft2020_12()
         .with(|settings| settings.inline_subschemas = true)
         .with_transform(AsToml);
@@ -102,7 +102,7 @@ pub fn schema() -> Value {
     schema
 }
 
-/// The file, for whoever does not read the source.
+/// The schema of the whole file, with a description for its readers.
 struct ConfigSchema;
 
 impl JsonSchema for ConfigSchema {
@@ -119,8 +119,8 @@ impl JsonSchema for ConfigSchema {
     }
 }
 
-/// A file of TOML instead of values in memory: what is left out is absent, as there is no `null`; and examples in Rust
-/// say nothing to whoever writes it.
+/// Changes a schema to describe a TOML file. A key of TOML is left out instead of `null`, so `null` is no type of it.
+/// Rust examples in descriptions are cut, because they do not help to write the file.
 #[derive(Clone, Debug)]
 struct AsToml;
 

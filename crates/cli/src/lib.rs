@@ -1,6 +1,6 @@
 //! The `midfold` command: files and the terminal around the engine.
 //!
-//! No interface: its bin and its tests use it, and it may change with every release.
+//! This crate has no stable interface: only its bin and its tests use it, and it may change with every release.
 
 #![cfg_attr(
     not(feature = "sessions"),
@@ -103,7 +103,7 @@ use midfold_args::{Cli, Command};
 use crate::error::CommandError;
 use crate::output::Output;
 
-/// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
+/// The parts of this crate that its tests use. They are no interface and may change at any time.
 #[doc(hidden)]
 pub mod inside {
     #[cfg(feature = "sessions")]
@@ -145,45 +145,44 @@ pub mod inside {
         pub use crate::html::{SLOT, TEMPLATE, write};
     }
 
-    /// Files that are read.
+    /// Reading of files.
     pub mod input {
         pub use crate::input::{not_unpacked, unpacked};
     }
 
-    /// Files packed with zstd.
+    /// Reading of files packed with zstd.
     pub mod packed {
         pub use crate::trajectories::packed::{assemble, open, pack};
     }
 
-    /// Names of files.
+    /// Names of transcripts.
     pub mod paths {
         pub use crate::paths::{is_transcript, unpacked};
     }
 
-    /// The figures of a run over rows.
+    /// Figures of a run of `midfold trajectories`.
     pub mod report {
         pub use crate::trajectories::report::time;
     }
 
-    /// The line at the end of a run of an agent.
+    /// The line about saved tokens at the end of `midfold run`.
     #[cfg(feature = "sessions")]
     pub mod saving {
         pub use crate::run::saving::line;
     }
 
-    /// Texts.
+    /// Texts with figures.
     pub mod words {
         pub use crate::words::{line, printable, time};
     }
 }
 
-/// The command, with the arguments and the streams of this process. No interface: the command's own tests and its
-/// bin use it.
+/// Runs the command with the arguments and streams of this process. Only the bin and the tests of the crate use it.
 pub fn main() -> ExitCode {
     let matches = match Cli::command().color(help_color()).try_get_matches() {
         Ok(matches) => matches,
         Err(error) => {
-            // A reader that left is no error.
+            // Printing may fail because nobody reads our output any more. That is no error.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
@@ -223,7 +222,7 @@ fn run(cli: &Cli, output: &Output) -> Result<(), CommandError> {
     }
 }
 
-/// The commands that work on more than files: stored sessions, servers, clients.
+/// Runs the commands that need more than files: stored sessions, servers, clients.
 #[cfg(feature = "sessions")]
 fn over_sessions(command: &Command, json: bool, output: &Output) -> Result<(), CommandError> {
     match command {
@@ -253,7 +252,7 @@ fn over_sessions(_: &Command, _: bool, _: &Output) -> Result<(), CommandError> {
     .hint("build it with the feature `sessions`, which is on by default"))
 }
 
-/// Help is printed while arguments are parsed, so `--color` has to be looked up before.
+/// The colours of help texts. Help is printed while arguments are parsed, so `--color` is looked up here before.
 fn help_color() -> ColorChoice {
     let args: Vec<String> = std::env::args().collect();
     let after = |name: &str| args.windows(2).any(|pair| pair[0] == "--color" && pair[1] == name);

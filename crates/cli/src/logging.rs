@@ -1,4 +1,4 @@
-//! What the crates report with `tracing`, for people (`-v`) or programs (`--log`).
+//! Shows what the crates report with `tracing`: to people (`-v`) or as JSON to programs (`--log`).
 
 use std::fs::OpenOptions;
 use std::io::IsTerminal;
@@ -15,8 +15,8 @@ use crate::error::CommandError;
 use crate::output::reason;
 use crate::visible::VisibleStream;
 
-/// Starts the logs that were asked for. By default a server says what it did beside passing requests on, and
-/// nothing else says anything.
+/// Starts the logs that the flags ask for. Without flags a server reports what it does besides passing requests on, and
+/// other commands report nothing.
 pub fn start(args: &LoggingArgs, is_server: bool) -> Result<(), CommandError> {
     let level = match (args.verbose, is_server) {
         (0, true) if args.log.is_none() => Some(LevelFilter::INFO),
@@ -51,12 +51,12 @@ pub fn start(args: &LoggingArgs, is_server: bool) -> Result<(), CommandError> {
             Some(lines.with_writer(writer).with_filter(ours(LevelFilter::DEBUG)))
         }
     };
-    // A second start in one process would fail: there is none.
+    // A second start in one process would fail. The command starts it once.
     let _ = tracing_subscriber::registry().with(people).with(programs).try_init();
     Ok(())
 }
 
-/// Events of this project; what its libraries say of sockets and statements helps nobody here.
+/// Only events of this project. Reports of its libraries about sockets and statements help no user.
 fn ours(level: LevelFilter) -> Targets {
     Targets::new().with_target("midfold", level)
 }

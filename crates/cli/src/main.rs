@@ -1,4 +1,4 @@
-//! The `midfold` command. All of it is in the library beside this file, so that its tests can reach it.
+//! The `midfold` command. Its code is in the library of this crate, so that tests can use it.
 
 use std::process::ExitCode;
 

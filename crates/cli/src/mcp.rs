@@ -1,4 +1,4 @@
-//! `midfold mcp`: the server that an agent starts. Standard output belongs to the protocol.
+//! `midfold mcp`: the server that an agent starts. Only messages of the protocol go to standard output.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub fn run(args: &McpArgs, output: &Output) -> Result<(), CommandError> {
         );
     }
     block_on(async {
-        // A store that cannot be opened is told now, where whoever set this up sees it.
+        // A store that cannot be opened fails here, at the start, where the user who set it up sees the error.
         let store = later.open().await?;
         if let (Some(store), Some(id)) = (&store, &args.session)
             && let Err(StoreError::NoSession(_)) = store.session(id).await
@@ -47,10 +47,10 @@ pub fn run(args: &McpArgs, output: &Output) -> Result<(), CommandError> {
     })
 }
 
-/// The store that was named, once it is there.
+/// A store that may not exist yet when the server starts. It is opened once it exists.
 struct LaterStore {
     at: StoreAt,
-    /// Of a SQLite store.
+    /// The path of a SQLite store. `None` for other stores.
     path: Option<PathBuf>,
     opened: OnceCell<Arc<dyn Store>>,
 }
@@ -63,7 +63,7 @@ impl LaterStore {
                 "name the store that your sessions are kept in: --store sqlite:PATH or postgres://…",
             ));
         }
-        // What is found out once holds as long as the agent runs.
+        // The URL is fixed here, so that the server uses the same store as long as it runs.
         let at = StoreAt { store: Some(url.clone()) };
         Ok(Self { at, path: sqlite_path(&url), opened: OnceCell::new() })
     }

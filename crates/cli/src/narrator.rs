@@ -1,5 +1,5 @@
-//! A model that narrates in one shot: it is asked, waited for and judged, and the fold is made with
-//! what may stand of its answer.
+//! Asks a model for a narration and waits for it. The answer is judged, and the fold is made with the accepted part of
+//! it.
 
 use midfold::core::calendar::date;
 use midfold::core::engine::Session;
@@ -12,13 +12,13 @@ use crate::error::CommandError;
 use crate::runtime::{block_on, now};
 use crate::summariser::SummariserModel;
 
-/// A model behind a URL.
+/// A model server that is reached by a URL.
 pub struct UrlNarrator {
     client: ModelClient,
 }
 
 impl UrlNarrator {
-    /// The one that was asked for, if any.
+    /// The model that the flags name. `None` where they name none.
     pub fn of(args: &Args) -> Result<Option<Self>, CommandError> {
         let Some(url) = &args.model else { return Ok(None) };
         let model = SummariserModel {
@@ -32,7 +32,7 @@ impl UrlNarrator {
         Ok(Some(Self { client: model.client()? }))
     }
 
-    /// Has the model narrate what a fold covers.
+    /// Asks the model to narrate the events that a fold covers.
     pub fn tell(
         &self,
         prepared: &PreparedConversation,
@@ -56,7 +56,7 @@ impl UrlNarrator {
     }
 }
 
-/// One line where a model was asked and the fold stands without a narration.
+/// A warning where a model was asked, but the fold has no narration. `None` where it has one, or no model was asked.
 pub fn warning(told: &ModelNarration, fold: Option<&Fold>) -> Option<String> {
     let verdict = told.verdicts.first()?;
     if fold.is_some_and(|fold| fold.narrated.is_some()) {

@@ -1,10 +1,10 @@
-//! What could not be carried, for people and as JSON.
+//! Notes about content that could not be carried over, as text and as JSON.
 
 use midfold::formats::ReadProblem;
 use midfold::formats::read::Conversation;
 use serde_json::{Value, json};
 
-/// A problem, and what its place counts.
+/// A problem and its place: the number of a line or of a message.
 pub struct ProblemNote {
     place: Option<(&'static str, usize)>,
     code: &'static str,
@@ -12,7 +12,7 @@ pub struct ProblemNote {
 }
 
 impl ProblemNote {
-    /// What the reader noted, by the conversation that it concerns.
+    /// Assigns the reader's problems to the conversations that they concern.
     pub fn by_conversation(problems: Vec<ReadProblem>, all: &[Conversation]) -> Vec<Vec<Self>> {
         let mut notes: Vec<Vec<Self>> = all.iter().map(|_| Vec::new()).collect();
         for problem in problems {

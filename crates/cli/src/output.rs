@@ -1,4 +1,4 @@
-//! The only place that writes: standard output, standard error, files, colours, widths.
+//! The only module that writes: to standard output, standard error and files. It knows colours and widths.
 
 use std::fs;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -12,21 +12,21 @@ use unicode_width::UnicodeWidthChar;
 use crate::error::CommandError;
 use crate::visible::{visible, visible_bytes};
 
-/// Width of a line where nobody tells.
+/// Columns of a line where the width of the terminal is not known.
 const WIDTH: usize = 80;
-/// Wider lines are hard to read.
+/// The most columns of a line. Longer lines are hard to read.
 const WIDEST: usize = 140;
 
-/// How to write to one of the two streams.
+/// Whether a stream shows colours, and its width.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputStyle {
-    /// Colours.
+    /// Whether colours are used.
     pub color: bool,
-    /// Columns.
+    /// The width in columns.
     pub width: usize,
 }
 
-/// The colours that mean something here.
+/// Colours, and dim and bold text. Each has a meaning of its own in outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputColor {
     Red,
@@ -63,7 +63,7 @@ impl OutputStyle {
     }
 }
 
-/// Standard output and standard error.
+/// Writes to standard output, standard error and files.
 #[derive(Clone, Copy, Debug)]
 pub struct Output {
     when: ColorChoice,
@@ -79,13 +79,13 @@ impl Output {
         io::stdout().is_terminal()
     }
 
-    /// How to write to standard output.
+    /// The style of standard output.
     pub fn stdout_style(&self) -> OutputStyle {
         let out = io::stdout();
         OutputStyle { color: self.color(out.is_terminal()), width: width(terminal_size_of(&out)) }
     }
 
-    /// How to write to standard error.
+    /// The style of standard error.
     pub fn stderr_style(&self) -> OutputStyle {
         let err = io::stderr();
         OutputStyle { color: self.color(err.is_terminal()), width: width(terminal_size_of(&err)) }
@@ -103,7 +103,7 @@ impl Output {
         }
     }
 
-    /// Writes to standard output. A reader that left (`| head`) ends the command, silently.
+    /// Writes to standard output. If nobody reads it any more (`| head`), the command ends without a message.
     pub fn stdout(&self, bytes: impl AsRef<[u8]>) -> Result<(), CommandError> {
         let mut out = io::stdout().lock();
         let bytes = match out.is_terminal() {
@@ -117,14 +117,14 @@ impl Output {
         })
     }
 
-    /// Writes to standard error. Nobody can be told when that fails.
+    /// Writes to standard error. A failure is ignored, because there is nowhere to report it.
     pub fn stderr(&self, text: &str) {
         let mut out = io::stderr().lock();
         let text = if out.is_terminal() { visible(text) } else { text.into() };
         let _ = out.write_all(text.as_bytes());
     }
 
-    /// Writes a file, whole or not at all: what stood there stays until the new text is complete.
+    /// Writes a file as a whole or not at all: the old file stays until the new text is complete.
     pub fn file(&self, path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
         let special = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
         let written = if special { fs::write(path, bytes) } else { replace(path, bytes) };
@@ -137,7 +137,7 @@ impl Output {
         })
     }
 
-    /// The same, in a folder that is made where it is not there yet.
+    /// As [`Self::file`]. The folder is made where it does not exist.
     pub fn file_in_its_folder(&self, path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
         let folder = path.parent().unwrap_or(Path::new(""));
         fs::create_dir_all(folder).map_err(|error| {
@@ -161,28 +161,28 @@ impl Output {
     }
 }
 
-/// How often such a line is written.
+/// The shortest time between two updates of a progress line.
 pub const EVERY: Duration = Duration::from_millis(200);
 
-/// One line on a terminal that is written over; nothing where nobody looks.
+/// One line on a terminal that is overwritten again and again. Nothing is shown where standard error is no terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgressLine {
     shown: bool,
 }
 
 impl ProgressLine {
-    /// A line on standard error, where that is a terminal and it is not to be `quiet`.
+    /// A line on standard error. It is not shown if `quiet`, or if standard error is no terminal.
     pub fn new(quiet: bool) -> Self {
         Self { shown: !quiet && io::stderr().is_terminal() }
     }
 
-    /// Whether anybody looks: what is costly to say need not be.
+    /// Whether the line is shown. If it is not, callers can skip costly texts.
     pub fn is_shown(self) -> bool {
         self.shown
     }
 
-    /// Writes the line over. A longer one would be broken, and its first half stay there for ever: it
-    /// is cut to the width.
+    /// Overwrites the line. The text is cut to the width, because a longer one would wrap and its first row could not
+    /// be overwritten.
     pub fn say(self, text: &str) {
         if self.shown {
             let columns = terminal_size_of(io::stderr()).map_or(WIDTH, |(Width(n), _)| n.into());
@@ -200,7 +200,7 @@ impl ProgressLine {
     }
 }
 
-/// As much of a text as fits into so many columns.
+/// The start of a text that fits into the given number of columns.
 pub fn cut(text: &str, columns: usize) -> &str {
     let mut used = 0;
     let end = text.char_indices().find(|(_, c)| {
@@ -213,7 +213,7 @@ pub fn cut(text: &str, columns: usize) -> &str {
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = &behind_links(path)?;
     if has_other_names(path) {
-        // It stays one file under all of them.
+        // Hard links: the other names of the file have to get the new text too, so it is written in place.
         return fs::write(path, bytes);
     }
     let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -231,11 +231,11 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Links that are followed one after another; systems follow about as many.
+/// The most symbolic links that are followed one after another. Operating systems have a similar limit.
 const MOST_LINKS: usize = 40;
 
-/// Where a file is, or is to be: a link stays a link, and its target is what gets replaced, also where that is not
-/// there yet.
+/// The path of a file behind its symbolic links, so that a link stays a link and its target is replaced. The target
+/// need not exist yet.
 fn behind_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -257,7 +257,7 @@ fn has_other_names(_: &Path) -> bool {
     false
 }
 
-/// What the system said, without its number.
+/// The system's message without the error number.
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {

@@ -1,4 +1,4 @@
-//! A page of labelled lines in the terminal.
+//! Formats a page of labelled lines for the terminal.
 
 use midfold::{Meter, PreparedConversation};
 use unicode_width::UnicodeWidthStr;
@@ -7,12 +7,12 @@ use crate::note::ProblemNote;
 use crate::output::{OutputColor, OutputStyle};
 use crate::words::{number, wrap};
 
-/// The problems that a report shows.
+/// The most problems that a report shows.
 const SHOWN_PROBLEMS: usize = 3;
-/// Columns of the labels of a report.
+/// The width of a label in columns.
 const LABEL: usize = 13;
 
-/// A page of labelled lines.
+/// A page of labelled lines, as it grows.
 pub struct LabelledPage<'a> {
     pub style: &'a OutputStyle,
     pub text: String,
@@ -37,7 +37,8 @@ impl LabelledPage<'_> {
         }
     }
 
-    /// The provider's own figures, where the transcript taught them.
+    /// Adds the tokens in the provider's own count. Adds nothing where the transcript has no reported usage to learn
+    /// from.
     pub fn calibrated(&mut self, prepared: &PreparedConversation, tokens: &[u64]) {
         let Meter { ratio, samples, .. } = prepared.meter;
         if samples == 0 {
@@ -53,7 +54,7 @@ impl LabelledPage<'_> {
         self.field("calibrated", &text);
     }
 
-    /// The first problems, and how many more there are.
+    /// Adds the first problems, and the number of the others.
     pub fn notes<'n>(&mut self, notes: impl IntoIterator<Item = &'n ProblemNote>) {
         let mut notes = notes.into_iter();
         for (at, note) in notes.by_ref().take(SHOWN_PROBLEMS).enumerate() {
@@ -65,10 +66,10 @@ impl LabelledPage<'_> {
         }
     }
 
-    /// A count and as many of the names as fit the line.
+    /// Adds a count and as many of the names as fit.
     pub fn list(&mut self, label: &str, count: u64, what: &str, names: &[String]) {
         let mut text = format!("{} {what}", number(count));
-        // Two lines of them; words do not break.
+        // The names get two lines. A few columns less are counted, because a name is not broken at the end of a line.
         let room = 2 * self.style.width.saturating_sub(LABEL + 2) - 10;
         let mut separator = ": ";
         let mut shown = 0;

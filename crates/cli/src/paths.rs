@@ -1,4 +1,4 @@
-//! What a path on the command line stands for: standard input, a file, or the files of a folder.
+//! Finds out what a path on the command line names: standard input, a file, or the files of a folder.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,52 +9,52 @@ use crate::error::CommandError;
 use crate::output::reason;
 use crate::session_folder::SessionFolder;
 
-/// What names of transcripts end in, before [`PACKED`].
+/// The ends of transcripts' names, before an end of [`PACKED`].
 const TRANSCRIPTS: [&str; 3] = [".jsonl", ".json", ".traj"];
-/// What names of packed files end in.
+/// The ends of packed files' names.
 const PACKED: [&str; 2] = [".gz", ".zst"];
-/// The same, for people.
+/// The same ends, as a hint for people.
 const LOOKED_AT: &str =
     "files that end in .jsonl, .json or .traj are looked at, also packed (.gz, .zst)";
 
-/// A file that was named, or that a named folder holds.
+/// A file that the user named, or that a named folder holds.
 pub struct FoundFile {
     pub path: PathBuf,
-    /// From the folder that was named; the file's own name where the file was.
+    /// The path from the named folder to the file, or the file's name where the user named the file itself.
     pub name: PathBuf,
 }
 
-/// What is in a folder.
+/// The transcripts in a folder.
 #[derive(Default)]
 pub struct FolderContent {
     pub files: Vec<FoundFile>,
-    /// Folders in it that could not be looked into, and why.
+    /// A message for each folder in it that could not be read.
     pub closed: Vec<String>,
 }
 
-/// Whether this names standard input.
+/// Whether the path is `-`, which names standard input.
 pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Whether this names a folder of transcripts. A folder that is one transcript is read as a file.
+/// Whether the path is a folder of transcripts. A folder that is one transcript counts as a file.
 pub fn is_folder(path: &Path) -> bool {
     !is_stdin(path) && path.is_dir() && SessionFolder::of(path).is_none()
 }
 
-/// Whether a file of this name is looked at in a folder of transcripts.
+/// Whether a file with this name counts as a transcript in a folder.
 pub fn is_transcript(name: &str) -> bool {
     let name = unpacked(name);
     TRANSCRIPTS.iter().any(|end| name.len() > end.len() && name.ends_with(end))
 }
 
-/// The name of a packed file once it is unpacked; others as they are.
+/// The name without the end of a packed file. Other names are returned as they are.
 pub fn unpacked(name: &str) -> &str {
     let plain = PACKED.iter().find_map(|end| name.strip_suffix(end));
     plain.filter(|name| !name.is_empty()).unwrap_or(name)
 }
 
-/// The transcripts that these names stand for: files as they are, and all that folders hold.
+/// The transcripts that these paths name: files as they are, and all transcripts in folders.
 ///
 /// An empty folder is an error: whoever named it expects something in it.
 pub fn transcripts(named: &[PathBuf]) -> Result<FolderContent, CommandError> {
@@ -81,24 +81,24 @@ pub fn transcripts(named: &[PathBuf]) -> Result<FolderContent, CommandError> {
     Ok(all)
 }
 
-/// The transcripts in a folder and below it, as far as it can be looked into; perhaps none yet.
+/// The transcripts in a folder and below it. Folders that cannot be read are skipped; the list may be empty.
 pub fn transcripts_below(folder: &Path) -> Vec<PathBuf> {
     let walked = FolderWalk::of(folder, true, &is_transcript).unwrap_or_default();
     walked.files.into_iter().map(|found| found.path).collect()
 }
 
-/// The files that stand in a folder itself and have a name that is `wanted`.
+/// The files directly in a folder whose names are `wanted`.
 pub fn files_in(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
     let walked = FolderWalk::of(folder, false, wanted)?;
     Ok(walked.files.into_iter().map(|found| found.path).collect())
 }
 
-/// A walk through a folder, in the order of names.
+/// A walk through a folder that visits files in the order of their names.
 struct FolderWalk<'a> {
     root: &'a Path,
     deep: bool,
     wanted: &'a dyn Fn(&str) -> bool,
-    /// Folders as they are called without links: a link to one of them would lead round for ever.
+    /// The real paths of the folders that were entered. A link back to one of them would make the walk endless.
     entered: BTreeSet<PathBuf>,
     found: FolderContent,
 }
@@ -123,7 +123,8 @@ impl<'a> FolderWalk<'a> {
         let mut paths = paths.collect::<io::Result<Vec<_>>>()?;
         paths.sort();
         for path in paths {
-            // What is neither, such as a pipe or a link to nowhere, holds nothing that could be read.
+            // A path without metadata, such as a link whose target is missing, is skipped. Pipes and devices are
+            // skipped below.
             let Ok(meta) = fs::metadata(&path) else { continue };
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             if meta.is_dir() && self.deep {

@@ -1,4 +1,4 @@
-//! Bars of blocks: readable without colour, too.
+//! Draws bars of block characters. Each kind of block has its own shape, so that bars can be read without colour.
 
 use midfold::PieceFate;
 use unicode_width::UnicodeWidthStr;
@@ -7,12 +7,12 @@ use crate::compacted_conversation::CompactedConversation;
 use crate::output::{OutputColor, OutputStyle};
 use crate::words::number;
 
-/// What a stretch of a bar stands for.
+/// The kind of a part of a bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarFill {
-    /// Carried byte for byte.
+    /// Sent byte for byte.
     Verbatim,
-    /// Will be folded.
+    /// Folded: these messages leave the context.
     Folded,
     /// A recap or a marker.
     Recap,
@@ -40,8 +40,8 @@ impl BarFill {
     }
 }
 
-/// A bar on which `columns` stand for `whole` tokens. What is there takes a column at least.
-/// Also tells how many columns it takes.
+/// A bar with `columns` columns for `whole` tokens, and the number of columns that it fills. Each part gets at least
+/// one column, unless there are more than a few.
 pub fn bar(
     style: &OutputStyle,
     parts: &[(BarFill, u64)],
@@ -56,6 +56,7 @@ pub fn bar(
     let mut out = String::new();
     let (mut sum, mut drawn) = (0u64, 0usize);
     for (fill, tokens) in parts {
+        // The end of each part is computed from the sum so far, so that rounding errors do not add up.
         sum += tokens;
         let end = u128::from(sum) * columns as u128 + u128::from(whole) / 2;
         let end = usize::try_from(end / u128::from(whole)).unwrap_or(columns);
@@ -67,10 +68,10 @@ pub fn bar(
     (out, drawn)
 }
 
-/// More parts than this cannot have a column each.
+/// With more parts than this, the parts share columns.
 const FEW: usize = 8;
 
-/// A bar of many small parts: each column shows what most of it is.
+/// A bar of many small parts. Each column shows the kind that fills most of it.
 fn fine_bar(
     style: &OutputStyle,
     parts: &[(BarFill, u64)],
@@ -106,7 +107,7 @@ fn fine_bar(
     (shares.iter().map(paint).collect(), cells)
 }
 
-/// What the fills mean, for those that occur.
+/// The meaning of the block characters, for the kinds that occur.
 pub fn legend(style: &OutputStyle, fills: impl IntoIterator<Item = BarFill>) -> String {
     let mut seen: Vec<BarFill> = Vec::new();
     for fill in fills {
@@ -121,7 +122,7 @@ pub fn legend(style: &OutputStyle, fills: impl IntoIterator<Item = BarFill>) -> 
     seen.iter().map(text).collect::<Vec<_>>().join("   ")
 }
 
-/// Before and after a fold, on one scale; nothing where nothing was folded.
+/// Two bars on one scale: the tokens before and after a fold. Empty where nothing was folded.
 pub fn folded(style: &OutputStyle, done: &CompactedConversation) -> String {
     let Some(fold) = done.fold() else { return String::new() };
     let before = [

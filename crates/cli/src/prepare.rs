@@ -1,4 +1,4 @@
-//! What the command line says about conversations, as settings.
+//! Turns flags about conversations into settings.
 
 use std::path::Path;
 
@@ -11,12 +11,13 @@ use crate::error::CommandError;
 
 pub use crate::input::HOST;
 
-/// The policy that the flags name.
+/// The policy that the flags name, or else the settings.
 pub fn policy(folding: &FoldingArgs) -> Result<Policy, CommandError> {
     named(folding, false)
 }
 
-/// The same, narrated where that is asked for, whatever the policy says.
+/// The policy that the flags name, or else the settings. With `--narrate` a model narrates its folds, whatever the
+/// policy says.
 pub fn narrated(asked: &PolicyArgs) -> Result<Policy, CommandError> {
     named(&asked.folding, asked.narrate)
 }
@@ -28,7 +29,7 @@ fn named(folding: &FoldingArgs, narrate: bool) -> Result<Policy, CommandError> {
     config::policy(settings)
 }
 
-/// The flags as a setup.
+/// The setup that the flags ask for, completed by the settings.
 pub fn setup(measure: &MeasureArgs, to: Option<&str>) -> Result<Setup, CommandError> {
     let said = Settings {
         window: measure.window,
@@ -40,12 +41,12 @@ pub fn setup(measure: &MeasureArgs, to: Option<&str>) -> Result<Setup, CommandEr
     Ok(said.over(config::settings()?).setup(&HOST)?)
 }
 
-/// `--from`.
+/// The format that `--from` names. `None` where the flag is not given.
 pub fn format(name: Option<&str>) -> Result<Option<TranscriptFormat>, CommandError> {
     Ok(name.map(midfold::format).transpose()?)
 }
 
-/// A policy of the user's own.
+/// The policy in a file of the user's own.
 pub fn policy_file(path: &Path) -> Result<Policy, CommandError> {
     policy(&FoldingArgs { preset: None, policy: Some(path.to_owned()) })
 }

@@ -1,4 +1,4 @@
-//! `midfold presets`.
+//! `midfold presets`: lists the presets, or prints one.
 
 use midfold::core::policy::PolicyError;
 use midfold::{Door, Policy};
@@ -46,7 +46,7 @@ fn all(json: bool, output: &Output) -> Result<(), CommandError> {
     output.stdout(table.render(&style, 0) + &style.paint(OutputColor::Dim, more))
 }
 
-/// A value as JSON for people.
+/// A value as indented JSON.
 pub fn pretty(value: &impl serde::Serialize) -> Result<String, CommandError> {
     let text = serde_json::to_string_pretty(value);
     text.map(|text| text + "\n").map_err(|error| CommandError::failed(error.to_string()))

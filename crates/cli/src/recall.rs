@@ -1,5 +1,5 @@
-//! `midfold recall`: what a fold took out, brought back from the log. What it prints is written by
-//! the library, for people and agents alike.
+//! `midfold recall`: reads folded messages again from the log. The texts that it prints come from the library, because
+//! agents get the same ones.
 
 use midfold::store::recall::{
     self, ExpandTarget, FoldDescription, GrepQuery as Ask, RecallError, ToolListShape,
@@ -133,7 +133,7 @@ async fn outline(
     output.stdout(text)
 }
 
-/// The text with the headlines of messages in bold.
+/// The text with the head lines of messages in bold.
 fn heads_bold(text: &str, style: &OutputStyle) -> String {
     let one = |line: &str| match line.starts_with("── @") || line.starts_with('@') {
         true => format!("{}\n", style.paint(OutputColor::Bold, line)),
@@ -142,7 +142,7 @@ fn heads_bold(text: &str, style: &OutputStyle) -> String {
     text.lines().map(one).collect()
 }
 
-/// This very command with another value of an option: the line that shows the next page.
+/// The command line that shows the next page: this very command with another value of an option.
 fn next(option: &str, value: &str) -> String {
     let mut words = vec!["midfold".to_owned()];
     let mut args = std::env::args().skip(1);
@@ -153,7 +153,7 @@ fn next(option: &str, value: &str) -> String {
             words.push(arg);
         }
     }
-    // A password is nothing to print: $MIDFOLD_STORE can hold it.
+    // A word with a password is left out of the printed command: `$MIDFOLD_STORE` can hold the store's URL instead.
     words.retain(|word| mask(word) == *word);
     if words.last().is_some_and(|word| word == "--store") {
         words.pop();
@@ -236,7 +236,7 @@ async fn describe(
     output: &Output,
 ) -> Result<(), CommandError> {
     let name = match &args.fold {
-        // Numbers are what the other commands print; the library knows ids alone.
+        // Other commands print numbers of folds, and the library only knows their ids.
         Some(name) if name != "active" => {
             subject.needs_session("folds")?;
             let stored = subject.host.session(&subject.id).await?;

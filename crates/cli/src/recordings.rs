@@ -1,4 +1,4 @@
-//! The conversations of a transcript, with what clients that compact sent before.
+//! Reads the conversations of a transcript, each with the messages that its client sent before it compacted.
 
 use bytes::Bytes;
 use midfold::formats::ReadProblem;
@@ -6,29 +6,29 @@ use midfold::formats::read::{
     Conversation, ReadError, TranscriptFormat, newest_reply, read, read_recorded, whole_lines,
 };
 
-/// A conversation of a transcript. A client that compacts starts its context anew, and goes on in the
-/// same file: each stretch is what it sent up to that, the last one is what it sends now.
+/// One conversation of a transcript. A client that compacts starts a new context and goes on in the same file. So a
+/// conversation has a stretch for each context, and the last stretch is the one that the client sends now.
 #[derive(Clone, Debug)]
 pub struct TranscriptPart {
     stretches: Vec<Conversation>,
 }
 
-/// The conversations of a transcript.
+/// All conversations of a transcript.
 #[derive(Clone, Debug, Default)]
 pub struct TranscriptRecordings {
-    /// In the order of the file.
+    /// The conversations, in the order of the file.
     pub recordings: Vec<TranscriptPart>,
-    /// What was repaired or left out.
+    /// Notes about messages that were repaired or left out.
     pub problems: Vec<ReadProblem>,
-    /// Messages at the end that were left out: their client may still write them.
+    /// The number of messages at the end that were left out, because the client may still write them.
     pub waiting: usize,
 }
 
 impl TranscriptRecordings {
-    /// Reads a transcript that nobody writes any more, or whose newest message is complete.
+    /// Reads a transcript that is complete: nobody writes to it any more, or its newest message has ended.
     ///
     /// # Errors
-    /// When nothing at all can be read.
+    /// When nothing in the file can be read.
     pub fn read(bytes: &Bytes, from: Option<TranscriptFormat>) -> Result<Self, ReadError> {
         let found = read(bytes, from)?;
         let compacts = |it: &Conversation| {
@@ -54,11 +54,11 @@ impl TranscriptRecordings {
         Ok(Self { recordings, problems: found.problems, waiting: 0 })
     }
 
-    /// Reads what is there for good of a transcript that its client still writes. `is_quiet`: nobody
-    /// wrote for a while, so that a reply that ended is complete.
+    /// Reads the complete messages of a transcript that its client still writes. With `is_quiet` nobody has written for
+    /// a while, so the newest reply is complete if the file says that it ended.
     ///
     /// # Errors
-    /// When nothing at all can be read.
+    /// When nothing in the file can be read.
     pub fn so_far(
         bytes: &Bytes,
         from: Option<TranscriptFormat>,
@@ -78,26 +78,26 @@ impl TranscriptRecordings {
 }
 
 impl TranscriptPart {
-    /// What its client sends now.
+    /// The context that the client sends now.
     #[must_use]
     pub fn live(&self) -> &Conversation {
         &self.stretches[self.newest()]
     }
 
-    /// There is no message in it.
+    /// Whether no stretch has a message.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.stretches.iter().all(|stretch| stretch.events.is_empty())
     }
 
-    /// The position of the stretch that its client sends now.
+    /// The position of the stretch that the client sends now.
     #[must_use]
     pub fn newest(&self) -> usize {
-        // There is always one: a recording is made of its first stretch.
+        // There is always a stretch: a conversation is made with its first one.
         self.stretches.len() - 1
     }
 
-    /// The stretches from this one on, as one conversation.
+    /// The stretches from this position on, joined into one conversation.
     #[must_use]
     pub fn since(&self, at: usize) -> Conversation {
         let mut whole = self.live().clone();

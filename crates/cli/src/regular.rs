@@ -1,4 +1,4 @@
-//! Opening what may be no file, where a program names it: a pipe that nobody writes to holds no command up.
+//! Opens paths that programs name without waiting: a pipe that nobody writes to must not block a command.
 
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read};
@@ -6,8 +6,7 @@ use std::path::Path;
 
 use midfold::unblocked;
 
-/// All of a file that a program names, or a place where one is looked for: anything else than a file is refused,
-/// without waiting for whoever is behind it.
+/// The bytes of a file whose path comes from a program or a search. Anything but a regular file is refused at once.
 pub fn file(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = unblocked(OpenOptions::new().read(true)).open(path)?;
     if !file.metadata()?.is_file() {
@@ -18,7 +17,7 @@ pub fn file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// As [`file`], of text.
+/// As [`file`], for text in UTF-8.
 pub fn text(path: &Path) -> io::Result<String> {
     let no_text = |_| io::Error::new(ErrorKind::InvalidData, "it is not text in UTF-8");
     String::from_utf8(file(path)?).map_err(no_text)

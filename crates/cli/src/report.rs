@@ -1,4 +1,4 @@
-//! What was done, in words and figures: short, aligned, true.
+//! Reports on compactions as text: short aligned lines of words and figures.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use crate::output::{OutputColor, OutputStyle};
 use crate::page::LabelledPage;
 use crate::words::{grouped, number, plural, printable};
 
-/// The conversations that a report lists one by one.
+/// The most conversations that a report lists one by one.
 const SHOWN_CONVERSATIONS: usize = 20;
 
 /// The report on all conversations of a file.
 pub struct FileReport<'a> {
-    /// Of the file.
+    /// The name of the file.
     pub name: &'a str,
     pub all: &'a [CompactedConversation],
-    /// The policy's name, where nothing is done and it is said what would be.
+    /// The name of the policy, for a preview. `None` where the conversations were really compacted.
     pub preview: Option<&'a str>,
 }
 
@@ -121,7 +121,7 @@ impl FileReport<'_> {
     }
 }
 
-/// The format, and what it was converted to.
+/// The format of the transcript, and the dialect that it was converted to if it was.
 pub fn described(prepared: &PreparedConversation) -> String {
     let format = prepared.source.format.name();
     if prepared.converted { format!("{format}, as {}", prepared.kind) } else { format.to_owned() }
@@ -212,7 +212,7 @@ fn layout(page: &mut LabelledPage<'_>, fold: &Fold) {
     page.field("tail", &format!("{tail}; its start was set by {}", floor(layout.floor)));
 }
 
-/// What set the tail's start, in words.
+/// Names what decided where the tail starts.
 pub fn floor(floor: TailFloor) -> &'static str {
     match floor {
         TailFloor::Tokens => "the token floor",
@@ -274,7 +274,7 @@ fn recap(page: &mut LabelledPage<'_>, fold: &Fold) {
     }
 }
 
-/// Of the context that is sent, folded or not.
+/// Adds the repairs of the context that is sent, folded or not.
 fn repairs(page: &mut LabelledPage<'_>, context: &Context) {
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
     for piece in context.pieces() {
@@ -289,7 +289,7 @@ fn repairs(page: &mut LabelledPage<'_>, context: &Context) {
     }
 }
 
-/// The tokens of all, before and after.
+/// The tokens of all conversations, before and after.
 pub fn sums(all: &[CompactedConversation]) -> (u64, u64) {
     let after = |done: &CompactedConversation| done.made.context.tokens();
     let before =
@@ -297,7 +297,7 @@ pub fn sums(all: &[CompactedConversation]) -> (u64, u64) {
     (all.iter().map(before).sum(), all.iter().map(after).sum())
 }
 
-/// What became of a conversation.
+/// One line about a conversation: its tokens before and after, or why it is unchanged.
 pub fn one_line(done: &CompactedConversation) -> String {
     let id = done.prepared.source.id.as_ref().map_or(String::new(), |id| format!(" [{id}]"));
     match (done.fold(), done.noop()) {
@@ -316,7 +316,7 @@ pub fn one_line(done: &CompactedConversation) -> String {
     }
 }
 
-/// What counted, and how good that is.
+/// The name of the counter, and how exact its counts are.
 pub fn counted(prepared: &PreparedConversation) -> String {
     let counter = prepared.log.counter();
     let kind = match (counter.is_exact(), prepared.auto_counter, &prepared.model) {
@@ -330,12 +330,12 @@ pub fn counted(prepared: &PreparedConversation) -> String {
     format!("{}{kind}{calibrated}", counter.name())
 }
 
-/// The window of a conversation and where it comes from.
+/// The window of a conversation in tokens, and where it was set.
 pub fn window(prepared: &PreparedConversation) -> String {
     window_from(prepared.window, &prepared.window_from)
 }
 
-/// A window in tokens and where it comes from.
+/// A window in tokens, and where it was set.
 pub fn window_from(window: u64, from: &WindowSource) -> String {
     let window = number(window);
     match from {
@@ -353,7 +353,7 @@ pub fn window_from(window: u64, from: &WindowSource) -> String {
     }
 }
 
-/// The change as a share.
+/// The change in percent, as `−40 %` or `+3 %`.
 pub fn less(before: u64, after: u64) -> String {
     let part = before.abs_diff(after) * 100 / before.max(1);
     if part == 0 {

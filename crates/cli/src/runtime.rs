@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::error::CommandError;
 
-/// Runs a command that waits for a store or a model. Made here and for one command only: those that
-/// wait for nothing start without a runtime.
+/// Runs a command that waits for a store or a model. The runtime is made here, so that commands that wait for nothing
+/// start without one.
 pub fn block_on<T>(work: impl Future<Output = Result<T, CommandError>>) -> Result<T, CommandError> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();

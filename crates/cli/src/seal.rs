@@ -1,4 +1,5 @@
-//! The keys that seal what clients carry of vendors' compactions: named, or made beside the default store.
+//! The keys that seal the vendors' compactions that clients carry. They are named by the user, or made in a file beside
+//! the default store.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -12,11 +13,12 @@ use crate::error::CommandError;
 use crate::input::InputFile;
 use crate::output::{Output, reason};
 
-/// The file beside the default store.
+/// The name of the file beside the default store.
 const FILE: &str = "seal.key";
 
-/// The keys of `--seal-keys`, of the environment, or of the file beside the default store, which is made
-/// where it is not there. None for a key of this process: what it seals does not open after a restart.
+/// The keys of `--seal-keys`, of the environment, or of the file beside the default store, which is made where it does
+/// not exist. `None` if the store is in memory, there is no data folder, or the file cannot be made. The server then
+/// makes keys of its own, and compactions that it sealed do not open after a restart.
 pub fn keys(
     file: Option<&Path>,
     is_memory: bool,
@@ -37,7 +39,7 @@ pub fn keys(
     match made(&folder, &file, random) {
         Ok(()) => read(&file).map(Some),
         Err(error) => {
-            // The proxy works without it: only what clients carry ends with the process.
+            // The proxy works without this file. Only compactions that clients carry cannot be opened after a restart.
             output.stderr(&format!(
                 "midfold: {} cannot be made ({}); compactions that clients carry do not open after \
                  a restart\n",
@@ -55,7 +57,8 @@ fn read(file: &Path) -> Result<Vec<SealKey>, CommandError> {
         .map_err(|error| CommandError::failed(format!("{}: {error}", file.display())))
 }
 
-/// Makes the file where it is not there. Another process may do so at the same time: one of them does.
+/// Makes the file where it does not exist. If another process makes it at the same time, one of them succeeds and both
+/// use that file.
 fn made(folder: &Path, file: &Path, random: &RandomSource) -> std::io::Result<()> {
     if file.exists() {
         return Ok(());
@@ -63,7 +66,8 @@ fn made(folder: &Path, file: &Path, random: &RandomSource) -> std::io::Result<()
     private::folder(folder)?;
     let none = || std::io::Error::other("the system has no randomness");
     let key = SealKey::random(random).ok_or_else(none)?;
-    // Written beside it and put in its place when it is whole: nobody reads half a key.
+    // The key is written to another file first, so that nobody reads half a key. A hard link then gives it its name:
+    // unlike a rename it fails where the name exists, and so never replaces the key of another process.
     let part = folder.join(format!("{FILE}.{}.part", std::process::id()));
     let _ = fs::remove_file(&part);
     private::file(&part)?.write_all(format!("{}\n", key.text()).as_bytes())?;

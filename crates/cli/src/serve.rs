@@ -25,7 +25,7 @@ use crate::serving;
 use crate::signals::{self, ReloadSignal};
 use crate::tls;
 
-/// Where it listens when nobody says it.
+/// The address to listen on where nothing sets one.
 const LISTEN: SocketAddr =
     SocketAddr::V4(std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 7878));
 
@@ -54,7 +54,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
     })
 }
 
-/// Opens the store that conversations are kept in, and says where that is.
+/// Opens the store that conversations are kept in, and returns its place as text.
 pub async fn keep(
     config: &mut ServeConfig,
     args: &ProxyArgs,
@@ -63,7 +63,7 @@ pub async fn keep(
     let host = OpenStore::open(&args.at, StoreCreation::Yes).await?;
     let place = host.store.place();
     config.seal = seal::keys(args.seal_keys.as_deref(), host.is_memory, &config.random, output)?;
-    // A store that forgets would hold everything twice.
+    // The server keeps conversations in memory itself. A store in memory would only hold them twice.
     config.store = (!host.is_memory).then_some(host.store);
     if config.store.is_some() {
         can_be_stored(args)?;
@@ -71,7 +71,7 @@ pub async fn keep(
     Ok(place)
 }
 
-/// Reads the keys again whenever it is told to, until it is told to end.
+/// Waits for the signal to end. At each signal to reload, it reads the keys again.
 async fn until_the_end(running: &RunningServer, said: &ServerSettings, output: &Output) {
     let mut again = ReloadSignal::new();
     let mut end = pin!(signals::told_to_end());
@@ -86,13 +86,13 @@ async fn until_the_end(running: &RunningServer, said: &ServerSettings, output: &
                 output.stderr(&format!("midfold read its keys again: {}\n", keys.len()));
                 running.set_keys(keys);
             }
-            // The keys of before go on to be asked for.
+            // The server goes on with the keys that it had.
             Some(Err(error)) => output.error(&error),
         }
     }
 }
 
-/// Other nodes do not have a file that this one counts with.
+/// Refuses a tokenizer from a file: other nodes that use the same store may not have that file.
 fn can_be_stored(args: &ProxyArgs) -> Result<(), CommandError> {
     let Some(name) = &args.measure.tokenizer else { return Ok(()) };
     if midfold::tokens::by_name(name).is_ok() {
@@ -104,7 +104,7 @@ fn can_be_stored(args: &ProxyArgs) -> Result<(), CommandError> {
         .hint("or keep conversations in memory: --store memory"))
 }
 
-/// What is served, and the name of the policy.
+/// The configuration of the server without its store, and the name of the policy.
 pub fn configured(
     args: &ProxyArgs,
     serving: &ServerSettings,
@@ -150,7 +150,7 @@ pub fn configured(
     Ok((config, name))
 }
 
-/// Where to listen: where others reach it, keys are asked for.
+/// The address to listen on. Fails where other machines can reach it and no keys are asked for.
 fn listen(serving: &ServerSettings) -> Result<SocketAddr, CommandError> {
     let listen = serving.listen.unwrap_or(LISTEN);
     let is_guarded = serving.keys.is_some() || serving.open == Some(true);
@@ -163,7 +163,7 @@ fn listen(serving: &ServerSettings) -> Result<SocketAddr, CommandError> {
         .hint("or listen on 127.0.0.1, or say --open where the network is yours alone"))
 }
 
-/// Where requests go: what is said, else `below`.
+/// The upstreams of the settings, laid over those in `below`.
 pub fn upstreams(
     serving: &ServerSettings,
     below: UpstreamTable,

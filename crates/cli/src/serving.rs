@@ -1,4 +1,4 @@
-//! What `midfold serve` is told: by flags, by variables, by files.
+//! Collects the settings of `midfold serve` from flags, variables and files.
 
 use midfold::{ServerSettings, ServingUpstreams};
 use midfold_args::{NarrationArgs, ProxyArgs, ServeArgs as Args};
@@ -8,7 +8,7 @@ use crate::env;
 use crate::error::CommandError;
 use crate::summariser::SummariserModel;
 
-/// All that is said of a server, the nearest first: flags, variables, the project's file, the user's.
+/// All settings of a server. Flags override variables, which override the project's file, which overrides the user's.
 pub fn settings(args: &Args) -> Result<ServerSettings, CommandError> {
     let said = ServerSettings {
         listen: args.listen,
@@ -23,14 +23,14 @@ pub fn settings(args: &Args) -> Result<ServerSettings, CommandError> {
     Ok(said.over(below()?))
 }
 
-/// What variables and files say.
+/// The settings of variables and files.
 pub fn below() -> Result<ServerSettings, CommandError> {
     let named = env::serving()?.into_iter().map(|(_, said)| said);
     let variables = named.fold(ServerSettings::default(), ServerSettings::over);
     Ok(variables.over(config::serving()?))
 }
 
-/// What the flags of a proxy say, whoever starts it.
+/// The settings of the flags that every command with a proxy has.
 pub fn flags(args: &ProxyArgs) -> ServerSettings {
     ServerSettings {
         strict: args.strict.then_some(true),
@@ -43,7 +43,7 @@ pub fn flags(args: &ProxyArgs) -> ServerSettings {
     }
 }
 
-/// Who narrates while a server runs, if anybody.
+/// The model that narrates while a server runs, with its limits. `None` where no model is named.
 pub fn narration(
     args: &NarrationArgs,
 ) -> Result<Option<midfold_serve::ServeNarration>, CommandError> {

@@ -1,7 +1,8 @@
-//! Sessions that a client keeps as a folder of many small files: read as one transcript, the files one after the other.
+//! Sessions that a client keeps as a folder of many small files. They are read as one transcript, one file after the
+//! other.
 //!
-//! Layouts: `packages/opencode/src/storage/storage.ts` of anomalyco/opencode; the file store of OpenHands, where an event is
-//! `events/event-00000-ID.json` (1.x) or `events/0.json` (before).
+//! The layouts come from `packages/opencode/src/storage/storage.ts` of anomalyco/opencode, and from the file store of
+//! OpenHands, where an event is `events/event-00000-ID.json` (1.x) or `events/0.json` (earlier).
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,21 +14,21 @@ use serde::de::IgnoredAny;
 
 use crate::output::reason;
 
-/// The folder of OpenHands that has a file for each event.
+/// The name of the OpenHands folder with one file for each event.
 const EVENTS: &str = "events";
 
 /// A folder that is one transcript.
 pub enum SessionFolder {
-    /// OpenCode's `storage` (before its first migration `storage/session`): all its sessions.
+    /// OpenCode's `storage`, with all its sessions. Before its first migration it is `storage/session`.
     OpencodeStorage(PathBuf),
-    /// A folder of OpenCode's `storage/message`: the messages of one session.
+    /// A folder in OpenCode's `storage/message`, with the messages of one session.
     OpencodeSession { storage: PathBuf, messages: PathBuf },
-    /// The folder of one conversation of OpenHands, or its `events`.
+    /// The `events` folder of one OpenHands conversation.
     Events(PathBuf),
 }
 
 impl SessionFolder {
-    /// The session folder at this path. None for a file, and for a folder that merely holds transcripts.
+    /// The session folder at this path. `None` for a file, and for a folder that only holds transcripts.
     pub fn of(path: &Path) -> Option<Self> {
         if is_opencode_storage(path) {
             return Some(Self::OpencodeStorage(path.to_owned()));
@@ -43,8 +44,8 @@ impl SessionFolder {
         holds_events(&events).then_some(Self::Events(events))
     }
 
-    /// The files as one stream of JSON values, each on one line: line 3 in a note is the third file. A file that is no
-    /// JSON is an error with its name.
+    /// The files as one stream of JSON values, each on one line, so that line 3 in a note means the third file. Fails
+    /// with the file's name where a file is not JSON.
     pub fn read(&self) -> io::Result<Vec<u8>> {
         let mut stream = Vec::new();
         for path in self.files()? {
@@ -59,12 +60,12 @@ impl SessionFolder {
         Ok(stream)
     }
 
-    /// Its files, in the order in which they are read.
+    /// The files, in the order in which they are read.
     pub fn files(&self) -> io::Result<Vec<PathBuf>> {
         match self {
             Self::OpencodeStorage(storage) => {
                 let mut files = Vec::new();
-                // Sessions are in `info` before the first migration, then in `session`.
+                // Before the first migration sessions are in `info`, later in `session`.
                 for kind in ["session", "info", "message", "part"] {
                     json_below(&storage.join(kind), &mut files)?;
                 }
@@ -80,7 +81,8 @@ impl SessionFolder {
                 files.extend(sessions.into_iter().filter(|path| path.file_stem() == id));
                 json_below(messages, &mut files)?;
                 let of_session = id.map(|id| storage.join("part").join(id));
-                // Before the first migration parts are in a folder of their session.
+                // Before the first migration parts are in a folder for their session, later in a folder for their
+                // message.
                 match of_session.filter(|parts| parts.is_dir()) {
                     Some(parts) => json_below(&parts, &mut files)?,
                     None => {
@@ -95,7 +97,7 @@ impl SessionFolder {
             Self::Events(events) => {
                 let mut files = Vec::new();
                 json_below(events, &mut files)?;
-                // By number: `10.json` is before `9.json` by name.
+                // The order is by number, because `10.json` comes before `9.json` by name.
                 files.sort_by_key(|path| event_number(path));
                 Ok(files)
             }
@@ -108,7 +110,7 @@ fn is_opencode_storage(path: &Path) -> bool {
     has("message") && has("part")
 }
 
-/// Whether every file of JSON in it is an event by its name, and there is one.
+/// Whether the folder has JSON files, and the name of each is that of an event.
 fn holds_events(folder: &Path) -> bool {
     let mut files = Vec::new();
     json_below(folder, &mut files).is_ok()
@@ -116,7 +118,7 @@ fn holds_events(folder: &Path) -> bool {
         && files.iter().all(|path| event_number(path).is_some())
 }
 
-/// The number in the name of an event's file.
+/// The number in the name of an event's file. `None` for other names.
 fn event_number(path: &Path) -> Option<u64> {
     let name = path.file_stem().and_then(OsStr::to_str)?;
     let number = match name.strip_prefix("event-") {
@@ -126,7 +128,7 @@ fn event_number(path: &Path) -> Option<u64> {
     number.parse().ok()
 }
 
-/// The files of JSON in a folder and below it, by name; no files where there is no such folder.
+/// Adds the JSON files in a folder and below it, sorted by name. Adds nothing where there is no such folder.
 fn json_below(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -135,7 +137,7 @@ fn json_below(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     paths.sort();
     for path in paths {
-        // Links are not followed: they could lead round for ever.
+        // Links are not followed: a link to a folder above would never end.
         let meta = fs::symlink_metadata(&path)?;
         if meta.is_dir() {
             json_below(&path, files)?;

@@ -1,7 +1,7 @@
-//! Being told to end, or to read files again.
+//! Waits for signals to end the process or to read files again.
 
-/// Waits until the process is told to end: ctrl-c, or SIGTERM where there is one. Where no handler can
-/// be set, it waits for ever, and the signals end the process.
+/// Returns when the process gets the signal to end: Ctrl-C or, on Unix, SIGTERM. If no handler can be installed, it
+/// never returns, and the signals end the process at once.
 pub async fn told_to_end() {
     #[cfg(unix)]
     {
@@ -22,14 +22,14 @@ pub async fn told_to_end() {
     }
 }
 
-/// Being told to read files again: SIGHUP, where there is one.
+/// The signal to read files again: SIGHUP on Unix. Other systems have none.
 pub struct ReloadSignal {
     #[cfg(unix)]
     signal: Option<tokio::signal::unix::Signal>,
 }
 
 impl ReloadSignal {
-    /// Listens from now on. Where no handler can be set, nobody is ever told.
+    /// Listens from now on. If no handler can be installed, the signal never arrives.
     pub fn new() -> Self {
         Self {
             #[cfg(unix)]
@@ -37,7 +37,7 @@ impl ReloadSignal {
         }
     }
 
-    /// Waits until it is told.
+    /// Waits for the signal. Never returns where there is none.
     pub async fn told(&mut self) {
         #[cfg(unix)]
         if let Some(signal) = &mut self.signal

@@ -1,4 +1,4 @@
-//! `midfold store`: a whole store checked, written out, read in and pruned.
+//! `midfold store`: checks, exports, imports and prunes a whole store.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
@@ -39,7 +39,7 @@ pub fn run(args: &StoreCommands, json: bool, output: &Output) -> Result<(), Comm
             })
         }
         StoreCommand::Import(load) => {
-            // Looked at first: a name with a slip must not make a store.
+            // The file is checked first, so that a wrong name does not make a store.
             let file = File::open(&load.file).and_then(|file| file.metadata());
             let meta = file.map_err(|error| unreadable(&load.file, &error))?;
             if meta.is_dir() {
@@ -133,7 +133,7 @@ async fn write(
     tell(&moved, &format!("written to {to}"), json && !is_stdin(&args.file), output)
 }
 
-/// Writes beside the file and puts it in its place when it is whole.
+/// Writes to a temporary file that is renamed once it is complete, so that nobody sees half an export.
 async fn whole(
     args: &ExportArgs,
     host: &OpenStore,
@@ -170,7 +170,8 @@ async fn read(
     }
 }
 
-/// How long nothing happened. A text that is none is refused as the other options refuse theirs.
+/// The age from which sessions are pruned. A text that is no age gets the same error as a wrong value of any other
+/// option.
 fn age(args: &PruneArgs) -> Result<Millis, CommandError> {
     midfold::age(&args.older_than).map_err(|why| {
         CommandError::usage(format!(

@@ -1,4 +1,5 @@
-//! What a question is about: a session of a store, or a transcript, which is imported into memory for it.
+//! The session that a question is about: one of a store, or a transcript, which is imported into memory for the
+//! question.
 
 use std::path::{Component, Path};
 
@@ -12,19 +13,19 @@ use crate::output::{Output, OutputColor};
 use crate::paths::{is_folder, is_stdin, is_transcript};
 use crate::words::quoted;
 
-/// A session that can be asked.
+/// A session that a command asks about.
 pub struct AskedSession {
-    /// Where it is.
+    /// The store that holds the session.
     pub host: OpenStore,
-    /// Its id there.
+    /// The session's id in that store.
     pub id: String,
-    /// What a command calls it: the word that named it.
+    /// The name that the user gave, for messages.
     pub name: String,
     is_transcript: bool,
 }
 
 impl AskedSession {
-    /// The session, or the one conversation of a transcript.
+    /// The session, or the only conversation of a transcript.
     pub async fn one(word: &str, at: &StoreAt, output: &Output) -> Result<Self, CommandError> {
         let mut all = Self::all(word, at, output).await?;
         match (all.pop(), all.len()) {
@@ -42,7 +43,7 @@ impl AskedSession {
 
     /// The session, or all conversations of a transcript.
     ///
-    /// A session wins over a file of the same name, and that is said.
+    /// If a session and a file have the same name, the session is taken and a note says so.
     pub async fn all(word: &str, at: &StoreAt, output: &Output) -> Result<Vec<Self>, CommandError> {
         let path = Path::new(word);
         if is_stdin(path) || is_spelled_as_path(path) && path.exists() {
@@ -70,8 +71,8 @@ impl AskedSession {
         Ok(vec![session])
     }
 
-    /// Looks up the session of this id. The outer error is the store's; the inner one says that there is no such session,
-    /// so that the caller may try a file.
+    /// Looks up the session with this id. The outer error is a failure of the store. The inner one says that there is
+    /// no such session, so that the caller may try a file.
     async fn of_store(
         id: &str,
         host: OpenStore,
@@ -109,7 +110,7 @@ impl AskedSession {
         Ok(ids.into_iter().enumerate().map(one).collect())
     }
 
-    /// What only a session has: a transcript was never folded or sent by us.
+    /// Fails for a transcript. Only a session has folds and calls, because midfold never folded or sent a transcript.
     pub fn needs_session(&self, what: &str) -> Result<(), CommandError> {
         if !self.is_transcript {
             return Ok(());
@@ -119,7 +120,7 @@ impl AskedSession {
     }
 }
 
-/// Nobody who means a session writes it so.
+/// Whether the word is written as a path, as `./run`. No id of a session looks like that.
 fn is_spelled_as_path(path: &Path) -> bool {
     let first = path.components().next();
     path.is_absolute() || matches!(first, Some(Component::CurDir | Component::ParentDir))

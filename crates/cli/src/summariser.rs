@@ -1,4 +1,4 @@
-//! The client of a model that writes summaries, from what the command line says.
+//! Makes the client of a model that writes summaries, as the command line asks.
 
 use std::path::Path;
 
@@ -8,15 +8,15 @@ use midfold::tokens;
 use crate::error::CommandError;
 use crate::input::InputFile;
 
-/// Which model, and how to reach it.
+/// Names a model, and says how to reach it.
 pub struct SummariserModel<'a> {
     pub url: &'a str,
     pub name: &'a str,
     pub key_env: Option<&'a str>,
     pub key_file: Option<&'a Path>,
-    /// Its window; of known models it is built in.
+    /// The model's window in tokens. `None` takes the built-in window of a known model.
     pub window: Option<u64>,
-    /// The option that gives the URL.
+    /// The option that gives the URL, for hints.
     pub option: &'static str,
 }
 
@@ -25,7 +25,7 @@ impl SummariserModel<'_> {
         self.client_with(|_| {})
     }
 
-    /// As [`SummariserModel::client`], with settings of the caller's.
+    /// As [`SummariserModel::client`]. `set` can change the settings before the client is made.
     pub fn client_with(
         &self,
         set: impl FnOnce(&mut ModelConfig),
@@ -45,7 +45,8 @@ impl SummariserModel<'_> {
         })
     }
 
-    /// The key, from where it was named. It is never an argument: those are seen by everybody.
+    /// The key, from a variable or a file. It is never an argument, because other users can see the arguments of a
+    /// process.
     fn key(&self) -> Result<Option<Secret>, CommandError> {
         if let Some(name) = self.key_env {
             return match std::env::var(name) {

@@ -1,15 +1,15 @@
-//! Tables in the terminal.
+//! Formats tables for the terminal.
 
 use unicode_width::UnicodeWidthStr;
 
 use crate::output::{OutputColor, OutputStyle};
 use crate::words::wrap;
 
-/// Columns between two cells.
+/// The columns between two cells.
 const GAP: usize = 2;
 
-/// Rows of cells under a line of names. Figures are set to the right; where the lines are too
-/// long for the terminal, the widest column of text is wrapped.
+/// Rows of cells below a line of names. If the lines are too long for the terminal, the widest column that is not
+/// aligned right is wrapped.
 pub struct TextTable<const N: usize> {
     names: [&'static str; N],
     rows: Vec<[String; N]>,
@@ -22,7 +22,7 @@ impl<const N: usize> TextTable<N> {
         Self { names, rows: Vec::new(), right: [false; N], colors: [None; N] }
     }
 
-    /// Sets these columns to the right.
+    /// Aligns these columns right.
     pub fn right(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
         for column in columns {
             self.right[column] = true;
@@ -30,7 +30,7 @@ impl<const N: usize> TextTable<N> {
         self
     }
 
-    /// Paints the cells of a column.
+    /// Colours the cells of a column.
     pub fn color(mut self, column: usize, color: OutputColor) -> Self {
         self.colors[column] = Some(color);
         self

@@ -1,4 +1,4 @@
-//! The certificate of `midfold serve`, and those that it trusts.
+//! Reads the TLS certificate of `midfold serve`, and the authorities that it trusts.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::env;
 use crate::error::CommandError;
 use crate::input;
 
-/// What is said of TLS; nothing where it is plain HTTP.
+/// The server's certificate and key. `None` where it serves plain HTTP.
 pub fn of(serving: &ServerSettings) -> Result<Option<TlsIdentity>, CommandError> {
     match (&serving.tls_cert, &serving.tls_key) {
         (None, None) => Ok(None),
@@ -19,7 +19,7 @@ pub fn of(serving: &ServerSettings) -> Result<Option<TlsIdentity>, CommandError>
     }
 }
 
-/// How a server's requests get to where they go.
+/// The way of the server's own requests: proxies and trusted authorities.
 pub fn outgoing(serving: &ServerSettings) -> Result<OutgoingProxy, CommandError> {
     let (https_proxy, http_proxy, no_proxy) = env::proxies();
     let mut outgoing =

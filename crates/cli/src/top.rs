@@ -1,4 +1,4 @@
-//! `midfold top`.
+//! `midfold top`: shows sessions in the terminal, or prints the list once.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::presets::pretty;
 use crate::runtime::{block_on, now};
 use crate::signals;
 
-/// Holds the key that a server asks for.
+/// The variable with the key that a server asks for.
 const KEY: &str = "MIDFOLD_KEY";
 
 pub fn run(args: &TopArgs, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -37,7 +37,7 @@ pub fn run(args: &TopArgs, json: bool, output: &Output) -> Result<(), CommandErr
     })
 }
 
-/// The key, from where it was named. It is never an argument: those are seen by everybody.
+/// The key, from a file or a variable. It is never an argument, because other users can see the arguments of a process.
 fn key(args: &TopArgs) -> Result<Option<String>, CommandError> {
     let Some(path) = &args.key_file else { return Ok(env::named(KEY)) };
     let key = InputFile::text(path)?;
@@ -63,7 +63,8 @@ async fn show<S: AnswerSource>(
     if let Some(id) = &session {
         asks.extend(state.open(id));
     }
-    // Asked before the terminal is taken over: what fails says so as any other command does.
+    // The first questions are asked before the terminal is taken over, so that an error is printed as by any other
+    // command.
     settle(&*source, &mut state, asks).await.map_err(failed)?;
     if !output.is_terminal() || env::get("TERM").is_some_and(|term| term == "dumb") {
         let width = u16::try_from(style.width).unwrap_or(u16::MAX);

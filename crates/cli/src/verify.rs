@@ -1,4 +1,4 @@
-//! `midfold verify`.
+//! `midfold verify`: checks a compacted transcript against the original.
 
 use bytes::Bytes;
 use midfold::core::verify::ProofReport;
@@ -15,12 +15,12 @@ use crate::page::LabelledPage;
 use crate::prepare;
 use crate::words::number;
 
-/// One conversation, checked.
+/// One conversation and the result of its checks.
 struct CheckedConversation {
     number: usize,
     report: ProofReport,
     recorded: bool,
-    /// The most that it may count; none where nothing tells a window.
+    /// The most tokens that it may count. `None` where no window is known.
     budget: Option<u64>,
 }
 
@@ -32,7 +32,7 @@ pub fn run(args: &VerifyArgs, json: bool, output: &Output) -> Result<(), Command
     let found = before.conversations(from)?.conversations;
     let prepared =
         found.into_iter().map(|one| setup.prepare(one)).collect::<Result<Vec<_>, _>>()?;
-    // A compacted list need not tell its dialect any more; the original does.
+    // The compacted list may not show its dialect any more, so that of the original is used.
     let format = prepared.first().map(|first| TranscriptFormat::from(first.kind));
     let after_all = after.conversations(format)?.conversations;
     same_number(&before, prepared.len(), &after, after_all.len())?;
@@ -61,7 +61,8 @@ pub fn run(args: &VerifyArgs, json: bool, output: &Output) -> Result<(), Command
     if findings == 0 { Ok(()) } else { Err(CommandError::silent(1)) }
 }
 
-/// A fold is checked with the counter and the profile that it was made with.
+/// The flags for counting. Without a flag the counter and the profile of the recorded fold are used, because its
+/// figures came from them.
 fn measure(args: &VerifyArgs, folds: Option<&[Option<Fold>]>) -> MeasureArgs {
     let fold = folds.into_iter().flatten().flatten().next();
     let given = &args.measure;
@@ -72,7 +73,7 @@ fn measure(args: &VerifyArgs, folds: Option<&[Option<Fold>]>) -> MeasureArgs {
     }
 }
 
-/// One record, or one on each line; `null` where nothing was folded.
+/// The recorded folds: one, or one on each line. `null`, read as `None`, is a conversation without a fold.
 fn records(input: &InputFile) -> Result<Vec<Option<Fold>>, CommandError> {
     let stream = serde_json::Deserializer::from_slice(&input.bytes).into_iter::<Option<Fold>>();
     let folds = stream.collect::<Result<Vec<_>, _>>().map_err(|error| {

@@ -1,16 +1,16 @@
-//! What a terminal would obey or hide, as text that is seen: names, messages and results are other people's, and
-//! move no cursor, turn no line around and colour nothing.
+//! Makes characters visible that a terminal would obey or hide. Names, messages and results come from others, who must
+//! not move the cursor, reverse text or colour it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
-/// What is written here to colour a text, and by the crate that writes logs; what follows the escape.
+/// The colour codes that midfold and the crate for logs write, without the escape before them.
 const COLOURS: [&str; 12] =
     ["[0m", "[1m", "[2m", "[3m", "[31m", "[32m", "[33m", "[34m", "[35m", "[36m", "[23m", "[22m"];
 
-/// The text for a terminal. Line breaks, tabs and our own colours stay; all else that is no text stands there as JSON
-/// writes it (`\u001b`), so that JSON is the same JSON.
+/// The text for a terminal. Line breaks, tabs and our own colours stay. Other control characters and invisible ones
+/// become JSON escapes (`\u001b`), so that JSON text keeps its meaning.
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unseen) {
@@ -28,14 +28,14 @@ pub fn visible(text: &str) -> Cow<'_, str> {
             continue;
         }
         for unit in c.encode_utf16(&mut [0; 2]) {
-            // A string takes all that is written to it.
+            // Writing to a string never fails.
             let _ = write!(out, "\\u{unit:04x}");
         }
     }
     Cow::Owned(out)
 }
 
-/// As [`visible`], of what may be no text: then it is shown as far as it is.
+/// As [`visible`], for bytes that may not be UTF-8. Invalid bytes are shown as replacement characters.
 #[must_use]
 pub fn visible_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
     match String::from_utf8_lossy(bytes) {
@@ -47,7 +47,7 @@ pub fn visible_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Controls of either kind, and what turns text around or takes no room.
+/// Whether a character is a control character, changes the direction of text, or is invisible.
 fn is_unseen(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
         || matches!(
@@ -65,11 +65,11 @@ fn is_unseen(c: char) -> bool {
         )
 }
 
-/// A stream that others write to, line by line: where it is a terminal, it gets what is seen.
+/// A stream that other code writes to. If it is a terminal, each complete line is made visible first.
 pub struct VisibleStream<W: Write> {
     stream: W,
     is_terminal: bool,
-    /// A line that has not ended.
+    /// The start of a line that has not ended yet.
     begun: Vec<u8>,
 }
 
@@ -100,7 +100,7 @@ impl<W: Write> Write for VisibleStream<W> {
 
 impl<W: Write> Drop for VisibleStream<W> {
     fn drop(&mut self) {
-        // Nobody can be told when that fails.
+        // A failure is ignored: there is nowhere to report it.
         let _ = self.stream.write_all(&visible_bytes(&self.begun));
     }
 }

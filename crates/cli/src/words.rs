@@ -1,4 +1,4 @@
-//! Small words for people: counts, times, estimates, lines.
+//! Short texts for people: counts, times, estimates, lines.
 
 use midfold::Policy;
 use midfold::core::Hash;
@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::output::{Output, OutputColor};
 
-/// Lines of whole words, at most `width` columns where words allow that.
+/// The text in lines of whole words. A line has at most `width` columns, unless a single word is longer.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -25,7 +25,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A word as a shell takes it.
+/// A word with the quotes that a shell needs.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=/.,:@+%".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
@@ -34,24 +34,24 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// A count of tokens; an estimate says that it is one.
+/// A count of tokens. An estimate gets "about" before it.
 pub fn about(tokens: u64, exact: bool) -> String {
     if exact { number(tokens) } else { format!("about {}", number(tokens)) }
 }
 
-/// `2026-11-22 02:40:11 UTC`.
+/// A time in milliseconds since 1970, as in `2026-11-22 02:40:11 UTC`.
 pub fn time(at: u64) -> String {
     let seconds = at / 1_000 % 86_400;
     let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
     format!("{} {hours:02}:{minutes:02}:{:02} UTC", date(at), seconds % 60)
 }
 
-/// How one fold is named: `fold 2 (1a2b3c4d5e6f)`.
+/// The name of a fold in texts: `fold 2 (1a2b3c4d5e6f)`.
 pub fn fold(number: u64, id: Hash) -> String {
     format!("fold {number} ({id:?})")
 }
 
-/// The text without the codes that colour it and move the cursor.
+/// The text without escape sequences, which colour it or move the cursor.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -65,7 +65,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// A text on one line, at most `most` characters, without anything that moves the cursor.
+/// The text on one line of at most `most` characters, without control characters.
 pub fn line(text: &str, most: usize) -> String {
     let text = &plain(text);
     let flat: String =
@@ -78,13 +78,13 @@ pub fn line(text: &str, most: usize) -> String {
     format!("{}…", short.trim_end())
 }
 
-/// The same text, safe to print: line breaks and tabs stay, escapes do not.
+/// The text without escape sequences and control characters. Line breaks and tabs stay.
 pub fn printable(text: &str) -> String {
     let safe = |c: char| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c };
     plain(text).chars().map(safe).collect()
 }
 
-/// Says that `--focus` reaches nobody, where this policy computes no recap and asks no model.
+/// Warns that `--focus` has no effect, where this policy neither computes a recap nor asks a model.
 pub fn unheeded(policy: &Policy, output: &Output) {
     if !policy.heeds_focus() {
         let text = format!(

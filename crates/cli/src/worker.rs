@@ -1,4 +1,4 @@
-//! `midfold worker`: takes spans from the queue and has a model narrate them.
+//! `midfold worker`: takes jobs from the queue of a store and asks a model to narrate their spans.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,9 +21,9 @@ use crate::signals;
 use crate::summariser::SummariserModel;
 use crate::words::{line, number, plural, time};
 
-/// How long a call may go on after the worker was told to stop.
+/// The most time that a call may go on after the signal to stop.
 const GRACE: Duration = Duration::from_secs(5);
-/// A store that fails is asked again after this long, if not told to end.
+/// The time after which a store that failed is asked again.
 const PAUSE: Duration = Duration::from_secs(5);
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -72,7 +72,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
     })
 }
 
-/// Says when to stop.
+/// Waits for the signal to end, and passes it to the workers.
 async fn end(stop: watch::Sender<bool>) {
     signals::told_to_end().await;
     let _ = stop.send(true);
@@ -96,7 +96,7 @@ struct WorkerShared {
 }
 
 impl WorkerShared {
-    /// Jobs one after the other, until told to stop; with `--once` until none is due.
+    /// Does one job after the other until the signal to stop, or with `--once` until no job is due.
     async fn work(
         self: Arc<Self>,
         worker: JobWorker,
@@ -187,7 +187,7 @@ impl WorkerShared {
     }
 }
 
-/// The end of the grace after a stop.
+/// Returns when the time of grace after the signal to stop is over.
 async fn after(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stop| *stop).await;
     tokio::time::sleep(GRACE).await;

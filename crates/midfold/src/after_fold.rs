@@ -47,7 +47,7 @@ pub struct AfterFold {
 }
 
 impl AfterFold {
-    /// One that is given as JSON.
+    /// Reads settings that are given as JSON.
     ///
     /// ```
     /// use midfold::AfterFold;
@@ -57,7 +57,7 @@ impl AfterFold {
     /// ```
     ///
     /// # Errors
-    /// When it is no object of `text`, `files` and `tokens`.
+    /// If it is no object of `text`, `files` and `tokens`.
     pub fn json(given: &[u8]) -> Result<Self, Failure> {
         serde_json::from_slice(given).map_err(|error| {
             Failure::new(FailureArea::Input, format!("after_fold: {error}")).hint(

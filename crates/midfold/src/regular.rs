@@ -1,10 +1,11 @@
-//! Reading what may be no file, where settings or a program name it: a pipe that nobody writes to holds nobody up.
+//! Reads files whose paths come from settings or from a program. Such a path may lead to a pipe, and opening it must
+//! not wait.
 
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Opened so, a pipe without another end does not wait for one.
+/// Makes opening a pipe return at once, even if no other process has opened its other end.
 ///
 /// ```
 /// use std::fs::OpenOptions;
@@ -23,8 +24,8 @@ pub fn unblocked(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// Reads a regular file of `most` bytes at most, and not outside of the folder where one is given. Why it is not read
-/// is said in words that go behind the name of the file.
+/// Reads a regular file of at most `most` bytes, or says why it cannot be used: a clause that is printed behind the
+/// file's name. With `within`, the file has to lie in that folder.
 pub(crate) fn bounded(path: &Path, within: Option<&Path>, most: u64) -> Result<Vec<u8>, String> {
     let why = |error: io::Error| match error.kind() {
         ErrorKind::NotFound => "there is no such file".to_owned(),
@@ -32,7 +33,7 @@ pub(crate) fn bounded(path: &Path, within: Option<&Path>, most: u64) -> Result<V
         _ => format!("it cannot be read: {}", error.kind()),
     };
     if let Some(folder) = within {
-        // Links are followed: what counts is where the file lies.
+        // Links are followed first: a link in the folder may lead to a file outside of it.
         let (real, folder) =
             (path.canonicalize().map_err(why)?, folder.canonicalize().map_err(why)?);
         if !real.starts_with(&folder) {

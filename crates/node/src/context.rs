@@ -1,4 +1,4 @@
-//! What is handed out: which of a host's messages are sent, and what is sent in place of others.
+//! The context for a host: which of its messages are sent as they are, and the JSON of those that midfold made.
 
 use midfold::blocking::HandedContext;
 use midfold::formats::DialectKind;

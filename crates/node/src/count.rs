@@ -1,4 +1,4 @@
-//! Counting a text, and what there is to choose from.
+//! Counts the tokens of a text, and lists presets and tokenizers.
 
 use midfold::core::TextKind;
 use midfold::{Policy, tokens};

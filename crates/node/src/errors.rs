@@ -1,4 +1,4 @@
-//! Why a call failed, as the package reads it: JSON in the reason of the error that is thrown.
+//! The reason why a call failed. It is thrown as an error whose reason is JSON, which the package in `node/` reads.
 
 use midfold::{AdvisedError, Door, Failure as Told, FailureArea};
 use serde::Serialize;

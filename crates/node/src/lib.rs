@@ -1,5 +1,5 @@
-//! midfold for Node: JSON in, JSON out. No rule lives here; what a call does is in the crates below. The
-//! package in `node/` turns objects into JSON, and gives a host its own objects back.
+//! midfold for Node: JSON in, JSON out. The rules are in the crates below. The package in `node/` turns objects into
+//! JSON, and returns a host's own objects for messages that were kept.
 
 pub mod clock;
 pub mod compact;

@@ -1,4 +1,4 @@
-//! What a caller says, as JSON.
+//! Reads the options of a call, which are JSON.
 
 use std::collections::BTreeMap;
 use std::path::Path;

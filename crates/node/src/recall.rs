@@ -1,4 +1,4 @@
-//! Recall: what a fold took out of the context, brought back from the log.
+//! Recall: the tools by which an agent reads folded messages again from the log.
 
 use midfold::store::recall::{self, ToolListShape};
 use napi_derive::napi;

@@ -1,4 +1,4 @@
-//! What a session asks of a model, and how it is answered.
+//! The summary that a session asks a model for, and the model's answer.
 
 use midfold::core::event::Usage;
 use midfold::core::narrate::{

@@ -1,5 +1,5 @@
-//! `midfold.arrow`: batches of columns, in and out over the PyCapsule interface. No library of
-//! Python's is needed for it, and buffers are not copied.
+//! `midfold.arrow`: reads and returns batches of columns over the PyCapsule interface. It needs no Arrow library in
+//! Python, and it does not copy buffers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -54,7 +54,7 @@ impl BatchCompressor {
 
     /// The same rows, with the columns `status`, `tokens_before`, `tokens_after` and `fold`.
     ///
-    /// Raises `InputError` where there is no column of rows, or one of those columns already.
+    /// Raises `InputError` if there is no column of rows, or one of those columns already.
     fn batch(&self, py: Python<'_>, batch: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
         let hint = "a table or a reader is a stream of batches: compress_stream takes it";
         let given: PyRecordBatch = arrow(batch, "__arrow_c_array__", "batch", Some(hint))?;

@@ -1,4 +1,4 @@
-//! The only place that reads a clock: a door may, the engine is told.
+//! The only place that reads a clock. The engine has none: it gets the time as an argument.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 

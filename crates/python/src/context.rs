@@ -1,4 +1,4 @@
-//! A context: what is to be sent.
+//! A context: the messages to send to the model.
 
 use midfold::core::inject::InjectedContext;
 use midfold::core::project::Context as Pieces;

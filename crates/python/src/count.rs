@@ -1,4 +1,4 @@
-//! `midfold.count_tokens`, and what there is to choose from.
+//! `midfold.count_tokens`, and the names of presets and tokenizers.
 
 use midfold::core::TextKind;
 use midfold::{Policy, Settings, tokens};

@@ -16,7 +16,7 @@ use crate::python::make;
 /// Forks of them stay whole. With `dry_run` nothing is deleted: the answer is what would be. In
 /// SQLite the file is rewritten, so that nothing of them is left in it.
 ///
-/// Raises `StoreError` where one of the ids is unknown: then nothing is deleted.
+/// Raises `StoreError` if one of the ids is unknown: then nothing is deleted.
 #[pyfunction]
 #[pyo3(signature = (store, *ids, dry_run=false))]
 pub fn delete_sessions<'py>(
@@ -39,7 +39,7 @@ pub fn delete_sessions<'py>(
 /// Deletes the sessions of a store that last changed longer ago than `older_than` (`"12h"`,
 /// `"30d"`, `"8w"`), as `delete_sessions` does.
 ///
-/// Raises `InputError` for what is no age, `StoreError` where the store fails.
+/// Raises `InputError` for what is no age, `StoreError` if the store fails.
 ///
 /// >>> import midfold
 /// >>> midfold.prune_sessions("memory", "30d")

@@ -1,10 +1,11 @@
-//! Why a call failed, as a value that can leave a thread without Python, and as the exception of
-//! `midfold` that it becomes.
+//! The reason why a call failed. It is a plain value, so that it can be made while the interpreter is released; it
+//! becomes an exception of `midfold` when the call returns.
 
 use midfold::{AdvisedError, Door, Failure as Told, FailureArea};
 use pyo3::prelude::*;
 
-// Written in Python: the stable interface cannot extend an exception with data before 3.12.
+// These exceptions are written in Python, because the stable C interface cannot add data to an exception before Python
+// 3.12.
 pyo3::import_exception!(midfold._errors, BudgetError);
 pyo3::import_exception!(midfold._errors, InputError);
 pyo3::import_exception!(midfold._errors, PolicyError);

@@ -9,7 +9,7 @@ use crate::messages::{self, GivenMessages};
 use crate::prepare::{self, HOST};
 use crate::python::objects;
 
-/// Words for a person after a compaction that they asked for: a dict of `noop`, `headline`,
+/// Returns words for a person after a compaction that they asked for: a dict of `noop`, `headline`,
 /// `token_line` and `note`, as Hermes Agent's `summarize_manual_compression` returns it.
 ///
 /// >>> import midfold
@@ -41,11 +41,12 @@ pub fn feedback<'py>(
     Ok(dict)
 }
 
-/// Tokens at the start of the last turn's prompt that the next one repeats: the provider can read
-/// them from its cache. There is a static `marker` (of `marker_prompt` tokens), a recap that is
-/// `regenerated` each turn (of `regenerated_prompt`), and a fold that stays (`frozen`, `prompt`).
+/// Counts tokens at the start of the last turn's prompt that the next one repeats: the provider can
+/// read them from its cache. There is a static `marker` (of `marker_prompt` tokens), a recap that
+/// is `regenerated` each turn (of `regenerated_prompt`), and a fold that stays (`frozen`, of
+/// `prompt`).
 ///
-/// `None` where there is no turn before the last, or nothing to fold. The arguments are those of
+/// `None` if there is no turn before the last, or nothing to fold. The arguments are those of
 /// `compact`, and so is what is raised.
 ///
 /// >>> import midfold

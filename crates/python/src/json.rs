@@ -1,6 +1,6 @@
-//! Python objects as JSON bytes, as `json.dumps(…, ensure_ascii=False, allow_nan=False,
-//! separators=(",", ":"))` writes them (but for the escapes of two control characters). Nothing is
-//! converted on the way, so a key that is no string is an error, and an error says where it is.
+//! Writes Python objects as JSON bytes, as `json.dumps(…, ensure_ascii=False, allow_nan=False, separators=(",", ":"))`
+//! does, except for the escapes of two control characters. Values are not converted: a key that is not a string is an
+//! error. Errors name the place of the wrong value.
 
 use std::fmt::Write;
 

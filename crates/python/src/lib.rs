@@ -1,6 +1,6 @@
-//! midfold for Python: values in, values out. No rule lives here; what a call does is in the crates
-//! below, and this one turns Python objects into bytes, lets go of the interpreter, and turns what
-//! comes back into Python objects, the same ones wherever the engine kept a message as it was.
+//! midfold for Python: values in, values out. The rules are in the crates below. This crate turns Python objects into
+//! bytes and releases the interpreter during the work. Then it turns the result into Python objects again. A message
+//! that the engine kept as it was is returned as the same object.
 
 mod arrow;
 mod clock;

@@ -1,4 +1,4 @@
-//! A host's list of messages, read once.
+//! A host's list of messages, which is read from Python once.
 
 use bytes::Bytes;
 use midfold::formats::DialectKind;

@@ -1,5 +1,5 @@
-//! What was given as messages, read once, and given back in the same shape: a list of dicts, a dict
-//! that holds such a list beside other things (a request's body), or JSON as text.
+//! Reads the `messages` argument of a call once, and returns a context in the same shape. The shapes are a list of
+//! dicts, a dict that holds such a list among other values (a request's body), and JSON as text.
 
 use std::ops::Range;
 
@@ -95,6 +95,7 @@ impl<'py> GivenMessages<'py> {
             GivenShape::Text { .. } => &[],
         };
         let object = |source: &[Range<usize>]| {
+            // An event that was read from several places, or from a part of a message, is no object of the caller's.
             let [range] = source else { return None };
             let at =
                 placed.binary_search_by_key(&range.start, |message| message.range.start).ok()?;

@@ -1,4 +1,4 @@
-//! What a caller says about counting and folding, as settings.
+//! Turns a caller's arguments about counting and folding into settings.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What is fetched from Python: the classes of `midfold._types`, and `json.loads`.
+//! Uses objects that are written in Python: the classes of `midfold._types`, and `json.loads`.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

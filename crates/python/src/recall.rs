@@ -1,4 +1,4 @@
-//! Recall: what a fold took out of the context, brought back from the log.
+//! Recall: reads folded messages again from the log.
 
 use midfold::FailureArea;
 use midfold::blocking::Session as Engine;
@@ -57,8 +57,8 @@ pub fn names(engine: &mut Engine, question: &str, max_chars: usize) -> Result<Go
     Ok(place.block_on(|store| recall::names(store, id, question, max_chars))?)
 }
 
-/// The tools that an agent is given to bring back what was folded, for the `tools` of a request of
-/// this shape. `Session.recall` answers their calls.
+/// Returns the tools that an agent is given to bring back what was folded, for the `tools` of a
+/// request of this shape. `Session.recall` answers their calls.
 ///
 /// Raises `InputError` for an unknown shape.
 ///

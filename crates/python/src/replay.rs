@@ -24,7 +24,7 @@ use crate::python::objects;
 /// - `tokenizer`, `dialect`, `profile`, `model`: as in `compact`.
 ///
 /// Ctrl-C ends it between two of them. Raises `InputError` for what is no conversation,
-/// `PolicyError` for an unknown strategy, `TokenizerError`, and `BudgetError` where a strategy
+/// `PolicyError` for an unknown strategy, `TokenizerError`, and `BudgetError` if a strategy
 /// cannot be replayed in a window.
 ///
 /// >>> import midfold

@@ -1,4 +1,4 @@
-//! What a session is made of, as keyword arguments say it.
+//! Turns the keyword arguments of a new session into its settings.
 
 use midfold::Settings;
 use midfold::blocking::Start;

@@ -1,4 +1,4 @@
-//! `midfold.trajectories`: rows of training sets, made to fit.
+//! `midfold.trajectories`: makes rows of training sets fit a number of tokens.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -134,11 +134,11 @@ impl Compressor {
         Ok(all)
     }
 
-    /// One row, with a summary that `narrate` writes where the row has to be cut: it is called with
+    /// One row, with a summary that `narrate` writes if the row has to be cut: it is called with
     /// a `SummaryRequest` and returns the text.
     ///
-    /// Each line of it is judged, and what may not be there is left out. Where nothing is left,
-    /// `metrics["summary_refused"]` says why. Where `narrate` returns `None` the summary is
+    /// Each line of it is judged, and what may not be there is left out. If nothing is left,
+    /// `metrics["summary_refused"]` says why. If `narrate` returns `None` the summary is
     /// computed. `model` is the name of what narrates. What `narrate` raises comes out here.
     #[pyo3(signature = (row, narrate, *, model=String::new()))]
     fn narrated(
@@ -189,7 +189,7 @@ impl Compressor {
         compress(line, &self.settings, &*self.counter)
     }
 
-    /// What a model would be asked about a row, where it is to be asked.
+    /// What a model would be asked about a row, if it is to be asked.
     fn wanted(&self, line: &[u8], ask: &AskOptions) -> Option<Request> {
         match plan_row(line, &self.settings, &*self.counter) {
             Ok(PlannedRow::Fold(folding)) if folding.wants_model() => Some(folding.request(ask)),
@@ -226,7 +226,7 @@ impl Compressor {
         let mut all: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
             let joined = threads.into_iter().map(|thread| thread.join());
-            // No row may be lost without a word: a thread that broke breaks the call.
+            // A panic of a thread is passed on. Otherwise its rows would be missing from the result without an error.
             joined.flat_map(|rows| rows.unwrap_or_else(|broken| resume_unwind(broken))).collect()
         });
         all.sort_unstable_by_key(|(at, _)| *at);
@@ -280,7 +280,7 @@ impl Compressed {
 
 #[pymethods]
 impl Compressed {
-    /// The row as it is now, of the type that was given; the same object where nothing changed.
+    /// The row as it is now, of the type that was given; the same object if nothing changed.
     #[getter]
     fn row<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let Ok(Done { bytes: Some(bytes), .. }) = &self.done else {
@@ -304,7 +304,7 @@ impl Compressed {
         }
     }
 
-    /// Why a row cannot be used; `None` where it can.
+    /// Why a row cannot be used; `None` if it can.
     #[getter]
     fn error(&self) -> Option<String> {
         self.done.as_ref().err().map(ToString::to_string)
@@ -316,7 +316,7 @@ impl Compressed {
         self.done.as_ref().err().map(RowError::code)
     }
 
-    /// Tokens before; a quarter of the bytes where nothing was counted; 0 for an error.
+    /// Tokens before; a quarter of the bytes if nothing was counted; 0 for an error.
     #[getter]
     fn tokens_before(&self) -> u64 {
         self.done.as_ref().map_or(0, |done| done.metrics.original_tokens)
@@ -334,7 +334,7 @@ impl Compressed {
         self.done.as_ref().ok().map(|done| objects(py, &done.metrics)).transpose()
     }
 
-    /// The new place of each old turn, from 0; `None` where a summary is there instead.
+    /// The new place of each old turn, from 0; `None` if a summary is there instead.
     #[getter]
     fn turns(&self) -> Vec<Option<usize>> {
         let map = self.done.as_ref().map(|done| &done.map);

@@ -16,7 +16,7 @@ use crate::python::{make, objects};
 /// Checks a compaction from the outside: what went in, what came out, and the record of the fold.
 ///
 /// `after` may be a `Result`: its record is then taken, too. `fold` is such a record. `window` is
-/// in tokens; it, `tokenizer` and `profile` are those of the record where nothing is said.
+/// in tokens; it, `tokenizer` and `profile` are those of the record if nothing is said.
 ///
 /// Raises `InputError` for what is no conversation or no record, `TokenizerError`.
 ///
@@ -49,7 +49,7 @@ pub fn verify<'py>(
     let fold = fold.map(|fold| json::bytes(&fold, "fold")).transpose()?;
     let fold: Option<Fold> = fold.map(|json| record(&json)).transpose()?;
     let format = messages::format(dialect)?;
-    // A fold is checked with the counter and the profile that it was made with.
+    // A fold is checked with the counter and the profile that it was made with, because its figures came from them.
     let made = |of: fn(&Fold) -> &String| fold.as_ref().map(|fold| of(fold).clone());
     let settings = Settings {
         window: prepare::tokens("window", window)?,
@@ -64,7 +64,7 @@ pub fn verify<'py>(
         let prepared = settings
             .setup(&HOST)?
             .prepare(messages::conversation(&before, format)?.conversation)?;
-        // A compacted list need not tell its dialect any more; the original does.
+        // The compacted list may not show its dialect any more, so that of the original is used.
         let after = messages::conversation(&after, Some(TranscriptFormat::from(prepared.kind)))?;
         let after: Vec<Bytes> =
             after.conversation.events.into_iter().map(|event| event.bytes).collect();

@@ -1,4 +1,4 @@
-//! `midfold.work`: the narrations that the sessions of a store want, written by a function.
+//! `midfold.work`: does the jobs in the queue of a store with a Python function that narrates.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +36,7 @@ type WorkQuestion = (Request, oneshot::Sender<WorkAnswer>);
 /// A job is this worker's for as long as `narrate` takes. What it raises ends the work and comes
 /// out here, Ctrl-C too; its job goes back into the queue, to be tried again a little later.
 ///
-/// Raises `StoreError` where there is no such store, or it fails.
+/// Raises `StoreError` if there is no such store, or it fails.
 ///
 /// >>> import midfold
 /// >>> midfold.work("memory", lambda request: "...")
@@ -52,8 +52,8 @@ pub fn work<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let limit = limit.unwrap_or(usize::MAX);
     let stop = AtomicBool::new(false);
-    // Python is called here, where it called; the store is driven beside it, so that a claim is
-    // kept while a model takes its time.
+    // `narrate` is called on the caller's own thread. Another thread works with the store meanwhile, so that the claim
+    // on a job is renewed while a model takes its time.
     let (done, raised) = py.detach(|| {
         let place = match StorePlace::existing(store, Door::Python) {
             Ok(place) => place,
@@ -115,7 +115,7 @@ fn serve(
     loop {
         let asked = asked.recv_timeout(TICK);
         let found = match &asked {
-            // It was asked just when it was told to stop.
+            // This request arrived after an earlier one had raised: it is not answered.
             Ok(_) if raised.is_some() => Ok(given_back("the work was stopped".to_owned())),
             Ok((request, _)) => call(request),
             Err(RecvTimeoutError::Timeout) => {
@@ -124,16 +124,17 @@ fn serve(
             Err(RecvTimeoutError::Disconnected) => return raised,
         };
         let answer = found.unwrap_or_else(|error| {
-            // Before the answer is sent: no other job is to be taken.
+            // Set before the answer is sent, so that no other job is taken.
             stop.store(true, Ordering::Relaxed);
-            // What it says may hold a key or texts, and this is stored: its kind has to do.
+            // The detail is stored, and the message of an exception may hold a key or other texts. So only the name of
+            // its type is kept.
             let kind = Python::attach(|py| error.get_type(py).name().map(|name| name.to_string()));
             let answer = given_back(kind.unwrap_or_default());
             raised.get_or_insert(error);
             answer
         });
         if let Ok((_, back)) = asked {
-            // Where another worker has the job by now nobody listens.
+            // Nobody receives the answer if another worker has taken the job meanwhile. That is no error.
             let _ = back.send(answer);
         }
     }

@@ -5,14 +5,14 @@ use crate::message::{TestCall, TestMessage};
 use crate::rng::Rng;
 use crate::world::{self, FILES};
 
-/// Chat Completions messages: `messages` of them, about `bytes` bytes together. Results are 0.5
-/// to 8 KB, evenly over the powers of two, 15 % of them are re-reads of a file seen before.
+/// Chat Completions messages: `messages` of them, with roughly `bytes` bytes together. Results have 0.5 to 8 KB, spread
+/// evenly over the powers of two. 15 % of them repeat an earlier result.
 #[must_use]
 pub fn big_messages(messages: usize, bytes: usize) -> Vec<String> {
     let rng = &mut Rng::new(0x00b1_65e5);
     let mut out = vec![TestMessage::System("You are a coding agent.".to_owned())];
     let mut seen: Vec<String> = Vec::new();
-    // The mean of the log-uniform size is what a pair of messages should weigh.
+    // The mean size of a call with its result, which scales the sizes to `bytes`.
     let mean = 2_700 + 420;
     let weigh = |size: usize| size * (2 * bytes / messages.max(1)) / mean;
     while out.len() < messages {
@@ -44,7 +44,7 @@ pub fn big_messages(messages: usize, bytes: usize) -> Vec<String> {
     emit::openai_chat(&out)
 }
 
-/// The same as a request body.
+/// The same messages as a request body.
 #[must_use]
 pub fn big_openai(messages: usize, bytes: usize) -> String {
     emit::openai_request(&big_messages(messages, bytes))

@@ -1,9 +1,10 @@
-//! A plain dialogue: what a user says of himself, once each, among small talk; some of it corrected.
+//! A plain dialogue without tools: the user states personal facts among small talk, each once, and corrects some of
+//! them.
 
 use crate::message::quoted;
 use crate::rng::Rng;
 
-/// What the user says that has to be known later, and the words that tell whether it is.
+/// Facts that have to be known later, each with the words that show whether an answer knows it.
 pub const SAID: [(&str, &str); 16] = [
     ("My sister Mira is allergic to peanuts.", "peanuts"),
     ("Always answer in metric units.", "metric"),
@@ -80,7 +81,7 @@ const ASKED: [&str; 12] = [
     "What is a good word for {} in a poem on {}?",
 ];
 
-/// 240 messages of Chat Completions. Each statement of [`SAID`] is one of the user's messages, in order.
+/// 240 messages of Chat Completions. Each fact of [`SAID`] is a message of the user, in order.
 #[must_use]
 pub fn dialogue(seed: u64) -> Vec<String> {
     let mut rng = Rng::new(seed);

@@ -1,4 +1,4 @@
-//! The same conversation in each wire dialect and session format.
+//! Writes the same conversation in each wire dialect and session format.
 
 use crate::message::{TestCall, TestMessage, quoted};
 pub use crate::ollama::{ollama, ollama_request};
@@ -50,7 +50,7 @@ pub fn openai_request(messages: &[String]) -> String {
     format!(r#"{{"model":"gpt-5.6","messages":[{}],"stream":false}}"#, messages.join(","))
 }
 
-/// The system prompt, and Anthropic messages: all results of a step in one user message.
+/// The system prompt, and Anthropic messages. All results of a step are in one user message.
 #[must_use]
 pub fn anthropic(messages: &[TestMessage]) -> (Option<String>, Vec<String>) {
     let (mut system, mut out, mut results) = (None, Vec::new(), Vec::new());
@@ -124,7 +124,7 @@ pub fn anthropic_request(messages: &[TestMessage]) -> String {
     )
 }
 
-/// Responses items; the system prompt is a developer message.
+/// Responses items. The system prompt is a developer message.
 #[must_use]
 pub fn responses(messages: &[TestMessage]) -> Vec<String> {
     messages.iter().flat_map(items).collect()
@@ -175,7 +175,7 @@ pub fn responses_request(messages: &[TestMessage]) -> String {
     format!(r#"{{"model":"gpt-5.6-codex","input":[{}]}}"#, responses(messages).join(","))
 }
 
-/// A `ShareGPT` row: tags for thoughts, calls and results, all results of a step in one turn.
+/// A `ShareGPT` row: thoughts, calls and results are in tags, and all results of a step are in one turn.
 #[must_use]
 pub fn sharegpt(id: &str, messages: &[TestMessage]) -> String {
     let mut turns: Vec<(&str, String)> = Vec::new();
@@ -217,7 +217,7 @@ pub fn sharegpt(id: &str, messages: &[TestMessage]) -> String {
     format!(r#"{{"id":{},"conversations":[{}]}}"#, quoted(id), turns.join(","))
 }
 
-/// A session file of Claude Code: a record for each block and each result.
+/// A session file of Claude Code: one record for each block and each result.
 #[must_use]
 pub fn claude_code(messages: &[TestMessage]) -> Vec<String> {
     let mut lines = Vec::new();

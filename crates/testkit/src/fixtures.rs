@@ -1,18 +1,18 @@
-//! The files of `examples/` and `fixtures/`, made from the generators.
+//! The files of `examples/` and `fixtures/`, made by the generators.
 
 use crate::message::{TestCall, TestMessage};
 use crate::{coding_session, dialogue, emit, hostile};
 
-/// A file that is committed and can be made again.
+/// A committed file that can be made again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fixture {
-    /// Path below the root of the repository.
+    /// The path from the root of the repository.
     pub path: &'static str,
-    /// What is in it.
+    /// The content of the file.
     pub content: String,
 }
 
-/// All of them.
+/// All of these files.
 #[must_use]
 pub fn fixtures() -> Vec<Fixture> {
     let small = small();
@@ -46,7 +46,7 @@ pub fn fixtures() -> Vec<Fixture> {
     files.into_iter().map(|(path, content)| Fixture { path, content }).collect()
 }
 
-/// Chosen so that the example does not fit a window of 128,000 tokens.
+/// The seed and the number of turns are chosen so that the example does not fit a window of 128,000 tokens.
 const SEED: u64 = 42;
 const TURNS: usize = 13;
 
@@ -136,7 +136,7 @@ fn swe_agent() -> &'static str {
 "#
 }
 
-/// Good lines among bad ones: cut off, no JSON, a number, `NaN`, a raw tab in a string.
+/// Valid lines among broken ones: cut off, not JSON, a number, `NaN`, a raw tab in a string.
 fn broken(chat: &[String]) -> String {
     format!(
         "\u{feff}{}\n{{\"role\": oops}}\n7\n\n{}\r\n{}\n{}\n{{\"role\":\"assis",

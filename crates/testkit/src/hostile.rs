@@ -1,10 +1,10 @@
-//! Conversations as broken as real ones, and more: all valid JSON, none valid otherwise.
+//! Hostile conversations, at least as broken as real ones: all are valid JSON, and none is a valid conversation.
 
 use crate::message::quoted;
 use crate::rng::Rng;
 
-/// Chat Completions messages, in the order in which a careless client sent them.
-/// `largest` is the size of the one huge message in bytes.
+/// Chat Completions messages in the order in which a careless client sends them. `largest` is the size in bytes of the
+/// one huge message.
 #[must_use]
 pub fn hostile(seed: u64, largest: usize) -> Vec<String> {
     let rng = &mut Rng::new(seed);
@@ -47,14 +47,14 @@ fn orphans(rng: &mut Rng, out: &mut Vec<String>) {
     out.push(r#"{"role":"tool","content":"no id at all"}"#.to_owned());
 }
 
-/// The same id twice in one message, and two results for it.
+/// The same id twice in one message, and three results for it.
 fn twins(rng: &mut Rng, out: &mut Vec<String>) {
     let id = format!("call_{}", rng.hex(4));
     out.push(calling(&[id.clone(), id.clone()]));
     out.extend([answer(&id, "first"), answer(&id, "second"), answer(&id, "third")]);
 }
 
-/// Ids that start again at every step.
+/// The same id again at every step.
 fn zero_ids(rng: &mut Rng, out: &mut Vec<String>) {
     for step in 0..rng.between(2, 4) {
         out.push(calling(&["call_0".to_owned()]));
@@ -62,7 +62,7 @@ fn zero_ids(rng: &mut Rng, out: &mut Vec<String>) {
     }
 }
 
-/// Fifty calls at once, answered in any order, some not.
+/// Fifty calls in one message. They are answered in random order, and some not at all.
 fn wide(rng: &mut Rng, out: &mut Vec<String>) {
     let mut ids: Vec<_> = (0..50).map(|n| format!("wide_{n}_{}", rng.hex(4))).collect();
     out.push(calling(&ids));
@@ -89,7 +89,7 @@ fn empties(_: &mut Rng, out: &mut Vec<String>) {
     }
 }
 
-/// Lists in lists in lists: as content, and in a call's arguments.
+/// Deeply nested lists as content, and deeply nested objects in an unknown field.
 fn deep(rng: &mut Rng, out: &mut Vec<String>) {
     let depth = rng.between(200, 4000);
     let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
@@ -98,7 +98,7 @@ fn deep(rng: &mut Rng, out: &mut Vec<String>) {
     out.push(format!(r#"{{"role":"user","content":"x","extra":{objects}}}"#));
 }
 
-/// Halves of characters, zero bytes and big numbers.
+/// Halves of surrogate pairs, zero bytes and huge numbers.
 fn surrogates(_: &mut Rng, out: &mut Vec<String>) {
     out.push(r#"{"role":"user","content":"\ud800 and \udc00\ud800"}"#.to_owned());
     out.push(r#"{"role":"user","content":"a\u0000b\u001b[0m","\ud800":1}"#.to_owned());
@@ -114,13 +114,13 @@ fn odd_roles(rng: &mut Rng, out: &mut Vec<String>) {
     out.push(r#"{"role":"system","content":"a second system message"}"#.to_owned());
 }
 
-/// Keys that stand twice; the last one counts.
+/// The same key twice in an object, of which the last one counts; and an escaped key.
 fn twice(_: &mut Rng, out: &mut Vec<String>) {
     out.push(r#"{"role":"assistant","content":"a","role":"user","content":"b"}"#.to_owned());
     out.push(r#"{"\u0072ole":"user","content":"an escaped key", "x" : [ 1 , 2 ]}"#.to_owned());
 }
 
-/// The result before its call.
+/// A result before its call.
 fn backwards(rng: &mut Rng, out: &mut Vec<String>) {
     let id = format!("call_{}", rng.hex(8));
     out.push(answer(&id, "too early"));

@@ -1,4 +1,4 @@
-//! Conversation generators: deterministic, seeded, in every dialect.
+//! Generators of conversations in every dialect. They are deterministic: the same seed gives the same conversation.
 //!
 //! Nothing here depends on another crate of midfold, so every one of them can use it in tests.
 

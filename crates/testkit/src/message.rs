@@ -5,24 +5,24 @@
 pub enum TestMessage {
     /// The system prompt.
     System(String),
-    /// What the user says.
+    /// The words of the user.
     User(String),
-    /// What the model says and calls.
+    /// The words and calls of the model.
     Assistant {
-        /// Its reasoning, where there is some.
+        /// Its reasoning. `None` where there is none.
         thought: Option<String>,
-        /// Its text; may be empty.
+        /// Its text, which may be empty.
         text: String,
         /// Its calls.
         calls: Vec<TestCall>,
     },
     /// The result of one call.
     Tool {
-        /// Id of the call.
+        /// The id of the call.
         id: String,
-        /// Name of the tool.
+        /// The name of the tool.
         name: String,
-        /// What came back.
+        /// The tool's output.
         content: String,
     },
 }
@@ -30,15 +30,15 @@ pub enum TestMessage {
 /// A tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestCall {
-    /// Its id.
+    /// The id of the call.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// The arguments: a JSON object.
+    /// The arguments: a JSON object as text.
     pub arguments: String,
 }
 
-/// A JSON string token.
+/// The text as a JSON string, with quotes.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()

@@ -1,7 +1,6 @@
-//! A scripted chat server on loopback: answers what the test says, well or badly, and records
-//! what it was asked.
+//! A scripted chat server on loopback. It gives the answers of the test, well-formed or not, and records the requests.
 //!
-//! Written on bare sockets: a server library would refuse most of what has to be shown here.
+//! It uses bare sockets, because a server library would refuse to send most of the broken answers.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,9 +15,9 @@ use tokio::task::{JoinHandle, JoinSet};
 /// One scripted answer.
 #[derive(Clone, Debug)]
 pub enum ScriptedAnswer {
-    /// A whole reply, streamed where the request asks for a stream.
+    /// A whole reply. It is streamed if the request asks for a stream.
     Text(ModelReply),
-    /// A refusal, with more header lines (`retry-after: 1`).
+    /// A refusal, with more header lines, such as `retry-after: 1`.
     Status {
         /// The status code.
         code: u16,
@@ -27,52 +26,52 @@ pub enum ScriptedAnswer {
         /// The body.
         body: String,
     },
-    /// These bytes, as they are, instead of any HTTP; then the connection is closed.
+    /// These bytes instead of an HTTP response. Then the connection is closed.
     Bytes(Vec<u8>),
-    /// A well-formed response of this type with this body.
+    /// A well-formed response with this type and this body.
     Body {
         /// The content type.
         kind: String,
         /// The body.
         body: Vec<u8>,
     },
-    /// The start of a stream; then the connection is closed without the end of the body.
+    /// The start of a stream. Then the connection is closed before the body ends.
     Broken(String),
-    /// The start of a stream, and an end of the body that says nothing about why.
+    /// The start of a stream. The body ends properly, but no event says why.
     Unfinished(String),
     /// The connection is reset at once.
     Reset,
-    /// Nothing, until the server is dropped.
+    /// No answer until the server is dropped.
     Hang,
-    /// Headers and the start of a stream; then nothing, until the server is dropped.
+    /// Headers and the start of a stream. Then nothing until the server is dropped.
     HangAfter(String),
-    /// The answer, once the test has called [`ModelServer::release`].
+    /// The answer, but only after the test called [`ModelServer::release`].
     Held(Box<Self>),
 }
 
 /// A reply of a model.
 #[derive(Clone, Debug)]
 pub struct ModelReply {
-    /// What it says.
+    /// The text of the reply.
     pub text: String,
-    /// Its `finish_reason`.
+    /// The `finish_reason`.
     pub finish: String,
-    /// Tokens of the prompt.
+    /// The tokens of the prompt.
     pub prompt_tokens: u64,
-    /// Those of them that came from the cache.
+    /// The tokens of the prompt that came from the cache.
     pub cached_tokens: u64,
-    /// Tokens of the reply.
+    /// The tokens of the reply.
     pub completion_tokens: u64,
 }
 
 impl ScriptedAnswer {
-    /// A reply that ends as it should.
+    /// A reply that ends normally.
     #[must_use]
     pub fn text(text: &str) -> Self {
         Self::finished(text, "stop")
     }
 
-    /// A reply with this finish reason.
+    /// A reply that ends with this `finish_reason`.
     #[must_use]
     pub fn finished(text: &str, finish: &str) -> Self {
         Self::Text(ModelReply {
@@ -84,14 +83,14 @@ impl ScriptedAnswer {
         })
     }
 
-    /// A refusal as `OpenAI` words it.
+    /// A refusal in the words of `OpenAI`.
     #[must_use]
     pub fn refusal(code: u16, kind: &str, message: &str) -> Self {
         let body = json!({"error": {"message": message, "type": kind, "code": kind}}).to_string();
         Self::Status { code, headers: Vec::new(), body }
     }
 
-    /// 429 with a `Retry-After`.
+    /// A 429 with a `Retry-After` header.
     #[must_use]
     pub fn slow_down(retry_after: &str) -> Self {
         Self::Status {
@@ -103,7 +102,7 @@ impl ScriptedAnswer {
     }
 }
 
-/// One request as it came.
+/// One request as the server received it.
 #[derive(Clone, Debug)]
 pub struct SeenRequest {
     /// Method and target: `POST /v1/chat/completions`.
@@ -121,7 +120,7 @@ impl SeenRequest {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Content of the message with this role.
+    /// The content of the first message with this role. Empty where there is none.
     #[must_use]
     pub fn message(&self, role: &str) -> &str {
         let messages = self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -133,14 +132,14 @@ impl SeenRequest {
 #[derive(Debug)]
 struct ModelScript {
     answers: Mutex<VecDeque<ScriptedAnswer>>,
-    /// What is answered when the script is at its end.
+    /// The answer to requests after the end of the script. `None` refuses them.
     last: Mutex<Option<ScriptedAnswer>>,
     seen: Mutex<Vec<SeenRequest>>,
     arrived: Semaphore,
     held: Semaphore,
 }
 
-/// The server. Dropping it closes every connection, the hanging ones too.
+/// The scripted server. Dropping it closes every connection, also those that hang.
 #[derive(Debug)]
 pub struct ModelServer {
     url: String,
@@ -149,10 +148,10 @@ pub struct ModelServer {
 }
 
 impl ModelServer {
-    /// Starts one that gives these answers, one a request, and refuses what comes after.
+    /// Starts a server that gives these answers, one to each request, and refuses all later requests.
     ///
     /// # Errors
-    /// When no port of the loopback can be had.
+    /// When no port on loopback is free.
     pub async fn start(answers: impl IntoIterator<Item = ScriptedAnswer>) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let url = format!("http://{}", listener.local_addr()?);
@@ -167,7 +166,7 @@ impl ModelServer {
         Ok(Self { url, script, task })
     }
 
-    /// Starts one that always gives this answer.
+    /// Starts a server that gives every request this answer.
     ///
     /// # Errors
     /// As [`ModelServer::start`].
@@ -194,14 +193,14 @@ impl ModelServer {
         lock(&self.script.seen).clone()
     }
 
-    /// Waits for the next request that nobody waited for yet.
+    /// Waits for the next request that no earlier call waited for.
     pub async fn arrival(&self) {
         if let Ok(permit) = self.script.arrived.acquire().await {
             permit.forget();
         }
     }
 
-    /// Lets one held answer go.
+    /// Sends one of the answers that are held back.
     pub fn release(&self) {
         self.script.held.add_permits(1);
     }
@@ -218,7 +217,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 async fn accept(listener: TcpListener, script: Arc<ModelScript>) {
-    // Owned by this task: aborting it drops the set, and with it every connection.
+    // The set belongs to this task: when the task is aborted, the set is dropped, and every connection with it.
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
         while connections.try_join_next().is_some() {}
@@ -226,7 +225,7 @@ async fn accept(listener: TcpListener, script: Arc<ModelScript>) {
     }
 }
 
-/// One request a connection.
+/// Answers one request. Each connection gets a single one.
 async fn serve(mut stream: TcpStream, script: Arc<ModelScript>) -> io::Result<()> {
     let Some(seen) = read(&mut stream).await? else { return Ok(()) };
     let streams = seen.body["stream"] == true;
@@ -319,7 +318,7 @@ async fn write(stream: &mut TcpStream, answer: ScriptedAnswer, streams: bool) ->
     }
 }
 
-/// Headers and the start of a chunked stream.
+/// Writes headers and the start of a chunked stream.
 async fn open(stream: &mut TcpStream, text: &str) -> io::Result<()> {
     let body = reply_start(text);
     let head = format!(
@@ -340,7 +339,7 @@ async fn whole(stream: &mut TcpStream, kind: &str, body: &[u8]) -> io::Result<()
     stream.write_all(body).await
 }
 
-/// The events of a text, cut in the middle of it so that a reader has to join them.
+/// The events of a text. It is cut in the middle, so that a reader has to join two parts.
 fn reply_start(text: &str) -> String {
     let middle = text.floor_char_boundary(text.len() / 2);
     let delta = |part: &str| {

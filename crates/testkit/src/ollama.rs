@@ -1,8 +1,8 @@
-//! The same conversation for Ollama.
+//! The same conversation in the dialect of Ollama.
 
 use crate::message::{TestCall, TestMessage, quoted};
 
-/// Messages of `/api/chat`: neither call nor result has an id, they pair by name and order.
+/// Messages of `/api/chat`. Calls and results have no ids; they are paired by name and order.
 #[must_use]
 pub fn ollama(messages: &[TestMessage]) -> Vec<String> {
     messages.iter().map(message).collect()

@@ -1,18 +1,19 @@
-//! A throw-away PostgreSQL cluster: a private data directory, a unix socket and no TCP, gone when
-//! dropped. Debian's packages are enough; where there are none, [`Cluster::start`] says so.
+//! A throw-away PostgreSQL server: a private data directory, a unix socket and no TCP. It is removed when dropped.
+//! Debian's packages are enough for it; where they are not installed, [`Cluster::start`] fails.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Names a running server for tests, so that a test script starts one for all of them:
-/// `postgres:///postgres?host=/folder&user=postgres`. Tests make schemas of their own there.
+/// The variable with the URL of a running server, so that a test script can start one for all tests:
+/// `postgres:///postgres?host=/folder&user=postgres`. Each test makes a schema of its own there.
 pub const VARIABLE: &str = "MIDFOLD_POSTGRES";
 
 /// A running server for tests.
 pub struct Cluster {
-    /// Folder of a server of our own: data, socket and log.
+    /// The folder of a server that this process started, with data, socket and log. `None` for the server of
+    /// [`VARIABLE`].
     own: Option<ClusterFolder>,
     admin: String,
 }
@@ -25,10 +26,10 @@ struct ClusterFolder {
 static NAMES: AtomicU32 = AtomicU32::new(0);
 
 impl Cluster {
-    /// The server that [`VARIABLE`] names, else a new one.
+    /// The server that [`VARIABLE`] names, or else a new one.
     ///
     /// # Errors
-    /// Why there is none: no binaries (a test then prints `skipped: …`), or no start.
+    /// When no server is installed (a test then prints `skipped: …`), or it does not start.
     pub fn start() -> Result<Self, String> {
         match std::env::var(VARIABLE) {
             Ok(admin) if !admin.is_empty() => Ok(Self { own: None, admin }),
@@ -36,18 +37,18 @@ impl Cluster {
         }
     }
 
-    /// A new server, whatever the environment says.
+    /// Starts a new server, whatever [`VARIABLE`] says.
     ///
     /// # Errors
     /// As [`Cluster::start`].
     pub fn start_own() -> Result<Self, String> {
         let bin = binaries().ok_or("no PostgreSQL server is installed (Debian: postgresql)")?;
         let name = NAMES.fetch_add(1, Ordering::Relaxed);
-        // Short: the path of a unix socket has at most 107 bytes.
+        // The path is short, because that of a unix socket has at most 107 bytes.
         let folder = PathBuf::from(format!("/tmp/midfold-pg-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        // From here on it is removed on every way out.
+        // From here on dropping `own` removes the folder, also after an error.
         let own = ClusterFolder { folder, bin };
         let folder = own.folder.display().to_string();
         if is_root() {
@@ -64,17 +65,16 @@ impl Cluster {
         Ok(Self { own: Some(own), admin })
     }
 
-    /// URL of the server's own database: schemas are made there.
+    /// The URL of the server's own database, in which schemas are made.
     #[must_use]
     pub fn admin_url(&self) -> &str {
         &self.admin
     }
 
-    /// Makes an empty schema (a database of its own would cost half a second), and returns the URL
-    /// that leads there.
+    /// Makes an empty schema and returns a URL that leads to it. A database for each test would take half a second.
     ///
     /// # Errors
-    /// What `psql` said.
+    /// With the error text of `psql`.
     pub fn schema(&self) -> Result<String, String> {
         let number = NAMES.fetch_add(1, Ordering::Relaxed);
         let name = format!("midfold_test_{}_{number}", std::process::id());
@@ -83,17 +83,17 @@ impl Cluster {
         Ok(format!("{}{mark}options=-csearch_path%3D{name}", self.admin))
     }
 
-    /// Removes a schema that [`Cluster::schema`] made. One on our own server needs no removal.
+    /// Removes a schema that [`Cluster::schema`] made. On a server of this process that is not needed.
     pub fn drop_schema(&self, url: &str) {
         if let Some((_, name)) = url.rsplit_once("%3D") {
             let _ = self.sql(&self.admin, &format!("DROP SCHEMA IF EXISTS {name} CASCADE"));
         }
     }
 
-    /// Runs SQL by `psql`, and returns what it printed.
+    /// Runs SQL with `psql`, and returns its output.
     ///
     /// # Errors
-    /// What `psql` said.
+    /// With the error text of `psql`.
     pub fn sql(&self, url: &str, sql: &str) -> Result<String, String> {
         let psql = binaries().map_or_else(|| PathBuf::from("psql"), |bin| bin.join("psql"));
         let mut command = Command::new(psql);
@@ -102,19 +102,19 @@ impl Cluster {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// Stops the server and all its processes in their tracks (`SIGSTOP`): connections stay, nothing is
-    /// answered. [`Cluster::resume`] lets them go on.
+    /// Stops the server and all its processes with `SIGSTOP`: connections stay open, but get no answers.
+    /// [`Cluster::resume`] lets them go on.
     ///
     /// # Errors
-    /// For a server that is not our own.
+    /// When this process did not start the server.
     pub fn pause(&self) -> Result<(), String> {
         self.signal("-STOP")
     }
 
-    /// Lets a server that was stopped go on.
+    /// Lets a paused server go on.
     ///
     /// # Errors
-    /// For a server that is not our own.
+    /// When this process did not start the server.
     pub fn resume(&self) -> Result<(), String> {
         self.signal("-CONT")
     }
@@ -135,7 +135,7 @@ impl Cluster {
     /// Kills the server and all its processes (`SIGKILL`), and starts it again.
     ///
     /// # Errors
-    /// For a server that is not our own, and when it does not start again.
+    /// When this process did not start the server, or it does not start again.
     pub fn crash(&self) -> Result<(), String> {
         let own = self.own.as_ref().ok_or("only a server of our own is crashed")?;
         let data = own.folder.join("data");
@@ -144,11 +144,11 @@ impl Cluster {
             .map_err(|error| format!("{}: {error}", pid_file.display()))?;
         let server = text.lines().next().unwrap_or_default().trim().to_owned();
         let children = std::fs::read_to_string(format!("/proc/{server}/task/{server}/children"));
-        // The server first: it would start recovery when a child dies before it.
+        // The server gets the signal first. If a child died before it, the server would start recovery.
         let mut kill = own.command("kill");
         kill.args(["-KILL", &server]);
         kill.args(children.unwrap_or_default().split_whitespace());
-        // A child may end on its own before its turn.
+        // A child may have ended before its signal, so an error is ignored.
         let _ = run(&mut kill);
         while Path::new("/proc").join(&server).join("exe").exists() {
             std::thread::sleep(std::time::Duration::from_millis(5));
@@ -156,7 +156,7 @@ impl Cluster {
         let log = own.folder.join("log");
         let options =
             format!("-c listen_addresses= -c unix_socket_directories={}", own.folder.display());
-        // While an orphan still holds the shared memory, a new server refuses to start.
+        // A new server refuses to start while a process of the old one still holds the shared memory.
         let mut outcome = Ok(());
         for _ in 0..40 {
             let mut start = own.command("pg_ctl");
@@ -172,7 +172,7 @@ impl Cluster {
 }
 
 impl ClusterFolder {
-    /// A server's program; as `postgres` when we are root, whom the server refuses.
+    /// A command of the server. Root runs it as `postgres`, because the server refuses to run as root.
     fn command(&self, name: &str) -> Command {
         let program = if name == "kill" { name.into() } else { self.bin.join(name) };
         let mut command = if is_root() {
@@ -201,7 +201,7 @@ impl Drop for ClusterFolder {
     }
 }
 
-/// Where the server's programs are: the newest version that is installed.
+/// The folder with the server's programs, of the newest installed version. `None` where none is installed.
 fn binaries() -> Option<PathBuf> {
     let version = |path: &Path| -> u32 {
         let name = path.parent().and_then(Path::file_name).and_then(OsStr::to_str);
@@ -218,8 +218,8 @@ fn is_root() -> bool {
     run(Command::new("id").arg("-u")).is_ok_and(|output| output.stdout.starts_with(b"0\n"))
 }
 
-/// Runs a command to its end, with its output kept for the error. A server that it starts must
-/// not hold our pipes open, so `pg_ctl` writes to a file of its own.
+/// Runs a command to its end. Its error output becomes part of the error. A server that it starts would keep our pipes
+/// open, so `start` gets no pipes; `pg_ctl` writes to a log file then.
 fn run(command: &mut Command) -> Result<Output, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let starts = command.get_args().any(|arg| arg == "start");

@@ -1,17 +1,17 @@
-//! Small, seeded, the same on every machine.
+//! A small random generator with a seed. It gives the same numbers on every machine.
 
-/// `splitmix64`: good enough to vary test data, and ten lines long.
+/// `splitmix64`. It is good enough to vary test data, and ten lines long.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// A generator; the same seed gives the same numbers for ever.
+    /// A generator with a seed. The same seed always gives the same numbers.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// A generator for a name, so that a file's text depends on nothing but its path.
+    /// A generator for a name, so that a file's text depends only on its path.
     #[must_use]
     pub fn named(name: &str) -> Self {
         let mix = |state: u64, byte| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -27,7 +27,7 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `end` (0 for an `end` of 0).
+    /// A number below `end`. 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         let end = u64::try_from(end).unwrap_or(u64::MAX);
         usize::try_from(self.bits() % end.max(1)).unwrap_or_default()
@@ -38,7 +38,7 @@ impl Rng {
         low + self.below(high.saturating_sub(low) + 1)
     }
 
-    /// True in `percent` of 100 cases.
+    /// True in `percent` of 100 cases, on average.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
@@ -47,7 +47,7 @@ impl Rng {
     ///
     /// # Panics
     ///
-    /// When there is none.
+    /// When `choices` is empty.
     pub fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.below(choices.len())]
     }
@@ -57,7 +57,7 @@ impl Rng {
         (0..digits).map(|_| char::from(b"0123456789abcdef"[self.below(16)])).collect()
     }
 
-    /// A number from 2^`low` to 2^`high`, spread evenly over the powers.
+    /// A number from 2^`low` to 2^`high`. Each power of two is equally likely.
     pub fn log_uniform(&mut self, low: u32, high: u32) -> usize {
         let power = self.between(low as usize, high as usize - 1);
         (1 << power) + self.below(1 << power)

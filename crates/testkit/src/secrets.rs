@@ -1,16 +1,16 @@
-//! Secrets of every kind that logs hold, made by their shape and never a real one, and values that
-//! look like secrets and are none.
+//! Secrets of every kind that logs hold, made by their shape and never real; and values that look like secrets but are
+//! not.
 
 use crate::Rng;
 
-/// A secret and what is around it.
+/// A secret and the text around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlantedSecret {
-    /// What it is.
+    /// The kind of secret.
     pub kind: &'static str,
     /// The secret.
     pub secret: String,
-    /// The secret with what is around it, on one line unless it is a key block.
+    /// The secret with the text around it, on one line unless it is a block of a key.
     pub text: String,
 }
 
@@ -19,11 +19,11 @@ const HEX: &str = "0123456789abcdef";
 const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Characters of an alphabet, digits and letters among them.
+/// Random characters of an alphabet. Longer texts have both digits and letters.
 fn made(rng: &mut Rng, alphabet: &str, len: usize) -> String {
     let letters: Vec<char> = alphabet.chars().collect();
     let mut out: String = (0..len).map(|_| letters[rng.below(letters.len())]).collect();
-    // Both kinds are in what is random and long; in what is short chance may leave one out.
+    // Real secrets of this length have digits and letters. Chance could leave one of them out, so they are put in.
     if alphabet != UPPER && len >= 6 {
         out.replace_range(1..4, "7a4");
     }
@@ -50,7 +50,7 @@ fn uuid(rng: &mut Rng) -> String {
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
-/// One secret of each kind; another `seed` gives others.
+/// One secret of each kind. Another `seed` gives other secrets.
 #[must_use]
 pub fn planted(seed: u64) -> Vec<PlantedSecret> {
     let mut rng = Rng::new(seed);
@@ -60,8 +60,8 @@ pub fn planted(seed: u64) -> Vec<PlantedSecret> {
     out
 }
 
-/// Keys whose form tells what they are. The prefixes are parted, so that no scanner of sources
-/// takes one for a key.
+/// Keys that are recognised by their form. Their prefixes are split in this source, so that no scanner takes one for a
+/// real key.
 fn keys(rng: &mut Rng) -> Vec<PlantedSecret> {
     let mut an = |n| made(rng, ALNUM, n);
     let rows: Vec<(&'static str, [&str; 2], String)> = vec![
@@ -128,7 +128,7 @@ fn keys(rng: &mut Rng) -> Vec<PlantedSecret> {
     out
 }
 
-/// Values of names that say what they are.
+/// Secrets that are recognised by the name before them.
 fn assigned(rng: &mut Rng) -> Vec<PlantedSecret> {
     let mut an = |n| made(rng, ALNUM, n);
     let rows: Vec<(&'static str, &str, String, &str)> = vec![
@@ -170,7 +170,7 @@ fn assigned(rng: &mut Rng) -> Vec<PlantedSecret> {
         .collect()
 }
 
-/// What commands, headers and URLs hold.
+/// Secrets in commands, headers and URLs.
 fn told(rng: &mut Rng) -> Vec<PlantedSecret> {
     let mut an = |n| made(rng, ALNUM, n);
     let rows: Vec<(&'static str, &str, String, &str)> = vec![
@@ -207,8 +207,8 @@ fn told(rng: &mut Rng) -> Vec<PlantedSecret> {
         .collect()
 }
 
-/// So many values that are no secrets, each as it is in a log: hashes, ids, digests, images,
-/// paths, versions, names, code.
+/// `count` values that are not secrets, as they are in logs: hashes, ids, digests, images, paths, versions, names,
+/// code.
 #[must_use]
 pub fn innocent(count: usize) -> Vec<String> {
     let mut rng = Rng::new(7);

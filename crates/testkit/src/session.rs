@@ -1,4 +1,4 @@
-//! A realistic coding session: tasks, reads and re-reads, failing tests, patches, constraints.
+//! A realistic coding session: tasks, repeated reads, failing tests, patches and rules of the user.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::message::{TestCall, TestMessage, quoted};
 use crate::rng::Rng;
 use crate::world::{self, FILES};
 
-/// What the user says in the middle; a compaction must not lose it.
+/// Rules that the user states in the middle of the session. A compaction must not lose them.
 pub const CONSTRAINT: &str = "Two rules from now on, whatever else I ask: never touch \
     migrations/, and always run `ruff check .` before you tell me that something is done.";
 
@@ -32,7 +32,7 @@ const REQUESTS: [&str; 14] = [
     "What is left of the list that we made at the start? Do the next item.",
 ];
 
-/// The messages of a session of `turns` turns of the user (two dozen messages each).
+/// The messages of a session with `turns` turns. Each turn has about two dozen messages.
 #[must_use]
 pub fn session(seed: u64, turns: usize) -> Vec<TestMessage> {
     let mut scribe = Scribe::new(seed);
@@ -46,12 +46,12 @@ pub fn session(seed: u64, turns: usize) -> Vec<TestMessage> {
 struct Scribe {
     rng: Rng,
     messages: Vec<TestMessage>,
-    /// How often each file was patched.
+    /// The number of patches to each file.
     versions: BTreeMap<&'static str, usize>,
     calls: usize,
 }
 
-/// A call's tool and arguments, and what it gives.
+/// The tool and the arguments of a call, and its result.
 type ScribedAction = (&'static str, String, String);
 
 impl Scribe {
@@ -91,7 +91,7 @@ impl Scribe {
         request
     }
 
-    /// A failing run, a patch, a look at the file again, a run.
+    /// Adds a failing test run, a patch, another read of the file, and a passing run.
     fn fix(&mut self, focus: (&'static str, &'static str), name: &str) {
         let failed = world::failing_run(&mut self.rng, name);
         let test = format!("pytest -x -q -k test_{name}");
@@ -137,7 +137,7 @@ impl Scribe {
         ("read_file", format!(r#"{{"path":{}}}"#, quoted(path)), text)
     }
 
-    /// One assistant message with its calls, and their results.
+    /// Adds one message of the assistant with its calls, and their results.
     fn act(&mut self, text: &str, actions: Vec<ScribedAction>) {
         let mut calls = Vec::with_capacity(actions.len());
         let mut results = Vec::with_capacity(actions.len());
@@ -159,7 +159,7 @@ fn run(command: &str, output: String) -> ScribedAction {
     ("run", format!(r#"{{"command":{}}}"#, quoted(command)), output)
 }
 
-/// A realistic coding session as Chat Completions messages: about two dozen a turn.
+/// A realistic coding session as Chat Completions messages, about two dozen for each turn.
 #[must_use]
 pub fn coding_session(seed: u64, turns: usize) -> Vec<String> {
     emit::openai_chat(&session(seed, turns))

@@ -1,8 +1,8 @@
-//! The same conversation for the two providers whose turns are one message each.
+//! The same conversation for Gemini and Bedrock, where everything that one side says in a turn is one message.
 
 use crate::message::{TestCall, TestMessage, quoted};
 
-/// What a wire calls things.
+/// The names and forms of a wire format.
 struct WireNames {
     model: &'static str,
     list: &'static str,
@@ -14,7 +14,7 @@ struct WireNames {
 const GEMINI: WireNames = WireNames {
     model: "model",
     list: "parts",
-    // Neither call nor response has an id: they pair by name and order.
+    // Neither calls nor responses have ids; they are paired by name and order.
     call: |call| {
         format!(
             r#"{{"functionCall":{{"name":{},"args":{}}},"thoughtSignature":"c2ln{:08x}"}}"#,
@@ -94,7 +94,7 @@ pub fn bedrock_request(messages: &[TestMessage]) -> String {
     )
 }
 
-/// All that one side says in a row is one message.
+/// Joins neighbouring messages of the same side into one message.
 fn turns(messages: &[TestMessage], names: &WireNames) -> (Option<String>, Vec<String>) {
     let mut system = None;
     let mut turns: Vec<(&str, Vec<String>)> = Vec::new();

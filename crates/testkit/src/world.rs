@@ -1,10 +1,10 @@
-//! The code base and the machines of the made-up session: texts that look like the real ones.
+//! The code base and the machines of the made-up session: texts that look like real ones.
 
 use std::fmt::Write;
 
 use crate::rng::Rng;
 
-/// The files of the project, and the class that each is about.
+/// The files of the project, each with the class that it is about.
 pub const FILES: [(&str, &str); 12] = [
     ("ledgerline/api/invoices.py", "InvoiceHandler"),
     ("ledgerline/api/refunds.py", "RefundHandler"),
@@ -44,7 +44,7 @@ pub fn function(rng: &mut Rng) -> String {
     format!("{}_{}", rng.pick(&VERBS), rng.pick(&NOUNS))
 }
 
-/// The source of a file in its `version`: only a few lines differ from one to the next.
+/// The source of a file in the given `version`. Only a few lines differ between two versions.
 #[must_use]
 pub fn source(path: &str, class: &str, version: usize) -> String {
     let rng = &mut Rng::named(path);
@@ -87,7 +87,7 @@ pub fn numbered(text: &str) -> String {
     out
 }
 
-/// What grep finds.
+/// The output of grep.
 pub fn grep(rng: &mut Rng, pattern: &str) -> String {
     let mut out = String::new();
     for _ in 0..rng.between(8, 40) {
@@ -182,7 +182,7 @@ pub fn install(rng: &mut Rng) -> String {
     out
 }
 
-/// `git log` or `git diff --stat`.
+/// The output of `git log` or `git diff --stat`.
 pub fn git(rng: &mut Rng, what: &str) -> String {
     let mut out = String::new();
     for _ in 0..rng.between(6, 18) {
@@ -217,7 +217,7 @@ pub fn service_log(rng: &mut Rng) -> String {
     out
 }
 
-/// A patch of `hunks` hunks.
+/// A patch with `hunks` hunks.
 pub fn patch(rng: &mut Rng, path: &str, hunks: usize) -> String {
     let mut out = format!("*** Begin Patch\n*** Update File: {path}\n");
     for _ in 0..hunks {

@@ -1,5 +1,5 @@
-//! What clients are told beside the variables that all get: options of theirs, or variables. None of
-//! their files is changed.
+//! The instructions that send a client's requests to the proxy where the common variables do not suffice: options and
+//! variables. No file of a client is changed.
 
 use midfold_serve::config::Provider;
 use serde_json::{Map, Value, json};
@@ -8,14 +8,14 @@ use super::around::ClientSurroundings;
 use super::front::ProxyFront;
 use super::own_provider::OwnProvider;
 
-/// What a client is told beside the variables.
+/// Arguments and variables that a client gets in addition to the common variables.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ClientInstructions {
-    /// Arguments, before its own.
+    /// Arguments that come before the user's own.
     pub arguments: Vec<String>,
-    /// Variables, which win over those that all get.
+    /// Variables, which override the common ones.
     pub variables: Vec<(&'static str, String)>,
-    /// The text of a file that is there while the client runs; its path follows the arguments.
+    /// The text of a temporary file that exists while the client runs. Its path is added after `arguments`.
     pub file: Option<String>,
 }
 
@@ -28,7 +28,7 @@ pub fn nothing(
 }
 
 /// Claude Code: its settings files override the environment, and `--settings` overrides the files. Nothing is added
-/// where the user gave `--settings`: a second one would replace it.
+/// where the user gave `--settings`: a second one would replace the user's.
 pub fn claude(
     around: &ClientSurroundings,
     front: &ProxyFront,
@@ -45,7 +45,8 @@ pub fn claude(
     }
 }
 
-/// Codex reads no variable for the address. Its own provider keeps name and login, and gets another address.
+/// Codex reads no variable for the address. An option gives the user's own provider another address; its name and login
+/// stay.
 pub fn codex(
     _: &ClientSurroundings,
     front: &ProxyFront,
@@ -93,7 +94,7 @@ pub fn opencode(
     ClientInstructions { variables, ..ClientInstructions::default() }
 }
 
-/// An extension gives its providers another address; keys, logins and models stay.
+/// pi: an extension gives its providers another address; keys, logins and models stay.
 pub fn pi(
     around: &ClientSurroundings,
     front: &ProxyFront,
@@ -127,7 +128,7 @@ pub fn pi(
     }
 }
 
-/// Hermes Agent: its providers read the usual variables, but for `custom`, which reads one of its own.
+/// Hermes Agent: its providers read the common variables, except `custom`, which reads a variable of its own.
 pub fn hermes(
     _: &ClientSurroundings,
     front: &ProxyFront,
@@ -141,7 +142,7 @@ pub fn hermes(
     }
 }
 
-/// Sets a value in a tree of objects; what is no object on the way is replaced.
+/// Sets a value in a tree of objects. A value on the path that is no object is replaced by one.
 fn set(tree: &mut Value, path: &[&str], text: String) {
     let Some((first, rest)) = path.split_first() else {
         *tree = Value::String(text);

@@ -1,5 +1,5 @@
-//! How clients are told where their requests go: by variables, and some by more than that. What is
-//! here was measured with the versions of `tools/clients-check`.
+//! The ways in which clients get the address of the proxy: variables for all, options or files for some. Each way was
+//! measured with the client versions of `tools/clients-check`.
 
 mod around;
 mod front;
@@ -15,21 +15,21 @@ pub use front::{BaseUrlVariable, ProxyFront, URL, VARIABLES};
 pub use instructions::ClientInstructions;
 pub use own_provider::OwnProvider;
 
-/// A client that is known by the name of its command.
+/// A client that midfold recognises by the name of its command.
 pub struct KnownClient {
-    /// The name of its command.
+    /// The name of its command, as in `claude`.
     pub name: &'static str,
-    /// Its name for people.
+    /// Its name in texts for people.
     pub title: &'static str,
-    /// Whose variables it reads.
+    /// The providers whose base URL variables the client reads.
     pub providers: &'static [Provider],
-    /// The provider that its own configuration names, which wins over variables.
+    /// Reads the provider from the client's own configuration, which overrides variables.
     own: fn(&ClientSurroundings) -> Option<OwnProvider>,
-    /// What it needs beside the variables.
+    /// Makes the instructions that the client needs in addition to the common variables.
     told: fn(&ClientSurroundings, &ProxyFront, Option<&OwnProvider>) -> ClientInstructions,
 }
 
-/// All clients that are known.
+/// All clients that midfold knows.
 pub const CLIENTS: [KnownClient; 8] = [
     KnownClient {
         name: "claude",
@@ -90,18 +90,18 @@ pub const CLIENTS: [KnownClient; 8] = [
 ];
 
 impl KnownClient {
-    /// The client of this name, or of a path that ends with it.
+    /// The client whose command has this name, or ends a path with this name. `None` where midfold does not know it.
     pub fn of(command: &Path) -> Option<Self> {
         let name = command.file_stem()?.to_str()?;
         CLIENTS.into_iter().find(|client| client.name == name)
     }
 
-    /// What its configuration says about where its requests go.
+    /// The provider to which the client's own configuration sends its requests; `None` where it names none.
     pub fn own(&self, around: &ClientSurroundings) -> Option<OwnProvider> {
         (self.own)(around)
     }
 
-    /// What it needs beside the variables.
+    /// The arguments and variables that the client needs in addition to the common variables.
     pub fn told(
         &self,
         around: &ClientSurroundings,

@@ -1,5 +1,5 @@
-//! Where a client's own configuration sends its requests. It wins over variables with these clients, so
-//! it is read, and never written. Read is the address alone: keys and logins in these files stay there.
+//! Reads where a client's own configuration sends its requests, because these clients prefer it to variables. Files are
+//! never written, and only addresses are taken from them: keys and logins stay there.
 
 use std::path::{Path, PathBuf};
 
@@ -12,18 +12,18 @@ use crate::regular;
 /// A provider that a client's own configuration names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnProvider {
-    /// Its name there.
+    /// The provider's name in that configuration.
     pub name: String,
-    /// Whose wire format it has.
+    /// The provider whose wire format it speaks.
     pub provider: Provider,
     /// Its base URL.
     pub url: String,
-    /// The file.
+    /// The file that names it.
     pub from: PathBuf,
 }
 
 impl OwnProvider {
-    /// Where there is an address of http or https.
+    /// The provider, if `url` is an http or https URL. Otherwise `None`.
     fn new(name: &str, provider: Provider, url: &Value, from: PathBuf) -> Option<Self> {
         let url = url.as_str().filter(|url| url.starts_with("http"))?;
         Some(Self { name: name.to_owned(), provider, url: url.to_owned(), from })
@@ -34,7 +34,7 @@ pub fn none(_: &ClientSurroundings) -> Option<OwnProvider> {
     None
 }
 
-/// `env` of its settings: the nearest file wins, and over the environment.
+/// Claude Code: `env` in its settings, which overrides the environment. The file nearest to the working directory wins.
 pub fn claude(around: &ClientSurroundings) -> Option<OwnProvider> {
     let user = around.folder_of("CLAUDE_CONFIG_DIR", ".claude");
     let project = around.folder.join(".claude");
@@ -45,7 +45,7 @@ pub fn claude(around: &ClientSurroundings) -> Option<OwnProvider> {
     })
 }
 
-/// `model_provider`, and its entry.
+/// Codex: the entry that `model_provider` names.
 pub fn codex(around: &ClientSurroundings) -> Option<OwnProvider> {
     let file = around.folder_of("CODEX_HOME", ".codex")?.join("config.toml");
     let config: Value = toml::from_str(&regular::text(&file).ok()?).ok()?;
@@ -60,7 +60,7 @@ pub fn codex(around: &ClientSurroundings) -> Option<OwnProvider> {
     }
 }
 
-/// The provider of the model that it is started with.
+/// opencode: the provider of the model that an option or a file chooses.
 pub fn opencode(around: &ClientSurroundings) -> Option<OwnProvider> {
     let named = around.get("OPENCODE_CONFIG").map(PathBuf::from);
     let near = around.folder.ancestors().map(|folder| folder.join("opencode.json"));
@@ -85,7 +85,7 @@ pub fn opencode(around: &ClientSurroundings) -> Option<OwnProvider> {
     })
 }
 
-/// The provider that it is started with.
+/// pi: the provider that an option or the settings choose.
 pub fn pi(around: &ClientSurroundings) -> Option<OwnProvider> {
     let folder = around.folder_of("PI_CODING_AGENT_DIR", ".pi/agent")?;
     let settings = json(&folder.join("settings.json")).unwrap_or_default();
@@ -105,7 +105,7 @@ pub fn pi(around: &ClientSurroundings) -> Option<OwnProvider> {
     OwnProvider::new(name, provider, &entry["baseUrl"], file)
 }
 
-/// The endpoint of `provider: custom`.
+/// Hermes Agent: the endpoint of `provider: custom`.
 pub fn hermes(around: &ClientSurroundings) -> Option<OwnProvider> {
     let file = around.folder_of("HERMES_HOME", ".hermes")?.join("config.yaml");
     let config: Value = serde_saphyr::from_str(&regular::text(&file).ok()?).ok()?;
@@ -118,7 +118,7 @@ pub fn hermes(around: &ClientSurroundings) -> Option<OwnProvider> {
     OwnProvider::new("custom", provider, &model["base_url"], file)
 }
 
-/// A file of JSON; nothing where it is not there, or has comments.
+/// Reads a JSON file. `None` where it does not exist, or is not plain JSON (comments are not).
 fn json(file: &Path) -> Option<Value> {
     serde_json::from_slice(&regular::file(file).ok()?).ok()
 }

@@ -1,4 +1,4 @@
-//! `midfold compact --cache-check`.
+//! `midfold compact --cache-check`: compares three ways of folding by how much of a prompt the next turn repeats.
 
 use midfold::{Budget, CacheCheck, Policy, PreparedConversation, cache_check};
 use serde_json::json;
@@ -36,7 +36,8 @@ pub fn run(
     }
 }
 
-/// The figures of one conversation, as lines of a page.
+/// Adds the comparison of one conversation to a page: the tokens that the next turn's prompt repeats, under three ways
+/// of folding.
 pub fn show(page: &mut LabelledPage<'_>, check: &CacheCheck) {
     let part = |repeated: u64, prompt: u64| {
         let percent = repeated * 100 / prompt.max(1);

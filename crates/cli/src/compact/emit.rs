@@ -1,4 +1,4 @@
-//! What `midfold compact` writes, and where to.
+//! Writes the results of `midfold compact`: transcripts, records, recaps and reports.
 
 use bytes::Bytes;
 use midfold_args::CompactArgs;
@@ -15,14 +15,14 @@ use crate::report::FileReport;
 use crate::transcript::{self, flat};
 use crate::words::{grouped, printable};
 
-/// How the results are to be written.
+/// How and where the results are written.
 pub struct EmitOptions<'a> {
     pub args: &'a CompactArgs,
     pub json: bool,
     pub output: &'a Output,
-    /// Of the input.
+    /// The name of the input, for reports.
     pub name: &'a str,
-    /// The policy's name.
+    /// The name of the policy.
     pub policy: &'a str,
 }
 
@@ -57,7 +57,7 @@ impl EmitOptions<'_> {
         }
     }
 
-    /// The file of the result.
+    /// The file of the result. `None` where it goes to standard output.
     fn file(&self) -> Option<&std::path::PathBuf> {
         self.args.output.as_ref().filter(|path| !is_stdin(path))
     }
@@ -67,7 +67,7 @@ impl EmitOptions<'_> {
         FileReport { name: self.name, all, preview }
     }
 
-    /// The report, a picture and how to get the result.
+    /// The text for a terminal, where no result is written: the report, a picture, and a hint how to get the result.
     fn seen(&self, all: &[CompactedConversation]) -> String {
         let style = self.output.stdout_style();
         let mut text = self.report(all).text(&style);
@@ -78,7 +78,7 @@ impl EmitOptions<'_> {
         text + &style.paint(OutputColor::Dim, how)
     }
 
-    /// The report, a picture and the recaps.
+    /// The text of `--preview`: the report, a picture and the recaps.
     fn preview(&self, all: &[CompactedConversation]) -> String {
         let style = self.output.stdout_style();
         let mut text = self.report(all).text(&style);
@@ -95,7 +95,8 @@ impl EmitOptions<'_> {
         text + &style.paint(OutputColor::Dim, "preview: nothing was written\n")
     }
 
-    /// The recaps, and why there is none. With a file for the result, the report too.
+    /// Prints the recaps, and for each conversation without one the reason. If the result went to a file, the report is
+    /// printed too.
     fn recaps(&self, all: &[CompactedConversation]) -> Result<(), CommandError> {
         let style = self.output.stderr_style();
         let mut texts = Vec::new();
@@ -119,13 +120,13 @@ impl EmitOptions<'_> {
         }
     }
 
-    /// Which of several conversations.
+    /// Names one of several conversations, before a message about it. Empty where there is only one.
     fn place(&self, at: usize, count: usize) -> String {
         if count == 1 { String::new() } else { format!("conversation {} of {count}: ", at + 1) }
     }
 }
 
-/// The compacted messages, in the shape of the input.
+/// The compacted messages in the shape of the input. Several conversations become one line each.
 pub fn transcripts(all: &[CompactedConversation]) -> Vec<u8> {
     let transcript =
         |done: &CompactedConversation| transcript::of(&done.prepared, &done.made.context).line();
@@ -135,7 +136,8 @@ pub fn transcripts(all: &[CompactedConversation]) -> Vec<u8> {
     }
 }
 
-/// The folds: one, pretty; several, one on each line. `null` where nothing was folded.
+/// The folds as JSON: indented where there is one conversation, else one on each line. `null` where a conversation was
+/// not folded.
 pub fn records(all: &[CompactedConversation]) -> Result<Vec<u8>, CommandError> {
     if let [only] = all {
         return Ok(pretty(&only.fold())?.into_bytes());
@@ -148,12 +150,13 @@ pub fn records(all: &[CompactedConversation]) -> Result<Vec<u8>, CommandError> {
     Ok(lines)
 }
 
-/// `{messages?, system?, tools?, fold, recap, noop?, problems}`, one on each line.
+/// Each conversation as an object `{messages?, system?, tools?, fold, recap, noop?, problems}`, one on each line.
 fn objects(all: &[CompactedConversation], with_messages: bool) -> Result<Vec<u8>, CommandError> {
     let mut out = Vec::new();
     for done in all {
         let object = object(done, with_messages)?;
-        // The only one keeps the bytes of its messages, line breaks between tokens and all.
+        // A single conversation keeps the exact bytes of its messages, even line breaks between tokens. With several,
+        // each has to fit on one line.
         out.extend_from_slice(&if all.len() == 1 { object } else { flat(&object) });
         out.push(b'\n');
     }

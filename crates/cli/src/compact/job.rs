@@ -1,4 +1,4 @@
-//! What is to be done to each transcript, and how it is read.
+//! Reads and compacts each transcript as the flags ask.
 
 use midfold::formats::read::{Conversation, TranscriptFormat};
 use midfold::{
@@ -17,7 +17,7 @@ use crate::output::{Output, OutputColor};
 use crate::prepare;
 use crate::words;
 
-/// What was asked for, looked up once for all transcripts.
+/// The flags of `midfold compact`, resolved once for all transcripts: format, policy, pins, narrator.
 pub struct CompactJob<'a> {
     from: Option<TranscriptFormat>,
     setup: Setup,
@@ -133,7 +133,7 @@ fn regex(pattern: &str) -> Result<Regex, CommandError> {
     })
 }
 
-/// Which conversation of which file, before what is said of it.
+/// Names the conversation and its file, as the start of a message about it.
 fn place(input: &InputFile, at: usize, count: usize) -> String {
     match count {
         1 => format!("{}: ", input.name),

@@ -56,7 +56,7 @@ pub fn run(
     if sum.failed > 0 { Err(CommandError::silent(1)) } else { Ok(()) }
 }
 
-/// What several transcripts cannot be asked for.
+/// Refuses flags that need a single transcript.
 fn check(job: &CompactJob<'_>, args: &CompactArgs) -> Result<(), CommandError> {
     let wrong = |text: &str, hint: &str| Err(CommandError::usage(text).hint(hint));
     let single = [("--show-recap", args.show_recap), ("--cache-check", args.cache_check)];
@@ -78,7 +78,7 @@ fn check(job: &CompactJob<'_>, args: &CompactArgs) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// What became of one file.
+/// The result of one file: its conversations, and where they were written.
 struct FileOutcome {
     target: CompactTarget,
     all: Vec<CompactedConversation>,
@@ -105,7 +105,7 @@ impl FileOutcome {
         Ok(made)
     }
 
-    /// Nothing was folded or converted: the result is a copy.
+    /// Whether nothing was folded or converted. The input's bytes are the result then.
     fn is_unchanged(&self) -> bool {
         self.all.iter().all(|done| done.fold().is_none() && !done.prepared.converted)
     }
@@ -158,7 +158,7 @@ impl FileOutcome {
     }
 }
 
-/// What became of all of them.
+/// The sums of all files. `before` and `after` are tokens.
 #[derive(Default)]
 struct FileTotals {
     folded: u64,

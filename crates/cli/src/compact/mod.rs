@@ -1,4 +1,4 @@
-//! `midfold compact`.
+//! `midfold compact`: compacts transcripts, or shows what a compaction would do.
 
 pub mod cache;
 mod emit;
@@ -27,7 +27,7 @@ pub fn run(args: &CompactArgs, json: bool, output: &Output) -> Result<(), Comman
     }
 }
 
-/// One file: its result is written to a file or to standard output.
+/// Compacts one file. The result is written to a file or to standard output.
 fn one(
     file: &Path,
     mut job: CompactJob<'_>,
@@ -53,7 +53,7 @@ fn one(
     EmitOptions { args, json, output, name: &input.name, policy: &policy.name }.emit(&all)
 }
 
-/// Whether two paths name one file, there or not.
+/// Whether two paths name the same file. The file need not exist.
 fn same_file(a: &Path, b: &Path) -> bool {
     let whole = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
     a == b || whole(a).is_ok_and(|a| whole(b).is_ok_and(|b| a == b))

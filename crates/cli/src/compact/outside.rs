@@ -1,5 +1,5 @@
-//! A policy whose engine is a process outside: it is asked once a conversation, as `replay --engine`
-//! asks, and what it answers is the result.
+//! Compaction by a policy whose engine is an external process. The process gets each conversation once, in the protocol
+//! of `replay --engine`, and its answer is the result.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::replay::engine;
 use crate::transcript::list;
 use crate::words::{number, plural};
 
-/// Compacts conversations by the engine of these words.
+/// Compacts conversations with the engine whose command line is `words`.
 pub fn run(
     words: &[String],
     name: &str,

@@ -1,4 +1,4 @@
-//! Where the results of several transcripts go: under the names that they have, never over them.
+//! Decides where the results of several transcripts go: under the transcripts' names, and never over a transcript.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,18 +9,18 @@ use midfold_args::CompactArgs;
 use crate::error::CommandError;
 use crate::paths::{FoundFile, is_stdin, unpacked};
 
-/// A transcript, and what is written of it: nothing in a preview.
+/// A transcript and the paths of its result and its record. A preview has no paths.
 pub struct CompactTarget {
     pub found: FoundFile,
     pub output: Option<PathBuf>,
     pub record: Option<PathBuf>,
 }
 
-/// The name of a transcript, and where its result goes or why it cannot.
+/// The name of a transcript with its target, or with the reason why its result cannot be written.
 pub type PlacedTarget = (String, Result<CompactTarget, CommandError>);
 
-/// Places every result. A transcript whose result would be where that of an earlier one does gets
-/// an error of its own; what could harm a transcript is an error of them all.
+/// Finds the target of every result. If two results have the same target, the later transcript gets an error of its own
+/// and the others go on. If a result would overwrite a transcript, the whole command fails.
 pub fn targets(
     args: &CompactArgs,
     files: Vec<FoundFile>,
@@ -66,10 +66,10 @@ fn placed(args: &CompactArgs, found: FoundFile) -> CompactTarget {
     let file = found.name.file_name().unwrap_or_default();
     let mut file = match file.to_str() {
         Some(text) => unpacked(text).into(),
-        // A name in no known encoding stays as it is.
+        // A name that is no UTF-8 stays as it is.
         None => file.to_owned(),
     };
-    // A folder that is one transcript becomes a file.
+    // A folder may be one transcript (of several files). Its result is a single file.
     if found.path.is_dir() {
         file.push(".jsonl");
     }
@@ -80,8 +80,8 @@ fn placed(args: &CompactArgs, found: FoundFile) -> CompactTarget {
     CompactTarget { found, output, record }
 }
 
-/// A folder to write to is one, or will be, and lies outside of all that is read: the next run would
-/// take what this one wrote for transcripts.
+/// Checks that an output folder is a folder or does not exist yet, and that it lies outside of every folder that is
+/// read. Otherwise the next run would read this run's results as transcripts.
 fn check(flag: &str, folder: &Path, named: &[PathBuf]) -> Result<(), CommandError> {
     let place = folder.display();
     if is_stdin(folder) || fs::metadata(folder).is_ok_and(|meta| !meta.is_dir()) {
@@ -96,7 +96,7 @@ fn check(flag: &str, folder: &Path, named: &[PathBuf]) -> Result<(), CommandErro
         .hint("name a folder outside of it: nothing is compacted in place"))
 }
 
-/// A path without links and without what leads there from here, also where it ends in nothing yet.
+/// An absolute path with all links resolved. The end of the path may not exist yet.
 fn settled(path: &Path) -> PathBuf {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let there = whole.ancestors().find_map(|part| Some((part, fs::canonicalize(part).ok()?)));

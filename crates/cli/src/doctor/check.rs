@@ -1,4 +1,4 @@
-//! One thing that was looked at.
+//! The result of one check of `midfold doctor`.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -6,14 +6,14 @@ use std::time::Duration;
 use crate::error::CommandError;
 use crate::output::OutputColor;
 
-/// How long a check may take.
+/// The most time that a check may take.
 pub const LIMIT: Duration = Duration::from_secs(3);
 
-/// How a check went.
+/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckState {
     Good,
-    /// It works, or midfold can do without.
+    /// Something is off, but midfold works or can do without it.
     Warn,
     Fail,
 }
@@ -36,13 +36,13 @@ impl CheckState {
     }
 }
 
-/// One thing that was looked at.
+/// One check with its outcome, and what to do about it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct DoctorCheck {
     pub name: Cow<'static, str>,
     pub state: CheckState,
     pub says: String,
-    /// What to do about it.
+    /// What the user can do about it.
     pub fix: Option<String>,
 }
 
@@ -77,9 +77,9 @@ impl DoctorCheck {
         }
     }
 
-    /// What an error says, and its first hint.
+    /// A failed check with the message of an error and its first hint.
     pub fn of_error(name: &'static str, error: CommandError) -> Self {
-        // A file is quoted with a bar before each line: here the place and the reason are enough.
+        // Messages about TOML quote the file in lines with a ` |`. Here the place and the reason are enough.
         let said = error.message.lines().filter(|line| !line.contains(" |"));
         let says = said.collect::<Vec<_>>().join(": ");
         Self {

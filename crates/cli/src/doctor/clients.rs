@@ -1,4 +1,4 @@
-//! The clients that are installed, and where their requests go.
+//! The clients that are installed, and where they send their requests.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use super::near::{is_midfold, local};
 use crate::clients::{CLIENTS, ClientSurroundings, KnownClient, VARIABLES};
 use crate::env;
 
-/// The known clients on the path.
+/// One check for each known client on the `PATH`.
 pub async fn all() -> Vec<DoctorCheck> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -26,9 +26,9 @@ pub async fn all() -> Vec<DoctorCheck> {
     checks
 }
 
-/// Behind an address that is not Anthropic's, Claude Code takes 200,000 tokens for its window, and compacts long before a
-/// larger one is full. Only a model that is named with `[1m]` keeps it. Nothing here tells whether an account has that
-/// window, so nothing is set for the user.
+/// A hint for users of a window of 1,000,000 tokens. Behind an address that is not Anthropic's, Claude Code assumes a
+/// window of 200,000 tokens, and so compacts long before a larger one is full. Only a model named with `[1m]` keeps the
+/// larger window. midfold cannot see whether an account has it, so it only tells the user.
 fn million() -> Option<DoctorCheck> {
     let is_named = env::get("ANTHROPIC_MODEL").is_some_and(|model| model.ends_with("[1m]"));
     if is_named || env::get("CLAUDE_CODE_DISABLE_1M_CONTEXT").is_some() {
@@ -84,7 +84,7 @@ async fn check(client: &KnownClient) -> DoctorCheck {
     DoctorCheck::warn(client.name, says, format!("midfold serve --listen {address}"))
 }
 
-/// A URL as it may be shown: without what may be a secret.
+/// A URL without its user, password, query and fragment, which may hold secrets.
 pub fn shown(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let host = rest.split(['?', '#']).next().unwrap_or(rest);

@@ -1,4 +1,4 @@
-//! `midfold doctor`: what midfold needs, looked at one by one.
+//! `midfold doctor`: checks one by one what midfold needs.
 
 mod check;
 pub mod clients;
@@ -24,7 +24,7 @@ use crate::tls;
 use crate::words::{plural, wrap};
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
-    // What is wrong in a file has a line of its own in the table.
+    // An error in a settings file is ignored here, because the table has a line of its own for it.
     let said = ServingUpstreams::said(args.upstream.iter().map(String::as_str));
     let said = ServerSettings { upstream: said, ..ServerSettings::default() };
     let said = said.over(serving::below().unwrap_or_default());
@@ -40,7 +40,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
     if failed { Err(CommandError::silent(1)) } else { Ok(()) }
 }
 
-/// All checks, at once, in the order in which they are shown.
+/// Runs all checks, those that wait for others at the same time. Returns them in the order in which they are shown.
 async fn all(args: &Args, upstreams: &UpstreamTable, outgoing: &OutgoingProxy) -> Vec<DoctorCheck> {
     let (store, (providers, clock), model, clients) = tokio::join!(
         place::store(&args.at),
@@ -48,7 +48,8 @@ async fn all(args: &Args, upstreams: &UpstreamTable, outgoing: &OutgoingProxy) -
         reach::model(args.narrator.as_deref(), outgoing),
         clients::all(),
     );
-    // Afterwards: whether a port is free is tried by listening there, and others would find that listener.
+    // The port is checked last. The check listens on the port for a moment, and a check that runs at the same time
+    // would find that listener.
     let port = reach::port(args.listen).await;
     let mut all = vec![settings::files()];
     all.extend(store);
@@ -59,7 +60,7 @@ async fn all(args: &Args, upstreams: &UpstreamTable, outgoing: &OutgoingProxy) -
     all
 }
 
-/// The table: a state, a name, what there is to say, and below what to do about it.
+/// The table: each check's state, name and message, and below it what to do.
 fn page(checks: &[DoctorCheck], style: &OutputStyle) -> String {
     let states = 4;
     let names = checks.iter().map(|check| check.name.width()).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Servers of this machine: which address is one, and whether it is ours.
+//! Servers on this machine: recognises their addresses, and whether one is midfold.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -6,14 +6,14 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// The address of a URL of this machine.
+/// The socket address of an `http://` URL on the loopback interface. `None` for any other URL.
 pub fn local(url: &str) -> Option<SocketAddr> {
     let host = url.strip_prefix("http://")?.split(['/', '?']).next()?;
     let host = host.replace("localhost", "127.0.0.1");
     host.parse::<SocketAddr>().ok().filter(|address| address.ip().is_loopback())
 }
 
-/// Whether a midfold answers there.
+/// Whether a midfold server answers at this address within one second.
 pub async fn is_midfold(address: SocketAddr) -> bool {
     let ask = async {
         let mut stream = TcpStream::connect(address).await?;

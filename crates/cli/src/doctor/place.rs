@@ -1,4 +1,4 @@
-//! The store: whether it opens and takes what is written, and who else may read it.
+//! Checks the store: whether it opens and can be written, and whether other users can read it.
 
 use std::path::{Path, PathBuf};
 
@@ -12,15 +12,15 @@ use crate::runtime;
 use crate::words::plural;
 
 const STORE: &str = "store";
-/// Milliseconds.
+/// A day in milliseconds.
 const DAY: u64 = 24 * 60 * 60 * 1_000;
 #[cfg(unix)]
 const ACCESS: &str = "access";
-/// Less space than this is a warning.
+/// Fewer free bytes than this (1 GiB) are a warning.
 #[cfg(unix)]
 const LITTLE: u64 = 1 << 30;
 
-/// The store, and the modes of its file and folder.
+/// The checks of the store: whether it works, and for a SQLite file who may read it.
 pub async fn store(at: &StoreAt) -> Vec<DoctorCheck> {
     let url = match host::url_of(at) {
         Ok(url) => url,
@@ -49,8 +49,8 @@ pub async fn store(at: &StoreAt) -> Vec<DoctorCheck> {
     checks
 }
 
-/// How many windows providers taught that requests still have to fit; nothing where there are none. A store has no
-/// names of models with them.
+/// The number of model windows that midfold learned from refused requests and that have not expired. `None` where there
+/// are none. The store does not know which models they belong to, so only the number is shown.
 async fn windows(store: &dyn Store) -> Option<DoctorCheck> {
     let since = runtime::now().saturating_sub(WINDOW_LASTS);
     let counted = tokio::time::timeout(LIMIT, store.windows(since)).await.ok()?;
@@ -63,7 +63,8 @@ async fn windows(store: &dyn Store) -> Option<DoctorCheck> {
     (count > 0).then(|| DoctorCheck::good("windows", says))
 }
 
-/// A store is made when it is first written to: what has to be there is a folder that lets it.
+/// Checks whether a store that does not exist yet can be made. It is made when it is first written to, so its folder,
+/// or the nearest one that exists, has to be writable.
 fn to_be_made(path: &Path) -> DoctorCheck {
     let folder = path.ancestors().skip(1).find(|folder| folder.exists());
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -77,7 +78,7 @@ fn to_be_made(path: &Path) -> DoctorCheck {
     DoctorCheck::fail(STORE, text, "name another place: --store sqlite:PATH, or set MIDFOLD_STORE")
 }
 
-/// A store that opened.
+/// Checks whether a store that opened can also be written.
 fn written(path: &Path) -> DoctorCheck {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
@@ -110,14 +111,14 @@ fn may_write(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| !meta.permissions().readonly())
 }
 
-/// Conversations are nobody else's business.
+/// Checks that no other user can read the store's conversations.
 #[cfg(unix)]
 fn access(path: &Path) -> DoctorCheck {
     use std::os::unix::fs::PermissionsExt;
 
     let mode = |path: &Path| std::fs::metadata(path).map_or(0, |meta| meta.permissions().mode());
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-    // A folder of somebody's choice may be open; that which midfold made for itself may not.
+    // Other users may read a folder that the user chose, but not the one that midfold made for itself.
     let is_ours = folder.file_name().is_some_and(|name| name == "midfold");
     let open_folder = if is_ours { 0o077 } else { 0o022 };
     let mut wrong: Vec<(PathBuf, u32, u32)> = Vec::new();

@@ -1,4 +1,5 @@
-//! What is reached over the network: providers, their clocks, the summariser, our own port.
+//! Checks that need the network: the providers, our clock against theirs, the summariser, and the port of `midfold
+//! serve`.
 
 use std::net::SocketAddr;
 
@@ -14,10 +15,11 @@ use crate::{env, runtime};
 const CLOCK: &str = "clock";
 const MODEL: &str = "narrator";
 const PORT: &str = "port";
-/// A clock that is further off is a warning, in milliseconds.
+/// A clock that differs by more milliseconds than this is a warning.
 const OFF: u64 = 30_000;
 
-/// The providers, and our clock against theirs.
+/// A check of each provider, and a check of our clock against the first provider that sent its date. No clock check
+/// where none sent one.
 pub async fn providers(
     upstreams: &UpstreamTable,
     outgoing: &OutgoingProxy,
@@ -48,7 +50,7 @@ fn provider_check(
     answer: &Result<ProbedProvider, ProbeTrouble>,
 ) -> DoctorCheck {
     let trouble = match answer {
-        // 401 and 403 are what a provider says to whoever shows no key.
+        // A provider answers a request without a key with 401 or 403, so those statuses mean that it works.
         Ok(ProbedProvider { status: status @ 500.., .. }) => {
             format!("it answers with status {status}")
         }
@@ -83,7 +85,7 @@ fn clock(theirs: u64, ours: u64) -> DoctorCheck {
     DoctorCheck::warn(CLOCK, says, "set it by the network: timedatectl set-ntp true")
 }
 
-/// The model that narrates, where one was named.
+/// Checks the model that narrates. It is fine to name none.
 pub async fn model(url: Option<&str>, outgoing: &OutgoingProxy) -> DoctorCheck {
     let Some(url) = url else {
         return DoctorCheck::good(
@@ -116,7 +118,7 @@ pub async fn model(url: Option<&str>, outgoing: &OutgoingProxy) -> DoctorCheck {
     }
 }
 
-/// A midfold where a model server should be.
+/// A warning that the URL leads to midfold itself, where a model server is expected.
 fn ours(name: &str, url: &str, fix: &str) -> DoctorCheck {
     DoctorCheck::warn(name.to_owned(), format!("{url} is a midfold, and no model server"), fix)
 }
@@ -128,7 +130,7 @@ async fn is_ours(url: &str) -> bool {
     }
 }
 
-/// Who has the port of `midfold serve`.
+/// Checks whether `midfold serve` can listen on its port: it is free, or midfold runs there already.
 pub async fn port(listen: SocketAddr) -> DoctorCheck {
     match TcpListener::bind(listen).await {
         Ok(_) => return DoctorCheck::good(PORT, format!("{listen} is free for `midfold serve`")),

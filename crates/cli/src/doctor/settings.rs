@@ -1,4 +1,4 @@
-//! The files of settings.
+//! The check of the settings files.
 
 use midfold::Settings;
 
@@ -7,7 +7,7 @@ use crate::config;
 
 const NAME: &str = "settings";
 
-/// Which files hold, and whether they can be read and name what there is.
+/// Names the settings files in use and the policy. Fails where a file or the policy cannot be read.
 pub fn files() -> DoctorCheck {
     let paths = match config::paths() {
         Ok(paths) => paths,

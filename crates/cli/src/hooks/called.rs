@@ -1,5 +1,5 @@
-//! What the hooks do when Claude Code calls them. Whatever fails is written to a log and to standard
-//! error, and nothing to standard output: that is for the client, which goes on in any case.
+//! The work of the hooks when Claude Code calls them. Failures go to a log file and to standard error. Nothing about
+//! them goes to standard output, because the client reads that and goes on in any case.
 
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
@@ -21,23 +21,24 @@ use crate::recordings::TranscriptRecordings;
 use crate::runtime::{self, block_on};
 use crate::words::{quoted, time};
 
-/// Of a call; instructions for the summary may be in it.
+/// The most bytes of a call that are read. A call may hold the user's instructions for the summary, so the bound is
+/// generous.
 const MOST_READ: u64 = 16 << 20;
-/// A log that is longer is begun anew.
+/// A log file with more bytes than this is emptied before the next line is written.
 const LONGEST_LOG: u64 = 1 << 20;
 
-/// Where hooks write what they could not do.
+/// The log file for failures of hooks. `None` where there is no data folder.
 pub fn log_file() -> Option<PathBuf> {
     env::data_folder().map(|folder| folder.join("hooks.log"))
 }
 
-/// Before a compaction: all of the transcript is imported.
+/// The hook before a compaction: imports the whole transcript.
 pub fn pre_compact(at: &StoreAt, output: &Output) {
     let done = read().and_then(|call| snapshot(at, &call));
     told("pre-compact", done, output);
 }
 
-/// After a compaction: the model is told what it lost.
+/// The hook after a compaction: tells the model what left its context.
 pub fn session_start(at: &StoreAt, output: &Output) {
     let text = read().and_then(|call| match call.source.as_str() {
         "compact" => recap(at, &call).map(Some),
@@ -60,11 +61,11 @@ fn read() -> Result<HookCall, CommandError> {
 
 fn snapshot(at: &StoreAt, call: &HookCall) -> Result<(), CommandError> {
     let input = InputFile::load_file(call.transcript_path.as_ref())?;
-    // The last line may be half written, and is read at the next compaction.
+    // The client may still be writing the last line. It is skipped now and read at the next compaction.
     let bytes = midfold::formats::read::whole_lines(&input.bytes);
     let found = TranscriptRecordings::read(&bytes, None)
         .map_err(|error| CommandError::from(error).hint(format!("in {}", input.name)))?;
-    // Subagents of older versions stand in the same file.
+    // Older versions of the client keep conversations of subagents in the same file.
     let own = |id: &Option<String>| id.as_deref() == Some(&call.session_id);
     let mut all = found.recordings.iter().filter(|recording| !recording.is_empty());
     let first = all.clone().next();
@@ -85,7 +86,8 @@ fn snapshot(at: &StoreAt, call: &HookCall) -> Result<(), CommandError> {
             numbered: true,
         };
         import.bring(recording, &call.session_id, runtime::now()).await?;
-        // What the user wants kept is told once, and the hook that tells the model comes later.
+        // The client passes the user's instructions only here. They are stored, because the text for the model is made
+        // later by another hook.
         let mut stored = newest(&host, &call.session_id).await?;
         Ok(stored.heed(call.custom_instructions.as_deref()).await?)
     })
@@ -108,8 +110,8 @@ fn recap(at: &StoreAt, call: &HookCall) -> Result<String, CommandError> {
     })
 }
 
-/// The session that was imported last under this name: a transcript that was rewritten goes on as
-/// another one.
+/// The session that was imported last under this name. If the client rewrites its transcript, the import goes on in a
+/// new session, `ID-2` and so on.
 async fn newest(host: &OpenStore, id: &str) -> Result<StoredSession, CommandError> {
     let mut stored = host.session(id).await?;
     for name in 2..=MOST_NAMES {
@@ -122,7 +124,8 @@ async fn newest(host: &OpenStore, id: &str) -> Result<StoredSession, CommandErro
     Ok(stored)
 }
 
-/// As this hook was called: what the client's shell found, the shell of its model finds, too.
+/// The command that starts this program, as the hook was called. The client's shell found it by these words, so the
+/// model's shell finds it too.
 fn program() -> String {
     std::env::args().next().map_or("midfold".to_owned(), |program| quoted(&program))
 }
@@ -135,7 +138,7 @@ fn told(hook: &str, done: Result<(), CommandError>, output: &Output) {
     output.stderr(&format!("midfold hooks {hook}: {}\n", error.message));
     let line = [vec![error.message], error.hints].concat().join("; ").replace('\n', " ");
     let line = format!("{} {hook}: {line}\n", time(runtime::now()));
-    // A hook that cannot even log has said it on standard error.
+    // Without a log file, the message on standard error is the only one.
     let Some(path) = log_file() else { return };
     if let Some(folder) = path.parent() {
         let _ = private::folder(folder);

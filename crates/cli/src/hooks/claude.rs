@@ -1,5 +1,5 @@
-//! Hooks of Claude Code: what it says to them, what they answer, and the text that stands in for what its
-//! own compaction took away.
+//! Hooks of Claude Code: their settings, the calls that the client makes, the answers, and the text that the model
+//! reads after the client's own compaction.
 
 use std::fmt::Write;
 
@@ -18,39 +18,39 @@ use serde_json::json;
 use super::settings::HookSetting;
 use crate::words::plural;
 
-/// Called before it compacts.
+/// The event before the client compacts.
 pub const PRE_COMPACT: &str = "PreCompact";
-/// Called after that, and when a session starts.
+/// The event when a session starts, also after a compaction.
 pub const SESSION_START: &str = "SessionStart";
 
-/// Claude Code 2.1.197 shows its model 10,000 characters of what a hook adds, and puts the rest into a file.
-/// What the recap leaves is room for the lines around it.
+/// The most tokens of the recap. Claude Code 2.1.197 shows its model 10,000 characters of a hook's text and puts the
+/// rest into a file, so the recap and the lines around it have to fit into that.
 const MOST_TOKENS: u64 = 2_000;
-/// Of the whole text, as JavaScript counts them.
+/// The most characters of the whole text, counted as JavaScript does: in UTF-16 units.
 const MOST_CHARACTERS: usize = 9_000;
-/// A budget that nothing is refused for: only the recap is kept of what is planned.
+/// A window, in tokens, so large that no plan is refused. Only the recap of the plan is used.
 const WINDOW: u64 = 1_000_000;
 /// Seconds after which Claude Code ends a hook.
 const TIMEOUT: u32 = 30;
 
-/// What Claude Code writes to a hook's standard input. Fields that are not asked for are not read.
+/// The call that Claude Code writes to a hook's standard input. Other fields of it are ignored.
 #[derive(Clone, Debug, Deserialize)]
 pub struct HookCall {
-    /// The client's own session.
+    /// The id of the client's own session.
     pub session_id: String,
-    /// The file of its transcript.
+    /// The path of the client's transcript.
     #[serde(default)]
     pub transcript_path: String,
-    /// What the user wrote behind `/compact`.
+    /// The text that the user wrote after `/compact`.
     #[serde(default)]
     pub custom_instructions: Option<String>,
-    /// Why a session starts: `startup`, `resume`, `clear`, `compact`.
+    /// The reason why a session starts: `startup`, `resume`, `clear` or `compact`.
     #[serde(default)]
     pub source: String,
 }
 
-/// The hooks, as the settings file has them. `command` is what starts midfold, `more` its options. Whatever
-/// goes wrong, the shell ends with 0: the exit code 2 would keep Claude Code from compacting.
+/// The hooks, as the settings file has them. `command` starts midfold, and `more` holds its options. `|| true` makes
+/// the shell always exit with 0, because an exit code of 2 would keep Claude Code from compacting.
 #[must_use]
 pub fn hooks(command: &str, more: &str) -> [HookSetting; 2] {
     let hook = |event, matcher, name: &str| HookSetting {
@@ -62,34 +62,34 @@ pub fn hooks(command: &str, more: &str) -> [HookSetting; 2] {
     [hook(PRE_COMPACT, None, "pre-compact"), hook(SESSION_START, Some("compact"), "session-start")]
 }
 
-/// What a hook of `SessionStart` prints, so that the model reads `text`.
+/// The answer of a `SessionStart` hook that makes the model read `text`.
 #[must_use]
 pub fn answer(text: &str) -> String {
     let output = json!({ "hookEventName": SESSION_START, "additionalContext": text });
     json!({ "hookSpecificOutput": output }).to_string()
 }
 
-/// Why there is no such text.
+/// The reasons why there is no text for the model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoText {
-    /// The preset cannot be read; there is none like that.
+    /// The preset cannot be read. This does not happen with the preset that is used.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// Nothing can be planned.
+    /// No fold can be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// There is nothing to tell.
+    /// The plan has no recap.
     #[error(transparent)]
     Recap(#[from] NoRecap),
 }
 
-/// What the model is told after its client compacted: how to look up what left, and a recap of all of
-/// the log, in which `focus` weighs more: what the user wanted kept. `recall` is the command up to the name of
-/// the question, `more` what follows it.
+/// The text that the model reads after its client compacted: how to look up the messages that left, and a recap of the
+/// whole log. `focus` is what the user wanted kept, and weighs more in the recap. The command that looks messages up is
+/// `recall`, a subcommand, its arguments, and `more`.
 ///
 /// # Errors
-/// When there is no message, or nothing can be planned.
+/// When the log is empty, or no fold can be planned.
 pub fn after_compaction(
     log: &EventLog,
     session: &str,
@@ -98,7 +98,7 @@ pub fn after_compaction(
     more: &str,
 ) -> Result<String, NoText> {
     let text = match recap_of_all(log, focus) {
-        // Too little for a recap is still worth a look.
+        // A log too short for a recap can still be searched, so the text says how.
         Err(NoText::Recap(_)) if !log.is_empty() => String::new(),
         other => other?,
     };
@@ -117,17 +117,17 @@ pub fn after_compaction(
         units > MOST_CHARACTERS
     });
     if let Some((end, _)) = over {
-        // At the end of a line, so that no statement is cut into another one.
+        // The text is cut at the end of a line, so that no statement breaks off in the middle.
         let end = told[..end].rfind('\n').unwrap_or(end);
         told.truncate(end);
     }
     Ok(told)
 }
 
-/// The recap of a whole log: the client keeps none of its messages.
+/// The recap of a whole log. Nothing of the log stays beside it, because the client drops all of its messages.
 fn recap_of_all(log: &EventLog, focus: Option<&str>) -> Result<String, NoText> {
     let mut log = log.clone();
-    // The newest message always stays, and this is none of the log's.
+    // A plan always keeps the newest message. An added message takes that place, so that all of the log is folded.
     let next = br#"{"role":"user","content":"Go on."}"#;
     log.append(RawEvent::new(Bytes::from_static(next)));
     let mut policy = Policy::preset("default")?;
@@ -140,7 +140,8 @@ fn recap_of_all(log: &EventLog, focus: Option<&str>) -> Result<String, NoText> {
     let budget = Budget::new(WINDOW);
     let turn = log.events().last().map_or(0, |event| event.turn);
     let joining = FoldJoin { session: String::new(), turn, request: 0 };
-    // A log that begins with the client's own summary is told all the same, however small it is.
+    // A plan may find a small log not worth a fold. A log that begins with the client's own summary needs a recap all
+    // the same, so the target is set below its size.
     let smaller = log.tokens().saturating_sub(1).min(policy.fold.target.of(WINDOW));
     let outcome = plan(&PlanRequest {
         joining,

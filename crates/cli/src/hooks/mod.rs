@@ -1,4 +1,4 @@
-//! `midfold hooks`: hooks in the settings of Claude Code, and what they do when they are called.
+//! `midfold hooks`: installs hooks in the settings of Claude Code, and answers when the client calls them.
 
 mod called;
 pub mod claude;
@@ -70,7 +70,7 @@ impl HookSettingsFile {
         Some(Self { scope: "user", path: folder.join("settings.json") })
     }
 
-    /// Its text; nothing where it is not there.
+    /// The text of the file. `None` where the file does not exist.
     fn text(&self) -> Result<Option<String>, CommandError> {
         match regular::text(&self.path) {
             Ok(text) => Ok(Some(text)),
@@ -83,12 +83,12 @@ impl HookSettingsFile {
         }
     }
 
-    /// Does what is to be done to it. Says whether that was anything.
+    /// Applies a change to the file. Returns whether there was anything to change.
     fn change(&self, change: SettingsChange, output: &Output) -> Result<bool, CommandError> {
         match change {
             SettingsChange::None => return Ok(false),
             SettingsChange::Text(text) => output.file_in_its_folder(&self.path, text.as_bytes())?,
-            // A link stays, and what it leads to: both are somebody's arrangement.
+            // A symbolic link stays, and so does the file that it leads to: the user set both up.
             SettingsChange::Remove if self.path.is_symlink() => output.file(&self.path, b"{}\n")?,
             SettingsChange::Remove => fs::remove_file(&self.path).map_err(|error| {
                 let (path, why) = (self.path.display(), reason(&error));
@@ -179,7 +179,7 @@ fn to_json(hooks: &[HookSetting]) -> serde_json::Value {
     hooks.iter().map(one).collect()
 }
 
-/// The hooks as they are to be called from wherever Claude Code runs.
+/// The hooks as Claude Code has to call them, whatever its working directory is.
 fn hooks(at: &StoreAt) -> Result<[HookSetting; 2], CommandError> {
     let more = match &at.store {
         None => String::new(),
@@ -188,7 +188,7 @@ fn hooks(at: &StoreAt) -> Result<[HookSetting; 2], CommandError> {
     Ok(claude::hooks(&program()?, &more))
 }
 
-/// `midfold` where that is found by its name, else where it lies.
+/// The command that starts this program: `midfold` if the `PATH` leads to this very file, else its full path.
 fn program() -> Result<String, CommandError> {
     let me = std::env::current_exe().and_then(fs::canonicalize).map_err(|error| {
         CommandError::failed(format!("this program cannot be found: {}", reason(&error)))
@@ -203,7 +203,8 @@ fn program() -> Result<String, CommandError> {
     Ok(quoted(&me.display().to_string()))
 }
 
-/// The URL of a store, with a path that holds in every folder.
+/// The URL of a store with an absolute path, because hooks run in many folders. Fails where the URL has a password or
+/// names a store in memory.
 fn absolute(url: &str) -> Result<String, CommandError> {
     if mask(url) != url {
         return Err(CommandError::usage(

@@ -1,5 +1,5 @@
-//! Hooks in the settings file of a client: put in and taken out by position, so that everything else in
-//! the file stays the bytes that it was.
+//! Edits hooks in the settings file of a client. Text is inserted and removed at byte positions, so that the rest of
+//! the file keeps its bytes.
 
 use std::ops::Range;
 
@@ -7,32 +7,32 @@ use midfold::formats::scan::{self, Member};
 use midfold::{Failure, FailureArea};
 use serde_json::{Value, json};
 
-/// A hook that is to stand in the file.
+/// A hook of midfold in the settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookSetting {
-    /// What it is called on.
+    /// The event that calls it.
     pub event: &'static str,
-    /// Of those events, which.
+    /// Restricts the hook to some events of that kind: `compact` means starts after a compaction. `None` for all.
     pub matcher: Option<&'static str>,
-    /// The command.
+    /// The command that the client runs.
     pub command: String,
     /// Seconds after which the client ends it.
     pub timeout: u32,
 }
 
-/// What is to become of the file.
+/// The change that a settings file needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingsChange {
-    /// It is as it should be.
+    /// No change: the file is as it should be.
     None,
-    /// This is its new text.
+    /// The file gets this text.
     Text(String),
-    /// It held nothing else, and is not needed any more.
+    /// The file is removed: it holds nothing but the hooks that were taken out.
     Remove,
 }
 
-/// Puts hooks into the text of a settings file; `None` is a file that is not there. Hooks of an earlier
-/// `install` that differ are replaced.
+/// Puts hooks into the text of a settings file, `None` where there is no file. Hooks of midfold that differ from these
+/// are replaced.
 ///
 /// # Errors
 /// When the text is no JSON, or its hooks are no lists.
@@ -52,7 +52,7 @@ pub fn install(text: Option<&str>, hooks: &[HookSetting]) -> Result<SettingsChan
     Ok(SettingsChange::Text(text))
 }
 
-/// Takes out what [`install`] put in. A file that it made, and nobody changed since, is removed.
+/// Takes out the hooks that [`install`] put in. A file that [`install`] made and nobody changed is removed.
 ///
 /// # Errors
 /// As [`install`].
@@ -71,7 +71,7 @@ pub fn uninstall(text: Option<&str>) -> Result<SettingsChange, Failure> {
     without(text).map(SettingsChange::Text)
 }
 
-/// The hooks of midfold that stand in the text.
+/// The hooks of midfold in the text.
 ///
 /// # Errors
 /// As [`install`].
@@ -83,6 +83,7 @@ pub fn installed(text: &str) -> Result<Vec<HookSetting>, Failure> {
             let matcher = match group["matcher"].as_str() {
                 None | Some("" | "*") => None,
                 Some("compact") => Some("compact"),
+                // A hook with another matcher is not equal to ours, so `install` replaces it.
                 Some(_) => Some("other"),
             };
             for hook in group["hooks"].as_array().into_iter().flatten() {
@@ -102,11 +103,11 @@ pub fn installed(text: &str) -> Result<Vec<HookSetting>, Failure> {
     Ok(found)
 }
 
-/// The events, and what the command of midfold has in it.
+/// The events of midfold's hooks, each with the part of its command that identifies it.
 const EVENTS: [(&str, &str); 2] =
     [("PreCompact", " hooks pre-compact"), ("SessionStart", " hooks session-start")];
 
-/// Whether a command is one of midfold's, wherever the program lies.
+/// Whether midfold runs this command, whatever folder the program is in.
 fn is_ours(command: &str, mark: &str) -> bool {
     command.split_once(mark).is_some_and(|(program, _)| {
         let program = program.trim().trim_matches(['\'', '"']);
@@ -145,7 +146,7 @@ fn check(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What stands in the list of an event.
+/// The entry for a hook in the list of its event.
 fn group(hook: &HookSetting) -> Value {
     let command = json!({ "type": "command", "command": hook.command, "timeout": hook.timeout });
     match hook.matcher {
@@ -154,7 +155,7 @@ fn group(hook: &HookSetting) -> Value {
     }
 }
 
-/// A file with nothing but these.
+/// The text of a file with only these hooks.
 fn fresh(hooks: &[HookSetting]) -> String {
     let mut text = "{\n}\n".to_owned();
     for hook in hooks {
@@ -163,7 +164,7 @@ fn fresh(hooks: &[HookSetting]) -> String {
     text
 }
 
-/// The text with one more hook.
+/// The text with one more hook. The objects and the list around it are added where they are missing.
 fn with(text: &str, hook: &HookSetting) -> Result<String, Failure> {
     let bytes = text.as_bytes();
     let style = FileIndent::of(text);
@@ -178,7 +179,7 @@ fn with(text: &str, hook: &HookSetting) -> Result<String, Failure> {
     Ok(add(text, &list, None, &group(hook), style, 3))
 }
 
-/// Adds a value behind the last one of an object or a list.
+/// Adds a value after the last one of an object (with `key`) or a list.
 fn add(
     text: &str,
     inside: &Range<usize>,
@@ -203,7 +204,7 @@ fn add(
     }
 }
 
-/// The text without the hooks of midfold, and without what is empty then.
+/// The text without the hooks of midfold, and without the lists and objects that become empty.
 fn without(text: &str) -> Result<String, Failure> {
     let mut text = text.to_owned();
     for (event, mark) in EVENTS {
@@ -215,11 +216,12 @@ fn without(text: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// What has to go for the first hook of midfold of this event to go.
+/// The bytes to remove to take out the first hook of midfold for an event. `None` where there is no such hook.
 fn first(text: &str, event: &str, mark: &str) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let root = scan::value(bytes, 0)?;
     let all: Vec<Member> = scan::members(bytes, root.clone()).collect();
+    // Of keys that occur twice the last one counts, as for JSON parsers.
     let hooks_at = all.iter().rposition(|member| member.is(bytes, "hooks"))?;
     let events: Vec<Member> = scan::members(bytes, all[hooks_at].value.clone()).collect();
     let event_at = events.iter().rposition(|member| member.is(bytes, event))?;
@@ -233,7 +235,7 @@ fn first(text: &str, event: &str, mark: &str) -> Option<Range<usize>> {
         })?;
         Some((at, ours, commands))
     })?;
-    // The largest thing that holds nothing else.
+    // The removed range is the largest part that holds nothing but this hook, so that no empty list or object is left.
     if commands.len() > 1 {
         return Some(cut(bytes, &commands, hook_at));
     }
@@ -247,7 +249,8 @@ fn first(text: &str, event: &str, mark: &str) -> Option<Range<usize>> {
     }
 }
 
-/// One of several with the comma before it, or behind it; the only one with the space around it.
+/// The range of one of several values, together with the comma before or after it. For the only value it includes the
+/// space around it.
 fn cut(bytes: &[u8], all: &[Range<usize>], at: usize) -> Range<usize> {
     let own = all[at].clone();
     match (at.checked_sub(1).and_then(|before| all.get(before)), all.get(at + 1)) {
@@ -262,7 +265,8 @@ fn cut(bytes: &[u8], all: &[Range<usize>], at: usize) -> Range<usize> {
     }
 }
 
-/// How the file is written: the text of one step of indentation; none where it is one line.
+/// The style in which the file is written: its step of indentation and its line ending. `step` is `None` where the file
+/// is a single line.
 #[derive(Clone, Copy)]
 struct FileIndent<'a> {
     step: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! The conversations of one file, imported: which of them, and under which ids.
+//! Imports the conversations of one file: chooses which, and gives their sessions ids.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::prepare;
 use crate::recordings::TranscriptRecordings;
 use crate::runtime;
 
-/// What imports the file of this path.
+/// The import plan for the file at this path.
 pub fn importer<'a>(
     host: &OpenStore,
     start: &StartArgs,
@@ -34,24 +34,24 @@ pub fn importer<'a>(
     })
 }
 
-/// Which conversations of a file are wanted, and what their sessions are called.
+/// Chooses the conversations of a file to import, and the ids of their sessions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ImportSelection<'a> {
-    /// `--id`.
+    /// The value of `--id`.
     pub id: Option<&'a str>,
-    /// `--only`.
+    /// The value of `--only`: a conversation's number, from 1.
     pub only: Option<usize>,
-    /// The file is one of several: `--id` is what the ids of all of them start with.
+    /// Whether the file is one of several. The ids of all their sessions then start with `--id`.
     pub is_one_of_several: bool,
 }
 
 impl<'a> ImportSelection<'a> {
-    /// What the flags say of a file.
+    /// The selection that the flags make for a file.
     pub fn of(args: &'a ImportArgs, is_one_of_several: bool) -> Self {
         Self { id: args.id.as_deref(), only: args.only, is_one_of_several }
     }
 
-    /// `--only` has to be one of the conversations of the file.
+    /// Fails where `--only` is not the number of a conversation in the file.
     pub fn check(&self, name: &str, count: usize) -> Result<(), CommandError> {
         match self.only.filter(|only| *only == 0 || *only > count) {
             None => Ok(()),
@@ -60,7 +60,7 @@ impl<'a> ImportSelection<'a> {
         }
     }
 
-    /// Imports the conversations that were asked for.
+    /// Imports the chosen conversations into sessions. Empty ones are skipped.
     pub async fn bring(
         &self,
         import: &mut ImportPlan<'_>,
@@ -79,7 +79,7 @@ impl<'a> ImportSelection<'a> {
     }
 }
 
-/// What came of a conversation, for programs.
+/// The outcome of one import as JSON.
 pub fn to_json(done: &ImportedSession) -> Value {
     json!({
         "id": done.id, "made": done.made, "messages": done.messages, "new": done.new,
@@ -87,7 +87,7 @@ pub fn to_json(done: &ImportedSession) -> Value {
     })
 }
 
-/// Ids of the sessions: as asked for, as the file says, or after the file.
+/// Makes the ids of sessions: from `--id`, from the transcript's own id, or from the name of the file.
 struct SessionIds<'a> {
     wanted: ImportSelection<'a>,
     stem: String,
@@ -99,14 +99,15 @@ impl<'a> SessionIds<'a> {
     fn new(wanted: ImportSelection<'a>, path: &Path, count: usize) -> Self {
         let stem = path.file_stem().and_then(|stem| stem.to_str());
         let stem = stem.filter(|_| !is_stdin(path)).unwrap_or("import");
-        // `run.traj.json` is `run`.
+        // The stem ends at the first dot: `run.traj.json` becomes `run`.
         let stem = stem.split('.').find(|part| !part.is_empty()).unwrap_or("import").to_owned();
         let several = count > 1 && wanted.only.is_none();
         Self { wanted, stem, several, taken: BTreeSet::new() }
     }
 
     fn of(&mut self, at: usize, conversation: &Conversation) -> String {
-        // Numbers of rows are unique in their file alone.
+        // A short id of a conversation is often the number of a row, which is unique only in its file. So it is not
+        // used.
         let own = conversation.id.as_ref().filter(|id| id.len() >= 8 && id.len() <= 180);
         let own = || match own {
             Some(own) => own.clone(),
@@ -114,7 +115,7 @@ impl<'a> SessionIds<'a> {
             None => self.stem.clone(),
         };
         let wish = match (self.wanted.id, self.several) {
-            // A number would be another one once there is one more file.
+            // The id keeps the file's name. A running number would change whenever a file is added.
             (Some(given), _) if self.wanted.is_one_of_several => format!("{given}-{}", own()),
             (Some(given), true) => format!("{given}-{}", at + 1),
             (Some(given), false) => given.to_owned(),

@@ -1,4 +1,4 @@
-//! A transcript imported for one question, into a store that ends with the command.
+//! Imports a transcript into a store in memory, so that one command can ask about it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use crate::host::OpenStore;
 use crate::input::InputFile;
 use crate::prepare;
 
-/// Nothing said by flags: settings and the transcript say the rest.
+/// The arguments of an import without any flag. Settings and the transcript decide.
 const PLAIN: StartArgs = StartArgs {
     measure: MeasureArgs { window: None, tokenizer: None, profile: None },
     folding: PolicyArgs { folding: FoldingArgs { preset: None, policy: None }, narrate: false },
     output_reserve: None,
 };
 
-/// The transcript as sessions of a store of its own, and their ids.
+/// Imports a transcript into a new store in memory. Returns the store and the ids of the sessions.
 pub async fn in_memory(path: &Path) -> Result<(OpenStore, Vec<String>), CommandError> {
     let mut setup = prepare::setup(&PLAIN.measure, None)?;
     let found = InputFile::load(path)?.recordings(None)?;

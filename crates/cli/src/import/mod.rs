@@ -1,4 +1,4 @@
-//! `midfold import`: transcripts become sessions. Importing them again adds what is new.
+//! `midfold import`: turns transcripts into sessions. A second import adds only the new messages.
 
 mod file;
 mod memory;
@@ -33,7 +33,7 @@ pub fn run(args: &ImportArgs, json: bool, output: &Output) -> Result<(), Command
     }
     let from = prepare::format(args.from.as_deref())?;
     let setup = prepare::setup(&args.start.measure, args.to.as_deref())?;
-    // A wrong policy is told before anything is stored.
+    // A wrong policy fails here, before anything is stored.
     prepare::narrated(&args.start.folding)?;
     match args.files.as_slice() {
         [path] if !is_folder(path) => one(args, path, from, setup, json, output),
@@ -41,7 +41,7 @@ pub fn run(args: &ImportArgs, json: bool, output: &Output) -> Result<(), Command
     }
 }
 
-/// One file: what is wrong with it is what is wrong with the command.
+/// Imports one file. An error in the file is the error of the command.
 fn one(
     args: &ImportArgs,
     path: &Path,
@@ -65,7 +65,7 @@ fn one(
     told.tell(json, output)
 }
 
-/// Several files, and what folders hold.
+/// Imports several files and the transcripts in folders. An error in one file does not stop the others.
 fn several(
     args: &ImportArgs,
     from: Option<TranscriptFormat>,
@@ -99,20 +99,20 @@ fn several(
                     told.fail(&error, output);
                     continue;
                 }
-                // Whoever names a folder does not know each file in it.
+                // A folder may hold other files, so one that is no transcript is only counted.
                 Err(_) => {
                     told.no_transcripts += 1;
                     continue;
                 }
             };
             let notes = notes(&mut found);
-            // Where nothing can be imported, no store is made.
+            // The store is opened, and made, only when there is something to import.
             let host = match &mut host {
                 Some(host) => host,
                 none => none.insert(OpenStore::open(&args.at, StoreCreation::Yes).await?),
             };
             let mut import = importer(host, &args.start, &mut setup, &path)?;
-            // Two files may have one name.
+            // Two files may want the same session id. The later one gets a numbered id.
             import.numbered = true;
             let done = wanted.bring(&mut import, &path, &found).await?;
             told.add(Some(&path), &notes, done);
@@ -122,7 +122,7 @@ fn several(
     told.tell(json, output)
 }
 
-/// What the reader could not carry.
+/// Takes the reader's notes about content that it could not carry over.
 fn notes(found: &mut TranscriptRecordings) -> Vec<ProblemNote> {
     let live: Vec<Conversation> = found.recordings.iter().map(|it| it.live().clone()).collect();
     let problems = std::mem::take(&mut found.problems);

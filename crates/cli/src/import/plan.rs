@@ -1,4 +1,4 @@
-//! Transcripts become sessions, and what is new of a transcript is added to its session.
+//! Turns transcripts into sessions, and adds a transcript's new messages to the session that it has already.
 
 use std::sync::Arc;
 
@@ -15,66 +15,66 @@ use midfold::{
 use crate::recordings::TranscriptPart;
 use crate::words::number;
 
-/// Messages that are compared at once.
+/// Messages that are read from the store with one query.
 const AT_ONCE: u64 = 256;
-/// How often it is looked again at what others brought meanwhile.
+/// The most attempts where others write to the same session meanwhile.
 const ROUNDS: u32 = 8;
-/// Names that a conversation is looked for under: `run`, `run-2`, `run-3`, …
+/// The most names that are tried for a conversation: `run`, `run-2`, `run-3`, …
 pub const MOST_NAMES: u32 = 1_000;
 
-/// What a new session begins with.
+/// The part of a transcript that a new session begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportExtent {
-    /// What the client sends now.
+    /// The messages that the client sends now. Those before its last compaction are left out.
     Live,
-    /// Everything that the transcript has.
+    /// All messages of the transcript.
     All,
 }
 
-/// How transcripts become sessions.
+/// Settings of an import, and the store that it writes to.
 pub struct ImportPlan<'a> {
-    /// Where sessions are kept.
+    /// The store of the sessions.
     pub store: Arc<dyn Store>,
-    /// How messages are read and counted.
+    /// Reads and counts messages.
     pub setup: &'a mut Setup,
-    /// When and how new sessions are folded.
+    /// The policy of new sessions.
     pub policy: Policy,
-    /// Tokens of their windows that stay free for the reply.
+    /// Tokens of a new session's window that stay free for the answer.
     pub output_reserve: u64,
-    /// What new sessions say of where they come from.
+    /// The source that new sessions name, as the path of the file.
     pub source: Option<String>,
-    /// What a new session begins with.
+    /// The part of a transcript that a new session begins with.
     pub extent: ImportExtent,
-    /// A session that holds another conversation is left alone, and the next free name is taken:
+    /// What happens where a session of that name holds another conversation. If set, the next free name is taken, as
     /// `run-2`. Otherwise it is an error.
     pub numbered: bool,
 }
 
-/// What came of a conversation.
+/// The outcome of importing one conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedSession {
-    /// The session.
+    /// The id of the session.
     pub id: String,
-    /// Its messages.
+    /// The number of messages in the session.
     pub messages: u64,
-    /// Those that were added.
+    /// The number of messages that this import added.
     pub new: u64,
-    /// The session is new.
+    /// Whether this import made the session.
     pub made: bool,
-    /// What its messages are written in.
+    /// The dialect of the session's messages.
     pub dialect: &'static str,
-    /// Of the messages of the transcript.
+    /// The tokens of the imported messages.
     pub tokens: u64,
-    /// What could not be converted.
+    /// Notes about content that could not be converted.
     pub problems: Vec<ReadProblem>,
 }
 
 impl ImportPlan<'_> {
-    /// Makes a session of a conversation, or adds what is new of it to its session. One must be the
-    /// beginning of the other. A client that compacted since goes on in the same session.
+    /// Makes a session of a conversation, or adds the new messages to the session of that name. The session has to
+    /// begin as the conversation does, as far as both go. If the client compacted in between, the session goes on.
     ///
     /// # Errors
-    /// When the session holds another conversation, somebody else appends, or the store fails.
+    /// When the session holds another conversation, others keep writing to it, or the store fails.
     pub async fn bring(
         &mut self,
         recording: &TranscriptPart,
@@ -86,9 +86,10 @@ impl ImportPlan<'_> {
             for round in 1.. {
                 match self.bring_to(recording, &id, now).await? {
                     Ok(Some(done)) => return Ok(done),
-                    // It holds another conversation: the next name.
+                    // The session holds another conversation, so the next name is tried.
                     Ok(None) => break,
-                    // Somebody else brought the same, or a part of it: what is there is looked at again.
+                    // Somebody else added messages of the same conversation meanwhile. Another attempt compares them
+                    // again.
                     Err(StoredError::Store(
                         StoreError::Conflict { .. } | StoreError::Exists(_),
                     )) if round < ROUNDS => {}
@@ -103,8 +104,8 @@ impl ImportPlan<'_> {
         .hint("choose another id: --id NAME"))
     }
 
-    /// The same under this very name; nothing where another conversation has it. What the store says is
-    /// for the caller to judge.
+    /// Imports under exactly this name. `Ok(Ok(None))` where the session holds another conversation. Errors of the
+    /// store are separate, because the caller tries again after some of them.
     async fn bring_to(
         &mut self,
         recording: &TranscriptPart,
@@ -156,8 +157,8 @@ impl ImportPlan<'_> {
         self.setup.prepare(conversation).map_err(|error| error.advise(Door::Command))
     }
 
-    /// The part of the recording that the session holds the beginning of, or that begins as the
-    /// session does; with how many of its messages are there.
+    /// The part of the recording that begins as the session does, as far as both go, and how many of its messages the
+    /// session holds. `None` where no part does. The newest part is tried first.
     async fn part_of(
         &mut self,
         recording: &TranscriptPart,
@@ -169,7 +170,7 @@ impl ImportPlan<'_> {
             let head = stored.row().head;
             let both = head.min(prepared.log.len() as u64);
             let there = usize::try_from(both).unwrap_or(usize::MAX);
-            // A chain hash names all that is before it.
+            // The hash of an event covers all events before it, so one equal hash proves that all of them are equal.
             if prepared.log.hash_before(there) == self.hash_before(stored, both).await? {
                 return Ok(Some((prepared, there)));
             }
@@ -187,7 +188,7 @@ impl ImportPlan<'_> {
         Ok(rows.first().map_or(Hash::ROOT, |row| row.event.hash))
     }
 
-    /// Says which message differs.
+    /// The error that names the first message that differs.
     async fn differs(
         &mut self,
         recording: &TranscriptPart,
@@ -219,7 +220,7 @@ impl ImportPlan<'_> {
     }
 }
 
-/// Adds what is not there yet.
+/// Adds the messages after the first `there` to the session.
 async fn add(
     mut stored: StoredSession,
     prepared: &PreparedConversation,
@@ -230,7 +231,7 @@ async fn add(
     let new: Vec<RawEvent> = events_of(&prepared.log).into_iter().skip(there).collect();
     let count = new.len() as u64;
     if count > 0 {
-        // Somebody who appends meanwhile is not to be mixed in.
+        // The append fails if somebody else appended meanwhile, so that no messages get mixed.
         let expected = stored.row().head;
         stored.append_at(expected, new, now).await?;
     }

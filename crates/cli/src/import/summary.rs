@@ -1,4 +1,4 @@
-//! What is told of an import.
+//! The report of an import: a table, notes and a sum.
 
 use std::path::Path;
 
@@ -11,22 +11,22 @@ use crate::presets::pretty;
 use crate::table::TextTable;
 use crate::words::{number, plural};
 
-/// Problems that are told about.
+/// The most notes that are shown.
 const SHOWN: usize = 3;
 
-/// What came of all files.
+/// The outcome of an import of one or more files.
 #[derive(Default)]
 pub struct ImportSummary {
     done: Vec<ImportedSession>,
-    /// What could not be carried.
+    /// Notes about content that could not be carried over.
     notes: Vec<String>,
-    /// Files of folders that hold no transcript.
+    /// The number of files in folders that are no transcripts.
     pub no_transcripts: u64,
     has_failed: bool,
 }
 
 impl ImportSummary {
-    /// What came of a file; it is named where there are several.
+    /// Adds the sessions and notes of a file. `path` is given where there are several files, so that notes name theirs.
     pub fn add(&mut self, path: Option<&Path>, notes: &[ProblemNote], done: Vec<ImportedSession>) {
         let problems = done.iter().flat_map(|done| &done.problems);
         let converted = problems.map(|problem| ProblemNote::of_conversion(problem.clone()).text());
@@ -36,13 +36,13 @@ impl ImportSummary {
         self.done.extend(done);
     }
 
-    /// A file that cannot be imported, beside others that can.
+    /// Reports a file that cannot be imported. The import of the others goes on.
     pub fn fail(&mut self, error: &CommandError, output: &Output) {
         output.error(error);
         self.has_failed = true;
     }
 
-    /// Says all of it.
+    /// Prints the notes, the table of sessions and the sum.
     pub fn tell(&self, json: bool, output: &Output) -> Result<(), CommandError> {
         self.warn(output);
         if json {

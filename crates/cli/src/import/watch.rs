@@ -1,8 +1,8 @@
-//! `midfold import --watch`: a transcript is followed while its client writes it.
+//! `midfold import --watch`: follows a transcript while its client writes it.
 //!
-//! The file is asked for its size and time twice a second. That is one call of the system, works on every
-//! file system, and sees a file that was cut or replaced as it sees one that grew; events of the system
-//! would have to be followed by the same questions.
+//! Twice a second it asks for the size and time of the file. That is one system call, and it works on every file
+//! system. It also notices a file that was cut or replaced, not only one that grew. Notifications of the system would
+//! need the same calls after each event.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use crate::session_folder::SessionFolder;
 use crate::signals::told_to_end;
 use crate::words::{number, plural};
 
-/// How often the file is looked at.
+/// The time between two looks at the file.
 const EVERY: Duration = Duration::from_millis(500);
 
 pub fn run(args: &ImportArgs, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -42,7 +42,7 @@ pub fn run(args: &ImportArgs, json: bool, output: &Output) -> Result<(), Command
     let from = prepare::format(args.from.as_deref())?;
     let mut setup = prepare::setup(&args.start.measure, args.to.as_deref())?;
     prepare::narrated(&args.start.folding)?;
-    // A name with a slip in it would be waited for until the end of time.
+    // A wrong name would be waited for without end.
     fs::metadata(named).map_err(|_| {
         CommandError::failed(format!("{}: there is no such file", named.display()))
             .hint("name the folder that it will be in, to wait for the next session")
@@ -77,7 +77,7 @@ pub fn run(args: &ImportArgs, json: bool, output: &Output) -> Result<(), Command
     })
 }
 
-/// One line for each session that got something.
+/// Prints a line for each session that got new messages.
 fn tell(done: &[ImportedSession], json: bool, output: &Output) -> Result<(), CommandError> {
     for done in done.iter().filter(|done| done.new > 0) {
         let line = match json {
@@ -92,32 +92,32 @@ fn tell(done: &[ImportedSession], json: bool, output: &Output) -> Result<(), Com
     Ok(())
 }
 
-/// What tells that a file was written.
+/// The size and time of a file. If both are the same as before, nobody wrote to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileStamp {
     bytes: u64,
     changed: Option<SystemTime>,
 }
 
-/// Follows a file, or the newest file of a folder. It moves when it is told to: it has no clock.
+/// Follows a file, or the newest file of a folder. It has no clock: each call of [`Self::step`] looks once.
 pub struct FileFollower<'a> {
     host: &'a OpenStore,
     args: &'a ImportArgs,
     setup: &'a mut Setup,
     from: Option<TranscriptFormat>,
-    /// The file that is followed.
+    /// The path of the followed file. `None` as long as the folder holds no transcript.
     at: Option<PathBuf>,
     seen: Option<FileStamp>,
-    /// Nothing can be had of it before it changes again.
+    /// The file has not changed since all of it was taken, so nothing needs to be read until it changes.
     is_done: bool,
-    /// Why it cannot be read, although nobody writes it now.
+    /// The reason why the file cannot be read, if it still cannot while nobody writes to it.
     trouble: Option<Failure>,
-    /// Messages at the end that its client may still write.
+    /// The number of messages at the end that are left out, because the client may not have finished them.
     pub waiting: usize,
 }
 
 impl<'a> FileFollower<'a> {
-    /// Nothing is read yet.
+    /// A follower that has read nothing yet.
     pub fn new(
         host: &'a OpenStore,
         args: &'a ImportArgs,
@@ -137,18 +137,20 @@ impl<'a> FileFollower<'a> {
         }
     }
 
-    /// Looks once, and imports what is there for good.
+    /// Looks once, and imports the messages that are complete.
     pub async fn step(&mut self) -> Result<Vec<ImportedSession>, CommandError> {
         let mut done = Vec::new();
         let newest = self.newest();
         if newest.is_some() && newest != self.at {
-            // The session before is over: what was waited for is finished.
+            // The client started another file, so the messages at the end of the old one are complete.
             done = self.last().await?;
             (self.at, self.seen, self.waiting) = (newest, None, 0);
         }
         let Some(path) = self.at.clone() else { return Ok(done) };
-        // It may be away for a moment while it is replaced.
+        // A file that is being replaced may not exist for a moment.
         let Some(stamp) = stamp(&path) else { return Ok(done) };
+        // A change is imported at once, without the last message, which may not be complete. The first look without a
+        // change imports that too. Then nothing is read until the file changes again.
         let is_quiet = self.seen.replace(stamp) == Some(stamp);
         if !is_quiet || !self.is_done {
             self.is_done = is_quiet;
@@ -157,7 +159,7 @@ impl<'a> FileFollower<'a> {
         Ok(done)
     }
 
-    /// Imports what is finished, as the last step.
+    /// Imports the messages that are complete now, as the last step.
     pub async fn last(&mut self) -> Result<Vec<ImportedSession>, CommandError> {
         match self.at.clone() {
             Some(path) if stamp(&path).is_some() => self.take(&path, true).await,
@@ -178,7 +180,7 @@ impl<'a> FileFollower<'a> {
             }
             Err(error) => Err(error),
         };
-        // A file that was just made, or is replaced, has nothing yet: more may come.
+        // A file that was just made or is being replaced may be empty or cut. It is an error only if it stays so.
         self.trouble = None;
         let found = match found {
             Ok(found) => found,
@@ -189,12 +191,12 @@ impl<'a> FileFollower<'a> {
         };
         self.waiting = found.waiting;
         let mut import = importer(self.host, &self.args.start, self.setup, path)?;
-        // Whatever was cut or rewritten does not end the following.
+        // If the client rewrites its file, the import goes on in another session instead of failing.
         import.numbered = true;
         ImportSelection::of(self.args, false).bring(&mut import, path, &found).await
     }
 
-    /// The file that was named, or the one of the folder that was written last.
+    /// The file that was named, or the newest file in the folder that was named.
     fn newest(&self) -> Option<PathBuf> {
         let named = self.args.files.first()?;
         if !is_folder(named) {
@@ -212,7 +214,7 @@ fn stamp(path: &Path) -> Option<FileStamp> {
         Some(FileStamp { bytes: meta.len(), changed: meta.modified().ok() })
     };
     let Some(folder) = SessionFolder::of(path) else { return of_file(path) };
-    // A file that went away between the two calls is looked at the next time.
+    // A file that was deleted between the two calls is skipped.
     let files = folder.files().ok()?.into_iter().filter_map(|path| of_file(&path));
     files.reduce(|all, one| FileStamp {
         bytes: all.bytes + one.bytes,

@@ -1,4 +1,4 @@
-//! All that is known about one conversation, and what policies would do to it.
+//! The facts about one conversation, and what policies would do to it.
 
 use midfold::core::layout::layout;
 use midfold::core::plan::{FoldCause, PlanRequest, plan};
@@ -14,18 +14,18 @@ use crate::report::{counted, described, floor, window};
 use crate::table::TextTable;
 use crate::words::{grouped, number};
 
-/// The tools that are listed one by one.
+/// The most tools that are listed one by one.
 const SHOWN_TOOLS: usize = 8;
 
-/// What a preset would do.
+/// The fold that a policy would make of a conversation.
 pub struct FoldForecast {
     pub name: String,
-    /// Where it fires by itself, in tokens.
+    /// The number of tokens at which the policy folds without being asked.
     threshold: u64,
     pub outcome: Result<PlanOutcome, PlanError>,
 }
 
-/// A region of the layout.
+/// The head, the middle or the tail of a conversation.
 pub struct LayoutRegion {
     name: &'static str,
     fill: BarFill,
@@ -33,7 +33,7 @@ pub struct LayoutRegion {
     pub tokens: u64,
 }
 
-/// All that is known about a conversation.
+/// The facts about one conversation, and what policies would do to it.
 pub struct Inspection {
     pub prepared: PreparedConversation,
     pub notes: Vec<ProblemNote>,
@@ -41,12 +41,13 @@ pub struct Inspection {
     pub policy: String,
     pub regions: [LayoutRegion; 3],
     set_by: &'static str,
-    /// At least one.
+    /// One for each policy; at least one.
     pub forecasts: Vec<FoldForecast>,
 }
 
 impl Inspection {
-    /// Looks at it by a policy, and tells what others would do, too; without them what this one would.
+    /// Splits the conversation by `policy`, and forecasts the folds of `others`, or that of `policy` where there are no
+    /// others.
     pub fn new(
         prepared: PreparedConversation,
         notes: Vec<ProblemNote>,
@@ -76,7 +77,7 @@ impl Inspection {
         Self { survey, policy, regions, set_by: floor(found.floor), forecasts, prepared, notes }
     }
 
-    /// All of it, for people.
+    /// Adds all facts to a page for people.
     pub fn show(&self, page: &mut LabelledPage<'_>, name: &str) {
         let log = &self.prepared.log;
         let turns = log.events().last().map_or(0, |last| last.turn);
@@ -108,20 +109,21 @@ impl Inspection {
         self.presets(page);
     }
 
-    /// How much of the window it takes, as the provider counts.
+    /// The share of the window that the conversation takes, in the provider's tokens.
     pub fn full(&self) -> String {
         let real = self.prepared.meter.calibrated(self.prepared.log.tokens()) + self.beside();
         percent(real, self.prepared.window)
     }
 
-    /// What each request holds beside the log, in round figures: it is known by estimates of all else.
+    /// The tokens of a request that are not in the log, such as the system prompt. They are an estimate, so they are
+    /// rounded to hundreds.
     fn beside(&self) -> u64 {
         const ROUND: u64 = 100;
         let beside = self.prepared.meter.beside(&self.prepared.log).unwrap_or_default();
         (beside + ROUND / 2) / ROUND * ROUND
     }
 
-    /// Whether this policy would fold it by itself.
+    /// Whether this policy would fold the conversation without being asked.
     pub fn is_due(&self, policy: &Policy) -> bool {
         let budget = Budget::new(self.prepared.window);
         let check = PlanRequest { cause: FoldCause::Check, ..self.prepared.plan(policy, &budget) };
@@ -234,7 +236,7 @@ impl Inspection {
         page.text += &table.render(page.style, 2);
     }
 
-    /// All of it, for programs; `at` is its number in the file.
+    /// All facts as JSON. `at` is the number of the conversation in its file.
     pub fn to_json(&self, at: usize) -> Value {
         let prepared = &self.prepared;
         let log = &prepared.log;
@@ -271,7 +273,7 @@ impl Inspection {
 }
 
 impl FoldForecast {
-    /// The tokens that are left, in a narrow cell.
+    /// The tokens after the fold, for a narrow cell: `–` where nothing folds, `floor` where nothing can be planned.
     pub fn after(&self) -> String {
         match &self.outcome {
             Ok(PlanOutcome::Folded(fold)) => number(fold.tokens_after),
@@ -323,7 +325,7 @@ fn tool_name(tool: &str) -> String {
     }
 }
 
-/// `part` of `whole`, with one decimal below ten.
+/// The share of `part` in `whole` in percent, with one decimal below ten percent.
 fn percent(part: u64, whole: u64) -> String {
     let mille = part.saturating_mul(1_000) / whole.max(1);
     if mille == 0 && part > 0 {

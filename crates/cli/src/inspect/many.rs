@@ -1,4 +1,4 @@
-//! `midfold inspect` of folders and of several files: a line for each conversation.
+//! `midfold inspect` of folders and of several files: one line for each conversation.
 
 use midfold::{PlanOutcome, plural};
 use midfold_args::InspectArgs;
@@ -81,7 +81,7 @@ fn of_file(
     inspected.collect()
 }
 
-/// What is shown of each conversation, and the sums.
+/// The table with a line for each conversation, and the sums for its last line.
 struct InspectionList {
     table: TextTable<7>,
     conversations: u64,
@@ -92,7 +92,7 @@ struct InspectionList {
 
 impl InspectionList {
     fn new() -> Self {
-        // Paths come last: however long they are, the columns stay in line.
+        // Paths are the last column: they can be of any length without moving another column.
         let table =
             TextTable::new(["messages", "tokens", "window", "folds", "after", "format", "file"]);
         Self { table: table.right([0, 1, 2, 4]), conversations: 0, messages: 0, tokens: 0, due: 0 }
@@ -124,7 +124,7 @@ impl InspectionList {
         ]);
     }
 
-    /// The table with its last line; once.
+    /// The table with the line of sums. Call it once, because it adds that line.
     fn text(&mut self, policy: &str, output: &Output) -> String {
         let due = if self.due > 0 { format!("{} now", number(self.due)) } else { "–".to_owned() };
         self.table.row([

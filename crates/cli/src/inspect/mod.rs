@@ -1,4 +1,4 @@
-//! `midfold inspect`.
+//! `midfold inspect`: shows what a transcript holds, and what each preset would do to it.
 
 mod inspection;
 mod many;
@@ -28,7 +28,7 @@ pub fn run(args: &InspectArgs, json: bool, output: &Output) -> Result<(), Comman
     }
 }
 
-/// One file, with all that is known of it.
+/// Inspects one file and shows all facts about its conversations.
 fn one(
     file: &Path,
     mut reading: InspectReader,
@@ -43,7 +43,7 @@ fn one(
     if let Some(fold) = args.fold {
         return folds(chosen, reading, fold, &input.name, output);
     }
-    // A list of many conversations has room for one forecast each.
+    // Each line of a list of several conversations has room for only one forecast.
     let has_room = json || chosen.len() == 1;
     let presets = if has_room { with_presets(&reading.policy) } else { Vec::new() };
     let mut all = Vec::with_capacity(chosen.len());
@@ -69,7 +69,7 @@ fn one(
     output.stdout(page.text)
 }
 
-/// All presets; before them the policy where it is none of them, by a name that no preset has.
+/// All presets. If the policy is no preset, it comes first, under a name that no preset has.
 fn with_presets(policy: &Policy) -> Vec<Policy> {
     let presets = Policy::preset_names().into_iter().filter_map(|name| Policy::preset(name).ok());
     let mut all: Vec<Policy> = presets.collect();
@@ -80,7 +80,7 @@ fn with_presets(policy: &Policy) -> Vec<Policy> {
     all
 }
 
-/// The folds of one conversation: all (0), or one.
+/// Shows the folds of one conversation. `fold` is the number of one of them; 0 means all.
 fn folds(
     chosen: Vec<NumberedConversation>,
     mut reading: InspectReader,
@@ -101,7 +101,7 @@ fn folds(
     output.stdout(page.text)
 }
 
-/// A conversation with its number.
+/// A conversation with its number in the file, from 1.
 type NumberedConversation = (usize, NotedConversation);
 
 fn chosen(

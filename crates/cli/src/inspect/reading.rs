@@ -1,4 +1,4 @@
-//! How transcripts are read, and by which policy they are looked at.
+//! Reads transcripts for `midfold inspect`, and knows the policy to inspect them by.
 
 use midfold::formats::read::{Conversation, TranscriptFormat};
 use midfold::{AdvisedError, Door, Policy, PreparedConversation, Setup};
@@ -9,10 +9,10 @@ use crate::input::InputFile;
 use crate::note::ProblemNote;
 use crate::prepare;
 
-/// A conversation, and what its reader noted.
+/// A conversation, with its reader's notes.
 pub type NotedConversation = (Conversation, Vec<ProblemNote>);
 
-/// What was asked for, looked up once for all transcripts.
+/// The flags of `midfold inspect`, resolved once for all transcripts.
 pub struct InspectReader {
     from: Option<TranscriptFormat>,
     setup: Setup,
@@ -35,7 +35,7 @@ impl InspectReader {
         Ok(found.conversations.into_iter().zip(notes).collect())
     }
 
-    /// One of them, counted.
+    /// One of these conversations with its tokens counted.
     pub fn prepare(
         &mut self,
         found: Conversation,

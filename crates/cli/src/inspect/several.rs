@@ -1,4 +1,4 @@
-//! The conversations of one file, a line each.
+//! Shows the conversations of one file, one line for each.
 
 use super::inspection::{FoldForecast, Inspection};
 use crate::output::OutputColor;
@@ -7,7 +7,7 @@ use crate::report::{counted, window};
 use crate::table::TextTable;
 use crate::words::number;
 
-/// The conversations that are listed one by one.
+/// The most conversations that have a line. The others are only in the total.
 const SHOWN_CONVERSATIONS: usize = 50;
 
 pub fn several(page: &mut LabelledPage<'_>, name: &str, all: &[(usize, Inspection)]) {

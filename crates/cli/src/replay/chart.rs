@@ -1,13 +1,13 @@
-//! At-risk retention against cost, in the terminal: a point a strategy, with its name beside it.
+//! A chart of at-risk retention against cost for the terminal: a point for each strategy, with its name beside it.
 
 use unicode_width::UnicodeWidthStr;
 
 use crate::output::{OutputColor, OutputStyle};
 use crate::replay::line::StrategyLine;
 
-/// Rows of the picture.
+/// The rows of the chart.
 const HEIGHT: usize = 12;
-/// Columns beside the picture: indent, scale, axis.
+/// The columns left of the chart: indent, scale, axis.
 const BESIDE: usize = 9;
 
 struct ChartCanvas {
@@ -29,13 +29,13 @@ impl ChartCanvas {
         }
     }
 
-    /// Writes a name near a point: right of it, left of it, or in the rows around. False where
-    /// there is no room.
+    /// Writes a name near a point: right or left of it, or in the row above or below. Returns false where there is no
+    /// room.
     fn name(&mut self, x: usize, y: usize, name: &str) -> bool {
         let len = name.width();
         let rows = [Some(y), y.checked_sub(1), Some(y + 1)];
         for row in rows.into_iter().flatten().filter(|row| *row < HEIGHT) {
-            // One column stays free at both ends, so that no two names run together.
+            // A column stays free at both ends of a name, so that no two names touch.
             let right = x + usize::from(row == y);
             let left = x.checked_sub(len + 1 + usize::from(row == y));
             for from in [Some(right), left].into_iter().flatten() {
@@ -51,7 +51,7 @@ impl ChartCanvas {
     }
 }
 
-/// The picture, or nothing where there are no two points.
+/// The chart. Empty where fewer than two strategies can be drawn.
 pub fn picture(style: &OutputStyle, lines: &[StrategyLine<'_>]) -> String {
     let drawn = |line: &&StrategyLine<'_>| {
         let sum = line.sum();
@@ -63,7 +63,7 @@ pub fn picture(style: &OutputStyle, lines: &[StrategyLine<'_>]) -> String {
     }
     let hidden =
         lines.iter().filter(|line| !drawn(line)).map(StrategyLine::label).collect::<Vec<_>>();
-    // Names of the best are placed first.
+    // The best strategies are named first, because later ones may find no room.
     shown.sort_by_key(|line| !line.front);
     let place = |line: &StrategyLine<'_>| (line.sum().cost_ratio(), line.sum().at_risk.ratio());
     let width = style.width.saturating_sub(BESIDE + 2).clamp(24, 72);
@@ -89,7 +89,8 @@ pub fn picture(style: &OutputStyle, lines: &[StrategyLine<'_>]) -> String {
             continue;
         }
         named.push((x, y));
-        // What is in one place has one name, or that of the first where there is no room.
+        // Strategies at the same point share a label with all of their names. If it does not fit, only the first is
+        // named.
         let here = shown.iter().filter(|other| point(other) == (x, y)).map(|other| other.label());
         let here: Vec<String> = here.collect();
         if !canvas.name(x, y, &here.join(", ")) {

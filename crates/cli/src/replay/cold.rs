@@ -1,12 +1,12 @@
-//! What a cache that goes cold between requests costs, where the files tell times.
+//! The cost of a prompt cache that expires between requests. It can be computed where the transcripts have times.
 
 use midfold_eval::prices::PriceTable;
 
 use crate::replay::line::StrategyLine;
 use crate::words::{number, plural};
 
-/// How many requests found a cold cache, and what each strategy costs with one that lives for five
-/// minutes and for an hour; nothing where no times are known.
+/// The number of requests that found an expired cache, and the cost of each strategy with a cache that lives for five
+/// minutes and for an hour. `None` where no times are known.
 pub fn told(lines: &[StrategyLine<'_>], prices: &PriceTable) -> Option<String> {
     let most = lines.iter().map(StrategyLine::sum).max_by_key(|sum| sum.timed)?;
     if most.timed == 0 {
@@ -28,7 +28,8 @@ pub fn told(lines: &[StrategyLine<'_>], prices: &PriceTable) -> Option<String> {
     );
     let costs = lines.iter().filter_map(|line| {
         let [five, hour] = line.sum().lifetimes;
-        // Both in times of the same, so that the two can be compared.
+        // Both costs are divided by the same price, that of the raw history with a cache of five minutes, so that they
+        // can be compared.
         let of = |price: f64| (five.raw_price > 0.0).then(|| price / five.raw_price);
         Some(format!("{} {:.3}, {:.3}", line.label(), of(five.price)?, of(hour.price)?))
     });

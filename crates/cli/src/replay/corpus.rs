@@ -1,4 +1,4 @@
-//! The conversations to replay, read one after the other.
+//! Reads the conversations to replay one after the other.
 
 use std::path::PathBuf;
 
@@ -13,18 +13,18 @@ use crate::input::InputFile;
 use crate::paths::{self, FolderContent, FoundFile};
 use crate::prepare;
 
-/// A conversation that is long enough.
+/// A conversation that is long enough to be replayed.
 pub struct CorpusConversation {
-    /// Its file, and its number where a file has several.
+    /// The name of its file, and its number where the file has several conversations.
     pub name: String,
-    /// The number of its file, from 1, and how many there are.
+    /// The number of its file, from 1, and the number of all files.
     pub file: (usize, usize),
     pub dialect: DialectKind,
     pub tokens: u64,
     pub recording: Recording,
 }
 
-/// Reads files as they are needed: a folder of thousands fits into little memory.
+/// The conversations to replay. Each file is read only when it is needed, so a folder of thousands needs little memory.
 pub struct ReplayCorpus {
     count: usize,
     files: std::vec::IntoIter<FoundFile>,
@@ -32,21 +32,21 @@ pub struct ReplayCorpus {
     setup: Setup,
     from: Option<TranscriptFormat>,
     arguments: ArgumentTexts,
-    /// A file that cannot be read is an error when it was named, a note when a folder was.
+    /// Whether an unreadable file is an error. It is one if the user named only files; in a folder it becomes a note.
     strict: bool,
-    /// At least this many tokens.
+    /// Conversations need more tokens than this.
     least: u64,
     pub skipped: SkippedConversations,
 }
 
-/// What was left out.
+/// The conversations and files that were left out.
 #[derive(Default)]
 pub struct SkippedConversations {
-    /// Conversations that are too short.
+    /// The number of conversations that are too short.
     pub short: usize,
-    /// Tokens of the longest of them.
+    /// The tokens of the longest conversation that is too short.
     pub longest: u64,
-    /// Files that hold no transcript, and folders that are closed; and why.
+    /// A message for each file without a transcript, and each folder that cannot be read.
     pub unreadable: Vec<String>,
 }
 
@@ -76,7 +76,7 @@ impl ReplayCorpus {
         })
     }
 
-    /// The next conversation that is long enough for a window.
+    /// The next conversation that is long enough for some window. `None` at the end.
     pub fn next(&mut self) -> Result<Option<CorpusConversation>, CommandError> {
         loop {
             let Some((name, conversation)) = self.open.next() else {
@@ -102,12 +102,12 @@ impl ReplayCorpus {
         }
     }
 
-    /// The number of the open file.
+    /// The number of the open file, from 1.
     fn file(&self) -> usize {
         self.count - self.files.len()
     }
 
-    /// Opens the next file. False when there is none.
+    /// Opens the next file. Returns false where there is none.
     fn next_file(&mut self) -> Result<bool, CommandError> {
         let Some(FoundFile { path, name }) = self.files.next() else { return Ok(false) };
         let name = name.display().to_string();

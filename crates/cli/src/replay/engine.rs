@@ -1,4 +1,4 @@
-//! An engine outside, with what the command says where there is none.
+//! Starts external engines, with messages of the command where one cannot start.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use midfold_eval::exam::engine::{ExamEngine, NoEngine};
 
 use crate::error::CommandError;
 
-/// What an engine reads and writes.
+/// The protocol of an engine, for messages.
 pub const PROTOCOL: &str =
     "it reads a JSON line with `messages` and `window`, and answers with one with `messages`";
 
-/// Starts a command line, which is split as a shell would.
+/// Starts a command line, which is split into words as by a shell.
 pub fn start(command: &str, limit: Duration) -> Result<Arc<ExamEngine>, CommandError> {
     ExamEngine::start(command, limit).map(Arc::new).map_err(|error| not_started(command, &error))
 }

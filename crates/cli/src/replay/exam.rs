@@ -1,4 +1,4 @@
-//! Figures of the reading exam, as `midfold exam --json` prints them, for the page.
+//! Reads figures of the reading exam, as `midfold exam --json` prints them, for the report page.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::input::InputFile;
 struct ExamFigure {
     strategy: String,
     score: f64,
-    /// In windows.
+    /// The mean context, in windows.
     context: f64,
     cost: f64,
     #[serde(default)]
@@ -28,7 +28,7 @@ struct ExamFaults {
     invalid: u64,
 }
 
-/// What such a file holds: all figures, or those of the reading exam alone.
+/// A file of figures: those of all exams, or of the reading exam alone.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum ExamFile {
@@ -36,7 +36,7 @@ enum ExamFile {
     All { reading: Vec<ExamFigure> },
 }
 
-/// The figures of a file, one a strategy.
+/// The figures of the reading exam in a file, one object for each strategy.
 pub fn read(path: &Path) -> Result<Value, CommandError> {
     let file: ExamFile = serde_json::from_str(&InputFile::text(path)?).map_err(|error| {
         CommandError::usage(format!(

@@ -1,4 +1,4 @@
-//! A comparison as JSON: for programs, and for the page that draws it.
+//! A comparison of strategies as JSON, for programs and for the report page.
 
 use midfold_args::ReplayMeasure;
 use midfold_eval::StrategyComparison;

@@ -1,17 +1,18 @@
-//! One strategy as it is shown, in the table and in the chart.
+//! One strategy as the table and the chart show it.
 
 use midfold_eval::replay::ReplayMeasures;
 
 use crate::replay::strategies::StrategyRun;
 use crate::replay::work::RunOutcome;
 
-/// One strategy as it is shown.
+/// One strategy as the table and the chart show it.
 pub struct StrategyLine<'a> {
     pub run: &'a StrategyRun,
     pub ran: &'a RunOutcome,
-    /// Stayed within the window, valid, in every conversation that any got through: may win.
+    /// Whether the strategy may win: it got through every conversation that any strategy did, each request fits the
+    /// window, and each is valid.
     pub fair: bool,
-    /// No other fair one is better at one of retention and cost, and not worse at the other.
+    /// Whether no other fair strategy is better at one of retention and cost and at least as good at the other.
     pub front: bool,
 }
 
@@ -20,12 +21,12 @@ impl StrategyLine<'_> {
         &self.ran.totals
     }
 
-    /// The numbers of the conversations that were left out, and why.
+    /// The number of each conversation that the strategy did not get through, and the reason.
     pub fn failed(&self) -> impl Iterator<Item = (usize, &str)> {
         self.ran.each.iter().filter_map(|(at, found)| Some((*at, found.as_ref().err()?.as_str())))
     }
 
-    /// Its name, and its form where that is not the usual one.
+    /// The name of the strategy, with its form where that is not the usual one.
     pub fn label(&self) -> String {
         match self.run.form() {
             "stateless" => self.run.name.clone(),

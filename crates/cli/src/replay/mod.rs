@@ -1,4 +1,5 @@
-//! `midfold replay`: recorded conversations against what the agent really did next.
+//! `midfold replay`: replays recorded conversations under strategies, and measures their contexts against what the
+//! agent really used next.
 
 mod chart;
 mod cold;
@@ -74,7 +75,7 @@ pub fn run(args: &ReplayArgs, json: bool, output: &Output) -> Result<(), Command
     got_through(&outcome, &runs)
 }
 
-/// Whoever reads the figures has to know what counts as a name in them.
+/// A note on how names in arguments were read. Without it the figures could not be compared with others.
 fn reading(style: &crate::output::OutputStyle, arguments: ArgumentReading) -> String {
     let text = match arguments {
         ArgumentReading::Meant => "",
@@ -85,13 +86,13 @@ fn reading(style: &crate::output::OutputStyle, arguments: ArgumentReading) -> St
     style.paint(OutputColor::Dim, text)
 }
 
-/// Conversations at once.
+/// The number of conversations that are replayed at the same time.
 pub fn jobs(measure: &ReplayMeasure) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     measure.jobs.unwrap_or_else(cores).max(1)
 }
 
-/// `--prices` and `--cache-lifetime`.
+/// The prices that `--prices` and `--cache-lifetime` ask for.
 pub fn prices(measure: &ReplayMeasure) -> Result<PriceTable, CommandError> {
     let prices = measure.prices.clone();
     let said = Settings { prices, ..Settings::default() };
@@ -104,7 +105,7 @@ pub fn prices(measure: &ReplayMeasure) -> Result<PriceTable, CommandError> {
     })
 }
 
-/// At least one conversation was replayed.
+/// Fails where no conversation was replayed, and says why.
 pub fn enough(
     outcome: &WorkOutcome,
     measure: &ReplayMeasure,
@@ -128,7 +129,7 @@ pub fn enough(
     .hint("or --longer-than 0.8: below that nothing folds, and there is nothing to measure"))
 }
 
-/// An engine that answered for no conversation measures nothing.
+/// Fails where an engine answered for no conversation, because it then measured nothing.
 fn got_through(outcome: &WorkOutcome, runs: &[StrategyRun]) -> Result<(), CommandError> {
     let silent = |(run, ran): &(&StrategyRun, &RunOutcome)| {
         run.is_engine() && !ran.each.is_empty() && ran.each.iter().all(|(_, found)| found.is_err())
@@ -143,7 +144,7 @@ fn got_through(outcome: &WorkOutcome, runs: &[StrategyRun]) -> Result<(), Comman
     .hint(engine::PROTOCOL))
 }
 
-/// What was left out, in a line each.
+/// The conversations and files that were left out, as lines of text.
 pub fn left_out(style: &crate::output::OutputStyle, skipped: &SkippedConversations) -> String {
     let mut out = String::new();
     if skipped.short > 0 {

@@ -1,4 +1,4 @@
-//! How far the work is, on a terminal.
+//! Shows on a terminal how far the work is.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,7 +6,7 @@ use crate::output;
 use crate::replay::CorpusConversation;
 use crate::words::plural;
 
-/// The replays that are done.
+/// Counts the finished replays and shows their number.
 pub struct ReplayProgress {
     line: output::ProgressLine,
     done: AtomicUsize,
@@ -17,7 +17,7 @@ impl ReplayProgress {
         Self { line: output::ProgressLine::new(json), done: AtomicUsize::new(0) }
     }
 
-    /// One replay of a conversation is done.
+    /// Counts one finished replay of a conversation.
     pub fn step(&self, recorded: &CorpusConversation) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if self.line.is_shown() {
@@ -30,7 +30,7 @@ impl ReplayProgress {
         }
     }
 
-    /// Clears the line.
+    /// Clears the line on the terminal.
     pub fn end(&self) {
         self.line.end();
     }

@@ -1,4 +1,4 @@
-//! The strategies that are compared.
+//! The strategies that a replay compares.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,34 +19,34 @@ use crate::summariser;
 
 /// One strategy in one window and form.
 pub struct StrategyRun {
-    /// Its name in tables.
+    /// The strategy's name in tables.
     pub name: String,
     pub window: u64,
     pub kind: StrategyKind,
 }
 
-/// What is replayed.
+/// The kind of a strategy.
 pub enum StrategyKind {
-    /// A policy, or none.
+    /// A policy, or the raw history.
     Ours(ReplayContender),
     /// A policy in a session, with a model that narrates.
     Narrated(Box<Policy>, Arc<UrlModel>),
-    /// An engine outside.
+    /// An external engine.
     Engine(Arc<ExamEngine>),
 }
 
 impl StrategyRun {
-    /// An engine outside.
+    /// Whether it is an external engine.
     pub fn is_engine(&self) -> bool {
         matches!(self.kind, StrategyKind::Engine(_))
     }
 
-    /// The history as it is.
+    /// Whether it is the raw history, which nothing folds.
     pub fn is_raw(&self) -> bool {
         matches!(self.kind, StrategyKind::Ours(ReplayContender::Raw))
     }
 
-    /// Its form, by name.
+    /// The name of its form: `session` or `stateless`.
     pub fn form(&self) -> &'static str {
         match &self.kind {
             StrategyKind::Ours(contender) => contender.form(),
@@ -74,7 +74,7 @@ impl StrategyRun {
     }
 }
 
-/// A model behind a URL, asked from any thread.
+/// A model behind a URL that any thread can ask.
 pub struct UrlModel {
     client: ModelClient,
     runtime: tokio::runtime::Runtime,
@@ -106,7 +106,7 @@ impl ReplayNarrator for UrlModel {
     }
 }
 
-/// Everything that the command line asks for, window by window.
+/// All strategies that the command line asks for, window by window.
 pub fn runs(args: &ReplayArgs, windows: &[u64]) -> Result<Vec<StrategyRun>, CommandError> {
     let mut named: Vec<(String, Option<Policy>)> = Vec::new();
     let asked: Vec<&str> =

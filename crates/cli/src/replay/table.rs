@@ -1,4 +1,4 @@
-//! The comparison in the terminal: what was kept and what it costs, one line a strategy.
+//! The comparison of strategies in the terminal: retention and cost, one line for each strategy.
 
 use std::collections::HashSet;
 
@@ -13,12 +13,12 @@ use crate::replay::work::{RunOutcome, WorkOutcome};
 use crate::replay::{chart, cold};
 use crate::words::{grouped, number, plural, wrap};
 
-/// Columns between two cells; the mark of the best is in the first of them.
+/// The columns between two cells. The first of them has the mark of the best figure.
 const GAP: usize = 2;
-/// Shown where there is no figure.
+/// The text of a cell without a figure.
 const NOTHING: &str = "–";
 
-/// Which end of a column is the best.
+/// Which figures of a column are the best.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BestEnd {
     High,
@@ -26,20 +26,20 @@ enum BestEnd {
     None,
 }
 
-/// The figure of a strategy; nothing where there is none.
+/// Computes the figure of a strategy. `None` where it has none.
 type StrategyFigure<'a> = Box<dyn Fn(&StrategyLine<'_>) -> Option<f64> + 'a>;
 
-/// A column: its name, its best end, and what the figure of a strategy is.
+/// A column of the table: its name, its best end, and the figure of each strategy.
 struct FigureColumn<'a> {
     name: &'static str,
     best: BestEnd,
     value: StrategyFigure<'a>,
     text: fn(f64) -> String,
-    /// Columns of higher numbers give way first on narrow terminals.
+    /// On a narrow terminal the columns with the highest number are left out first. Columns with 0 always stay.
     spare: u8,
 }
 
-/// All windows, one after the other.
+/// The tables of all windows, one after the other.
 pub fn report(
     style: &OutputStyle,
     runs: &[StrategyRun],
@@ -64,7 +64,7 @@ pub fn report(
     out
 }
 
-/// Sorted by at-risk retention; those that are marked are known.
+/// The strategies of one window, sorted by at-risk retention, with `fair` and `front` filled in.
 fn lines<'a>(
     all: impl Iterator<Item = (&'a StrategyRun, &'a RunOutcome)>,
 ) -> Vec<StrategyLine<'a>> {
@@ -74,7 +74,7 @@ fn lines<'a>(
         StrategyLine { run, ran, fair, front: false }
     };
     let mut lines: Vec<StrategyLine<'a>> = all.map(line).collect();
-    // What none but the raw history got through says nothing about any of them.
+    // Only the raw history got through some conversations. Those are not held against any strategy.
     let through: HashSet<usize> = lines
         .iter()
         .filter(|line| !line.run.is_raw())
@@ -82,6 +82,7 @@ fn lines<'a>(
         .map(|(at, _)| *at)
         .collect();
     for line in &mut lines {
+        // A strategy that failed where another one got through would be compared on fewer conversations.
         let missing = line.failed().any(|(at, _)| through.contains(&at));
         line.fair &= !missing;
     }
@@ -99,7 +100,7 @@ fn lines<'a>(
     lines
 }
 
-/// `shown` takes the names of the columns that there was room for.
+/// The tables of one window. The names of their columns are added to `shown`, for the legend.
 fn one_window(
     style: &OutputStyle,
     window: u64,
@@ -140,13 +141,13 @@ fn one_window(
     out
 }
 
-/// Which conversations a strategy did not get through, and why the first.
+/// The conversations that each strategy did not get through, and the reason for the first.
 fn left_out(
     style: &OutputStyle,
     lines: &[StrategyLine<'_>],
     conversations: &[midfold_eval::ConversationFacts],
 ) -> String {
-    /// So many are named.
+    /// The most conversations that are named.
     const NAMED: usize = 3;
     let mut out = String::new();
     for line in lines {
@@ -172,7 +173,7 @@ fn left_out(
     out
 }
 
-/// Text over the whole width, under the table.
+/// Text of the full width, below the table.
 fn paragraph(style: &OutputStyle, color: OutputColor, text: &str) -> String {
     let lines = wrap(text, style.width.saturating_sub(4));
     lines.iter().map(|line| format!("  {}\n", style.paint(color, line))).collect()
@@ -194,12 +195,12 @@ fn dear(value: f64) -> String {
     if value < 100.0 { format!("{value:.3}") } else { number(value as u64) }
 }
 
-/// A share, where something was needed.
+/// The share that was kept. `None` where nothing was needed.
 fn of(share: KeptShare) -> Option<f64> {
     (share.need > 0).then(|| share.ratio())
 }
 
-/// What one chooses by.
+/// The columns that strategies are chosen by.
 fn judged(window: u64, prices: &PriceTable) -> Vec<FigureColumn<'static>> {
     let column = |name, best, value: fn(&ReplayMeasures) -> Option<f64>, text| FigureColumn {
         name,
@@ -230,7 +231,7 @@ fn judged(window: u64, prices: &PriceTable) -> Vec<FigureColumn<'static>> {
     columns
 }
 
-/// What explains it.
+/// The columns that explain the others.
 fn details() -> Vec<FigureColumn<'static>> {
     let column = |name, best, spare, value: fn(&ReplayMeasures) -> Option<f64>, text| {
         FigureColumn { name, best, value: Box::new(move |line| value(line.sum())), text, spare }
@@ -258,7 +259,7 @@ fn details() -> Vec<FigureColumn<'static>> {
     ]
 }
 
-/// A table that fits: columns that are not needed most give way.
+/// A table that fits the terminal: spare columns are left out until it does.
 fn grid(
     style: &OutputStyle,
     lines: &[StrategyLine<'_>],
@@ -317,7 +318,7 @@ fn cell(column: &FigureColumn<'_>, line: &StrategyLine<'_>) -> String {
     value.map_or(NOTHING.to_owned(), |value| (column.text)(value))
 }
 
-/// The best figure of a column among those that may win; none where all are the same.
+/// The best figure of a column among the fair strategies. `None` where all of them show the same.
 fn best(column: &FigureColumn<'_>, lines: &[StrategyLine<'_>]) -> Option<f64> {
     let fair = lines.iter().filter(|line| line.fair);
     let values: Vec<f64> = fair.filter_map(|line| (column.value)(line)).collect();
@@ -331,12 +332,12 @@ fn best(column: &FigureColumn<'_>, lines: &[StrategyLine<'_>]) -> Option<f64> {
     ((column.text)(least) != (column.text)(most)).then_some(found)
 }
 
-/// As good as the best, as far as one sees.
+/// Whether a figure is as good as the best one when both are rounded as shown.
 fn best_is(column: &FigureColumn<'_>, line: &StrategyLine<'_>, best: f64) -> bool {
     (column.value)(line).is_some_and(|value| (column.text)(value) == (column.text)(best))
 }
 
-/// What the columns mean, once, below all windows.
+/// The meaning of the columns, once below the tables of all windows.
 fn legend(style: &OutputStyle, prices: &PriceTable, shown: &[&str]) -> String {
     let mut meanings = vec![
         (

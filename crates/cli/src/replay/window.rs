@@ -1,4 +1,4 @@
-//! The windows of a replay: those that were asked for, or the one of the model that was recorded.
+//! The windows of a replay: those of the flags, or the window of the recorded model.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::paths;
 use crate::prepare::{self, HOST};
 use crate::report::window_from;
 
-/// The windows in tokens. Where none was asked for, it is said which one holds.
+/// The windows in tokens. Where the flags name none, the one that is used is printed.
 pub fn windows(
     files: &[PathBuf],
     measure: &ReplayMeasure,
@@ -30,10 +30,11 @@ pub fn windows(
     Ok(vec![window])
 }
 
-/// The first conversation that has a message: all are replayed in one window, so that strategies compare.
+/// The first conversation that has a message. Its model sets the window for all, because strategies can only be
+/// compared in the same window.
 fn first(files: &[PathBuf], measure: &ReplayMeasure) -> Result<Option<Conversation>, CommandError> {
     let from = prepare::format(measure.from.as_deref())?;
-    // What cannot be read is told when it is replayed, and standard input can be read only then.
+    // An unreadable file is reported later, when it is replayed. Standard input is left out: it can be read only once.
     let read = |path: &PathBuf| InputFile::load(path).and_then(|input| input.recorded(from)).ok();
     let mut files = paths::transcripts(files)?.files;
     files.retain(|found| !paths::is_stdin(&found.path));

@@ -1,4 +1,4 @@
-//! The work, on all cores: one conversation is read once for all strategies.
+//! Replays conversations on all cores. Each conversation is read once for all strategies.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -12,31 +12,31 @@ use crate::replay::corpus::{CorpusConversation, ReplayCorpus, SkippedConversatio
 use crate::replay::progress::ReplayProgress;
 use crate::replay::strategies::StrategyRun;
 
-/// What all of it came to.
+/// The outcome of all replays.
 pub struct WorkOutcome {
-    /// What is known of every conversation that was replayed, in order.
+    /// Facts about every replayed conversation, in order.
     pub conversations: Vec<ConversationFacts>,
-    /// One a run.
+    /// One result for each run, in the order of the runs.
     pub results: Vec<RunOutcome>,
     pub skipped: SkippedConversations,
 }
 
-/// What one run came to.
+/// The outcome of one strategy in one window and form.
 #[derive(Default)]
 pub struct RunOutcome {
     pub totals: ReplayMeasures,
-    /// Conversations that are long enough for its window.
+    /// The number of conversations that are long enough for the window.
     pub conversations: usize,
-    /// Each, by the number of its conversation: what was found, or why nothing was.
+    /// The result for each conversation, by its number, or the reason why it was left out.
     pub each: Vec<(usize, Result<ReplayResult, String>)>,
 }
 
-/// What is asked of the work.
+/// The runs to do, and how to do them.
 pub struct WorkTask<'a> {
     pub runs: &'a [StrategyRun],
     pub prices: &'a PriceTable,
     pub longer_than: f64,
-    /// Keep rows and pictures of every conversation.
+    /// Whether to keep rows and pictures of every conversation.
     pub details: bool,
     pub jobs: usize,
 }
@@ -50,7 +50,7 @@ struct WorkState {
     failed: Option<CommandError>,
 }
 
-/// Replays everything.
+/// Replays all conversations under all strategies. Fails with the first error of reading.
 pub fn work(
     task: &WorkTask<'_>,
     corpus: ReplayCorpus,
@@ -87,7 +87,7 @@ fn lock(state: &Mutex<WorkState>) -> MutexGuard<'_, WorkState> {
 
 fn worker(task: &WorkTask<'_>, state: &Mutex<WorkState>, progress: &ReplayProgress) {
     loop {
-        // The lock is held for this line only.
+        // The lock is released at the end of this line, so that other threads go on while this one replays.
         let next = lock(state).next(task);
         let Some((at, recorded, run)) = next else { return };
         let found = one(task, &recorded, &task.runs[run]);
@@ -108,7 +108,8 @@ fn worker(task: &WorkTask<'_>, state: &Mutex<WorkState>, progress: &ReplayProgre
 }
 
 impl WorkState {
-    /// The next replay; reads the next conversation where all of this one are under way.
+    /// The next replay. When all runs of the current conversation have started, it reads the next one. `None` at the
+    /// end or after an error.
     fn next(&mut self, task: &WorkTask<'_>) -> Option<(usize, Arc<CorpusConversation>, usize)> {
         loop {
             if self.failed.is_some() {

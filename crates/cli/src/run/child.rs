@@ -1,16 +1,16 @@
-//! A program in this terminal: waited for, with signals passed on.
+//! Runs a program in this terminal: waits for its end and passes signals on.
 
 use std::io;
 use std::process::ExitStatus;
 
 use tokio::process::Command;
 
-/// Runs a program to its end. No signal ends this process before.
+/// Runs a program to its end. Signals do not end this process before the program has ended.
 #[cfg(unix)]
 pub async fn run(mut command: Command) -> io::Result<ExitStatus> {
     use tokio::signal::unix::{SignalKind, signal};
 
-    // Set up before there is a child, so that none is lost.
+    // The handlers are installed before the program starts, so that no signal gets lost.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut quit = signal(SignalKind::quit())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -35,13 +35,14 @@ pub async fn run(mut command: Command) -> io::Result<ExitStatus> {
     loop {
         tokio::select! {
             ended = child.wait() => return ended,
-            // The console tells the child as well.
+            // The console sends Ctrl-C to the program as well, so it is only ignored here.
             _ = tokio::signal::ctrl_c() => {}
         }
     }
 }
 
-/// As a shell says it: the program's own code, or 128 and the number of the signal that ended it.
+/// The exit code of a program as shells give it: the program's own code, or 128 plus the number of the signal that
+/// ended it.
 pub fn code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
@@ -58,7 +59,7 @@ mod unix {
     use rustix::process::{Pid, getpgrp, kill_process};
     use rustix::termios::tcgetpgrp;
 
-    /// Passes a signal on. A child that has ended cannot be told any more.
+    /// Passes a signal on to the program. Does nothing where the program has ended.
     pub fn pass(pid: Option<u32>, signal: Signal) {
         let pid = pid.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
         if let Some(pid) = pid {
@@ -66,8 +67,8 @@ mod unix {
         }
     }
 
-    /// The keyboard's signals go to all in the terminal's foreground, so that the child has them already.
-    /// Twice within moments means "at once" to many agents.
+    /// Passes a signal of the keyboard on, unless this process is in the terminal's foreground: then the terminal has
+    /// sent it to the program already. A second one within moments would mean "stop at once" to many agents.
     pub fn from_keyboard(pid: Option<u32>, signal: Signal) {
         let terminal = File::open("/dev/tty");
         let in_front =

@@ -1,4 +1,4 @@
-//! A file that is there for as long as a client runs.
+//! A temporary file that exists while a client runs.
 
 use std::fs;
 use std::io::{self, Write};
@@ -8,17 +8,17 @@ use midfold::store::private;
 
 use crate::host::random;
 
-/// What the names of these folders begin with; who made them follows.
+/// The start of the folders' names. The number and the start time of the process that made the folder follow.
 const PREFIX: &str = "midfold-run-";
 const FILE: &str = "midfold.js";
 
-/// A file in a folder of its own, gone when it is dropped.
+/// A file in a folder of its own. Both are removed when it is dropped.
 pub struct TemporaryFile {
     path: PathBuf,
 }
 
 impl TemporaryFile {
-    /// Makes it, for the user alone.
+    /// Makes the file. Only the user can read it.
     pub fn new(text: &str) -> io::Result<Self> {
         let pid = std::process::id();
         let name = format!("{PREFIX}{pid}-{}-{:x}", started(pid).unwrap_or(0), random());
@@ -40,13 +40,13 @@ impl Drop for TemporaryFile {
     }
 }
 
-/// Takes away what runs left behind that were killed. What is another user's stays: it cannot be removed.
+/// Removes the folders of earlier runs that were killed. Folders of other users stay, because they cannot be removed.
 pub fn sweep() {
     let entries = fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
     for entry in entries {
         let name = entry.file_name();
         let maker = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).and_then(maker);
-        // A link of this name is nobody's whose maker is known.
+        // A symbolic link with such a name was not made by midfold, so it stays.
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_folder && maker.is_some_and(|maker| !runs(maker)) {
             remove(&entry.path());
@@ -54,13 +54,13 @@ pub fn sweep() {
     }
 }
 
-/// The process that made a folder, and when that started.
+/// The process that made a folder, and the time when that process started.
 fn maker(name: &str) -> Option<(u32, u64)> {
     let mut parts = name.split('-');
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// Whether the process runs still. Its number may be another one's by now, which started at another time.
+/// Whether the process still runs. A later process may have the same number, so the start times have to match.
 #[cfg(target_os = "linux")]
 fn runs((pid, at): (u32, u64)) -> bool {
     started(pid) == Some(at)
@@ -76,19 +76,20 @@ fn runs((pid, _): (u32, u64)) -> bool {
 
 #[cfg(not(unix))]
 fn runs(_: (u32, u64)) -> bool {
-    // Nobody says: what is there stays, until the system clears its temporary files.
+    // There is no way to ask here. All folders stay until the system clears its temporary files.
     true
 }
 
-/// When a process started, in ticks since the system did.
+/// The time when a process started, in clock ticks since the system started. `None` where the system does not say.
 fn started(pid: u32) -> Option<u64> {
     let said = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program stands in brackets, with whatever is in it.
+    // The program's name is in brackets and may hold spaces and brackets itself, so fields are counted after the last
+    // bracket.
     let rest = said.rsplit_once(") ")?.1;
     rest.split(' ').nth(19)?.parse().ok()
 }
 
-/// Removes the file and its folder, and nothing else that somebody put there.
+/// Removes the file and its folder. The folder stays if somebody put another file into it.
 fn remove(folder: &Path) {
     let _ = fs::remove_file(folder.join(FILE));
     let _ = fs::remove_dir(folder);

@@ -1,4 +1,4 @@
-//! `midfold run`: an agent with a proxy of its own.
+//! `midfold run`: runs an agent with a proxy of its own.
 
 mod child;
 mod file;
@@ -23,7 +23,7 @@ use crate::runtime::block_on;
 use crate::serve;
 use crate::serving;
 
-/// How long requests may take to end after the agent has: nobody waits for their answers.
+/// The most time that requests may go on after the agent has ended. Nobody waits for their answers any more.
 const DRAIN: Duration = Duration::from_secs(2);
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -63,7 +63,8 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
     })
 }
 
-/// The client that was named, or that the program is by its name.
+/// The client that `--client` names, or the one that the program's name tells. `None` where midfold does not know the
+/// program.
 fn client(args: &Args, program: &OsStr) -> Result<Option<KnownClient>, CommandError> {
     let Some(name) = &args.client else { return Ok(KnownClient::of(Path::new(program))) };
     match KnownClient::of(Path::new(name)) {
@@ -75,8 +76,9 @@ fn client(args: &Args, program: &OsStr) -> Result<Option<KnownClient>, CommandEr
     }
 }
 
-/// Where requests went before: a gateway of the user's stays what is behind the proxy. A variable that the
-/// client does not read says nothing of where it sends its key.
+/// The upstreams that the client used before, as its variables and its configuration say. A gateway of the user thus
+/// stays in use behind the proxy. Variables that the client does not read are ignored, because it never sends its key
+/// there.
 fn before(
     client: Option<&KnownClient>,
     own: Option<&OwnProvider>,
@@ -85,7 +87,7 @@ fn before(
     let is_read = |variable: &&BaseUrlVariable| {
         client.is_none_or(|client| client.providers.contains(&variable.provider))
     };
-    // The first variable of a provider is set last, and wins.
+    // In this order the first variable of a provider is set last, and so overrides the others.
     for variable in VARIABLES.iter().rev().filter(is_read) {
         let Some(url) = env::get(variable.name) else { continue };
         upstreams.set(&format!("{}={url}", variable.provider.name())).map_err(|error| {
@@ -102,7 +104,7 @@ fn before(
     Ok(upstreams)
 }
 
-/// Runs the program, and answers its exit code.
+/// Runs the program with its instructions, and returns its exit code.
 async fn start(
     program: &OsStr,
     arguments: &[OsString],
@@ -117,7 +119,8 @@ async fn start(
     let mut more: Vec<OsString> = told.arguments.into_iter().map(OsString::from).collect();
     more.extend(file.as_ref().map(|file| file.path().into()));
     let mut command = Command::new(program);
-    // Under another name the first arguments may be meant for an interpreter.
+    // A known program takes the added arguments first. With `--client` the program may be an interpreter, whose first
+    // argument is a script, so they come last.
     match is_named {
         true => command.args(arguments).args(more),
         false => command.args(more).args(arguments),
@@ -132,7 +135,8 @@ async fn start(
     ended.map(child::code).map_err(|error| not_started(program, &error))
 }
 
-/// Where a proxy is set for all of HTTP, this machine is excepted.
+/// `NO_PROXY` with this machine in it, where the environment sends HTTP through a proxy. Otherwise the client would
+/// send requests for this proxy there.
 fn direct() -> Vec<(&'static str, String)> {
     let proxies = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
     if proxies.iter().all(|name| env::get(name).is_none()) {

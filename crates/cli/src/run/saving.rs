@@ -1,4 +1,4 @@
-//! The line at the end: what came through, and what was saved.
+//! The line at the end of `midfold run`: the requests that came through the proxy, and the tokens saved.
 
 use midfold::core::spending::PromptCost;
 use midfold_serve::ServerTotals;
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::output::{Output, OutputColor};
 use crate::words::{number, plural};
 
-/// Standard output is the program's own.
+/// Prints the line. It goes to standard error, because standard output belongs to the program.
 pub fn say(totals: &ServerTotals, json: bool, output: &Output) {
     if json {
         output.stderr(&format!("{}\n", to_json(totals)));
@@ -17,7 +17,7 @@ pub fn say(totals: &ServerTotals, json: bool, output: &Output) {
     output.stderr(&format!("{label} {}\n", line(totals)));
 }
 
-/// What is said of what came through.
+/// The line about the requests that came through.
 pub fn line(totals: &ServerTotals) -> String {
     let ServerTotals { requests, with_history, folded, folds, cost, .. } = *totals;
     if requests == 0 {
@@ -41,7 +41,8 @@ pub fn line(totals: &ServerTotals) -> String {
     parts.join(", ")
 }
 
-/// What the prompts cost, beside what sending everything would have cost, as the console says it.
+/// The cost of the prompts against the cost of sending everything, in tokens at the price of uncached input. The
+/// console uses the same words.
 fn cost_words(cost: &PromptCost) -> String {
     let [sent, everything] = [cost.sent, cost.everything].map(whole);
     let change = cost.change();

@@ -1,5 +1,5 @@
-//! `midfold session append`: messages in, and nothing acknowledged that is not durable. Their places are
-//! for programs: a person who appends wants to hear of what went wrong.
+//! `midfold session append`: appends messages, and reports success only once they are durable. The numbers of the
+//! messages are printed only as JSON, because a person needs only errors.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::input::InputFile;
 use crate::output::Output;
 use crate::runtime;
 
-/// Reads what is to be appended.
+/// Reads the messages to append. Fails where there is none.
 pub fn input(path: &Path) -> Result<IncomingMessages, CommandError> {
     let input = InputFile::load(path)?;
     let incoming = IncomingMessages::read(&input.bytes, &input.name, Door::Command)?;

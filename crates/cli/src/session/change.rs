@@ -1,4 +1,4 @@
-//! `midfold session policy` and `model`: what is changed on a live session.
+//! `midfold session policy` and `model`: change the policy or the model of a live session.
 
 use midfold::store::StoredError;
 use midfold::view;
@@ -15,7 +15,7 @@ use crate::prepare;
 use crate::runtime;
 use crate::words::{number, plural};
 
-/// The policy that is asked for; none where it is only to be shown.
+/// The policy to change to. `None` where the policy is only to be shown.
 pub fn wanted(args: &SessionPolicyArgs) -> Result<Option<Policy>, CommandError> {
     let PolicyArgs { folding, narrate } = &args.folding;
     if folding.preset.is_none() && folding.policy.is_none() {
@@ -94,7 +94,7 @@ pub async fn model(
     output.stdout(page.text)
 }
 
-/// What cannot be, because nothing of the window would be left.
+/// An error with a hint that nothing was changed, for a change that would leave no budget.
 fn refused(error: StoredError) -> CommandError {
     match error {
         StoredError::Plan(error) => CommandError::usage(error.to_string())

@@ -91,7 +91,7 @@ fn object(stored: &StoredSession, sent: &NumberedContext, messages: &[u8]) -> Ve
     [head, b",\"messages\":", messages.trim_ascii_end(), b"}\n"].concat()
 }
 
-/// What the provider answered. An empty body says something, too.
+/// The body of the provider's answer. It may be empty, because the status alone can say that a prompt was too long.
 pub fn body(path: &Path) -> Result<Vec<u8>, CommandError> {
     Ok(InputFile::load(path)?.bytes.to_vec())
 }

@@ -1,4 +1,4 @@
-//! `midfold session delete`.
+//! `midfold session delete`: deletes sessions, or without `--yes` shows what would be deleted.
 
 use midfold::Door;
 use midfold_args::DeleteArgs;

@@ -1,5 +1,5 @@
-//! A compaction that was asked for, as a person reads it. Most of all in the two cases that puzzle: nothing changed, or
-//! the tokens went up.
+//! The report of a compaction that a user asked for. It explains two surprising outcomes: nothing changed, or the
+//! tokens went up.
 
 use midfold::view::{CompactionView, FoldBrief};
 
@@ -7,8 +7,8 @@ use crate::output::{OutputColor, OutputStyle};
 use crate::page::LabelledPage;
 use crate::words::{about, number, plural, printable};
 
-/// The page of a compaction. `is_provided` says that the provider has counted prompts of this session: then the tokens
-/// are no estimate of ours.
+/// The page of a compaction. With `is_provided` the provider has counted prompts of this session, so the tokens are not
+/// our estimate.
 pub fn page(done: &CompactionView, is_provided: bool, style: &OutputStyle) -> String {
     let mut page = LabelledPage { style, text: String::new() };
     match &done.fold {
@@ -66,7 +66,7 @@ fn how(done: &CompactionView) -> String {
     }
 }
 
-/// What became of the messages, by the letters of their fates.
+/// The number of messages with each fate, whose letters are those of [`FoldBrief::fates`].
 fn kept(fold: &FoldBrief) -> String {
     let count = |letters: &[char]| -> u64 {
         let of = fold.fates.iter().filter(|(letter, _)| letters.contains(letter));
@@ -88,7 +88,8 @@ fn kept(fold: &FoldBrief) -> String {
     format!("of {} messages {}{pinned}", number(u64::from(fold.at)), texts.join(", "))
 }
 
-/// Fewer messages and yet more tokens: it happens, and should not look like a mistake.
+/// A note for a compaction with more tokens than before, which could look like a mistake. `None` where there are not
+/// more.
 fn note(done: &CompactionView) -> Option<&'static str> {
     if done.after.tokens <= done.before.tokens {
         return None;

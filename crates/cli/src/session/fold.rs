@@ -1,4 +1,5 @@
-//! `midfold session compact`, `preview`, `undo`, `pin`, `unpin` and `fork`.
+//! `midfold session compact`, `preview`, `undo`, `pin`, `unpin` and `fork`: the commands that fold a session or change
+//! its folds.
 
 use midfold::Fold;
 use midfold::view::{self, counts_exactly};
@@ -89,7 +90,7 @@ pub async fn undo(
     ))
 }
 
-/// The fold of this number, or whose id starts so; with its number.
+/// The fold with this number, or whose id starts with `name`; and its number.
 pub fn find<'a>(
     folds: &'a [Fold],
     name: &str,

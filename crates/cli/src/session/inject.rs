@@ -1,4 +1,4 @@
-//! `midfold session context --inject`: text of hooks behind the history, each within its reserve.
+//! `midfold session context --inject`: adds texts of hooks after the history, each within its reserve of tokens.
 
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ pub async fn run(
     emit(args, &injected, json, output)
 }
 
-/// The hooks, in the order of the command line.
+/// The hooks in the order of the command line.
 fn hooks(args: &ContextArgs) -> Result<Injections, CommandError> {
     let mut reserves = Vec::new();
     for (name, reserve) in &args.reserve {
@@ -61,7 +61,7 @@ fn emit(
                 "tokens": sent.tokens(),
                 "injections": sent.injections(),
             });
-            // The messages are spliced in: their bytes stay.
+            // The messages are inserted as bytes, so that JSON encoding does not change them.
             let about = about.to_string();
             let open = about.trim_end_matches('}').as_bytes();
             [open, b",\"messages\":", &messages, b"}\n"].concat()

@@ -1,4 +1,4 @@
-//! `midfold session log`: the original messages, whatever was folded.
+//! `midfold session log`: shows the original messages, folded or not.
 
 use midfold::formats::DialectKind;
 use midfold::store::{EventRow, event_text};
@@ -12,7 +12,7 @@ use crate::output::{Output, OutputColor};
 use crate::table::TextTable;
 use crate::words::{line, number, plural};
 
-/// Events that are read at once.
+/// Events that are read from the store with one query.
 const AT_ONCE: u64 = 256;
 
 pub async fn run(
@@ -60,12 +60,12 @@ pub async fn run(
     let kind = DialectKind::from_name(dialect);
     let table = TextTable::new(["no.", "turn", "role", "tokens", "sent", "text"]).right([0, 1, 3]);
     let mut table = table.color(4, OutputColor::Dim);
-    // What is left of a line beside the other columns.
+    // The columns that are left for the text.
     let room = style.width.saturating_sub(46).max(24);
     for EventRow { seq, event } in &rows {
         let role = kind.map_or("", |kind| kind.dialect().view(&event.bytes).role.name());
         table.row([
-            // Unlike other figures without a comma: what `recall expand` takes.
+            // The number has no thousands separator, because `recall expand` takes it in this form.
             seq.to_string(),
             number(u64::from(event.turn)),
             role.to_owned(),

@@ -1,4 +1,4 @@
-//! `midfold session`.
+//! `midfold session`: keeps a conversation in a store. Each subcommand has a module.
 
 mod append;
 mod change;
@@ -24,7 +24,7 @@ pub use fold::find;
 pub use text::short;
 
 pub fn run(args: &SessionArgs, json: bool, output: &Output) -> Result<(), CommandError> {
-    // Input that cannot be used is no reason to open, or make, a store.
+    // Input is read before the store is opened, so that unusable input neither opens nor makes a store.
     let work = SessionWork { args };
     match &args.command {
         SessionCommand::New(new) => {

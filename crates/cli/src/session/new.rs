@@ -1,4 +1,4 @@
-//! `midfold session new`.
+//! `midfold session new`: makes a session and prints its id.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::output::{Output, OutputColor};
 use crate::prepare;
 use crate::runtime;
 
-/// What a session is made of, checked before a store is opened.
+/// Reads the system prompt and the tools of a new session. This happens before a store is opened.
 pub fn prepare(args: &NewSessionArgs) -> Result<PreparedConversation, CommandError> {
     let kind = midfold::dialect(&args.dialect)?;
     let system = args.system.as_deref().map(InputFile::text).transpose()?;
@@ -30,7 +30,7 @@ fn tools(path: &Path, kind: DialectKind) -> Result<Bytes, CommandError> {
     let place = path.display();
     match serde_json::from_str(&text) {
         Ok(Value::Array(_)) => Ok(text.trim().to_owned().into()),
-        // Its `toolConfig` holds the list.
+        // Bedrock's `toolConfig` is an object that holds the list.
         Ok(Value::Object(_)) if kind == DialectKind::Bedrock => Ok(text.trim().to_owned().into()),
         Ok(_) => Err(CommandError::failed(format!("{place}: not a JSON list of tools"))
             .hint("write the value of `tools` as the request has it: [{…}, …]")),
@@ -50,7 +50,7 @@ pub async fn run(
     let id = args.id.clone().unwrap_or_else(fresh);
     let mut stored = create(host, &id, &args.start, &prepared).await?;
     if !prepared.log.is_empty() {
-        // A system prompt is among the messages here.
+        // Some dialects have the system prompt among the messages. It is appended then.
         stored.append(events_of(&prepared.log), None, runtime::now()).await?;
     }
     if host.is_memory {
@@ -64,7 +64,7 @@ pub async fn run(
     }
 }
 
-/// Makes a session for a prepared conversation, without its messages.
+/// Makes a session for a prepared conversation, without appending its messages.
 async fn create(
     host: &OpenStore,
     id: &str,

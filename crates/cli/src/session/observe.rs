@@ -1,4 +1,4 @@
-//! `midfold session observe`.
+//! `midfold session observe`: records the usage that a provider reported for a call.
 
 use midfold::core::Usage;
 use midfold::formats::usage::reported;
@@ -13,7 +13,7 @@ use crate::output::Output;
 use crate::runtime;
 use crate::words::number;
 
-/// What the provider reported: from the flags, or from its JSON.
+/// The usage that the provider reported, from the flags or from its JSON.
 pub fn usage(args: &ObserveArgs) -> Result<Usage, CommandError> {
     let usage = match &args.file {
         Some(path) => {

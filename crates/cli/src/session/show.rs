@@ -1,4 +1,4 @@
-//! `midfold session status` and `list`.
+//! `midfold session status` and `list`: show the state of one session, or all sessions.
 
 use midfold::core::engine::SessionStatus;
 use midfold::core::fold_standing;
@@ -16,7 +16,7 @@ use crate::runtime;
 use crate::table::TextTable;
 use crate::words::{self, about, number, plural};
 
-/// Sessions that are read at once.
+/// Sessions that are read from the store with one query.
 const AT_ONCE: u32 = 1_000;
 
 pub async fn status(
@@ -122,7 +122,7 @@ fn policy(status: &SessionStatus) -> String {
     }
 }
 
-/// When it folds next, and what to do where that is held back.
+/// When the session folds next. Where folding is held back, also how to fold all the same.
 pub fn due(status: &SessionStatus) -> String {
     let text = midfold::view::due(status);
     match status.due {

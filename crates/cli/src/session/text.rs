@@ -6,17 +6,17 @@ use midfold::core::Hash;
 
 use crate::error::CommandError;
 
-/// The start of a hash: what people read and type.
+/// The first 12 digits of a hash, as people read and type it.
 pub fn short(id: Hash) -> String {
     id.to_hex()[..12].to_owned()
 }
 
-/// The messages of a context as a JSON list, one on each line.
+/// The messages of a context as a JSON list, each on lines of its own.
 pub fn list(context: &Context) -> Vec<u8> {
     join(context.pieces().map(|piece| &piece.bytes))
 }
 
-/// Messages as a JSON list, byte for byte, one after each line break.
+/// Messages as a JSON list, byte for byte, each after a line break.
 pub fn join<'a>(messages: impl Iterator<Item = &'a Bytes>) -> Vec<u8> {
     let mut out = vec![b'['];
     for (at, message) in messages.enumerate() {
@@ -27,7 +27,7 @@ pub fn join<'a>(messages: impl Iterator<Item = &'a Bytes>) -> Vec<u8> {
     out
 }
 
-/// A value for programs, on one line.
+/// A value as JSON on one line, for programs.
 pub fn json_line(value: &impl serde::Serialize) -> Result<String, CommandError> {
     let text = serde_json::to_string(value);
     text.map(|text| text + "\n").map_err(|error| CommandError::failed(error.to_string()))

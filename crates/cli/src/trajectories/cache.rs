@@ -1,5 +1,5 @@
-//! Answers of models on disk, each under the hash of what was asked: what was paid for once is
-//! never asked for again, by whichever run, and a run that was killed loses nothing.
+//! Answers of models on disk, each under the hash of its request. No run pays for the same request twice, and a run
+//! that is killed loses no answer.
 
 use std::fs;
 use std::io;
@@ -15,26 +15,27 @@ use crate::error::CommandError;
 /// One answer.
 #[derive(Serialize, Deserialize)]
 struct CacheEntry<T> {
-    /// What was asked.
+    /// The hash of the request, in hex.
     key: String,
-    /// What came back, before anybody judged it.
+    /// The model's answer, before it was judged.
     reply: T,
 }
 
-/// A folder of answers. Several runs may use it at once.
+/// A folder of answers. Several runs may use it at the same time.
 #[derive(Clone, Debug)]
 pub struct AnswerCache {
     folder: PathBuf,
 }
 
 impl AnswerCache {
-    /// The folder is made where it is not there.
+    /// Opens the folder. It is made where it does not exist.
     pub fn open(folder: &Path) -> Result<Self, CommandError> {
         fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// Where an answer is, or would be: in one of 256 folders, so that none of them grows too large.
+    /// The path of an answer, whether it exists or not. Answers are spread over 256 folders, so that no folder grows
+    /// too large.
     pub fn place(&self, key: &Hash) -> PathBuf {
         let name = key.to_hex();
         self.folder.join(&name[..2]).join(format!("{}.json", &name[2..]))
@@ -45,14 +46,14 @@ impl AnswerCache {
         self.place(key).exists()
     }
 
-    /// The answer; `None` where there is none, or none that can be read.
+    /// The answer to a request. `None` where there is none, or it cannot be read.
     pub fn get(&self, key: &Hash) -> Option<SummaryReply> {
         let bytes = fs::read(self.place(key)).ok()?;
         let entry: CacheEntry<SummaryReply> = serde_json::from_slice(&bytes).ok()?;
         (entry.key == key.to_hex()).then_some(entry.reply)
     }
 
-    /// Keeps an answer: whole, or not at all.
+    /// Keeps an answer. The file is written as a whole or not at all.
     pub fn put(&self, key: &Hash, reply: &SummaryReply) -> Result<(), CommandError> {
         let place = self.place(key);
         let part = place.with_extension(format!("{}.part", std::process::id()));

@@ -1,4 +1,4 @@
-//! Rows that lie in columns, made to fit.
+//! Compresses rows that are stored in columns.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::job::TrajectoryJob;
 use super::manifest::ChunkOutcome;
 use crate::error::CommandError;
 
-/// All rows of a chunk, as they are written.
+/// Compresses all rows of a chunk into the bytes of an output part.
 pub fn rows(
     table: &columns::ColumnTable,
     job: &TrajectoryJob,
@@ -43,14 +43,14 @@ pub fn rows(
         false => filter_record_batch(&compressed.batch, &BooleanArray::from(kept))
             .map_err(|error| failed(&error))?,
     };
-    // What the reader called nullable in one file only is the same for all of them.
+    // Files may differ in which columns are nullable. The output has one schema for all of them.
     let batch = RecordBatch::try_new(Arc::clone(&table.output), batch.columns().to_vec())
         .map_err(|error| failed(&error))?;
     done.output = table.part(&batch).map_err(|error| failed(&error))?;
     Ok(done)
 }
 
-/// Takes in what was done with a row; whether it is written.
+/// Adds the report of a row to the outcome. Returns whether the row is written.
 fn row(
     job: &TrajectoryJob,
     file: &str,

@@ -1,7 +1,7 @@
-//! Parquet files. A chunk is some rows of a row group of the input, and becomes a row group of the
-//! output. Until all are there, each is written as a small file of its own behind the others, with
-//! its length before it: what a killed run left can be cut off between two of them. In the end
-//! their columns are copied, packed as they are, into one file.
+//! Parquet files. A chunk is some rows of a row group of the input, and becomes a row group of the output.
+//!
+//! During the run each chunk is appended as a small file of its own, with its length before it, so that the output of a
+//! killed run can be cut between two chunks. At the end the compressed columns of all of them are copied into one file.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read};
@@ -27,14 +27,14 @@ use super::files::unreadable;
 use super::lines::LinePosition;
 use crate::error::CommandError;
 
-/// What one line is, for rows that lie in columns: packed pages want more at once.
+/// The factor for the size of a chunk. Compressed pages need larger chunks than lines do.
 const CHUNK: usize = 8;
-/// The most rows of a chunk, however short they are.
+/// The most rows of a chunk, however short the rows are.
 const MOST: usize = 1 << 16;
-/// Prefix of the names of the columns that are added, where one of them is taken.
+/// The prefix of the added columns' names, used if one of the names is taken.
 const PREFIX: &str = "midfold_";
 
-/// The columns of all files.
+/// The columns that all files share, and those of the output.
 pub struct ColumnTable {
     schema: SchemaRef,
     pub output: SchemaRef,
@@ -43,7 +43,8 @@ pub struct ColumnTable {
 }
 
 impl ColumnTable {
-    /// That of these files, if it is one. `column` is what the user says has the turns.
+    /// Reads the columns of these files. Fails where they differ. `column` is the user's name for the column with the
+    /// turns; without it the column is searched for.
     pub fn of(files: &[PathBuf], column: Option<&str>) -> Result<Self, CommandError> {
         let mut found: Option<(&Path, SchemaRef)> = None;
         for path in files {
@@ -83,7 +84,7 @@ impl ColumnTable {
         Ok(table)
     }
 
-    /// The column that was asked for.
+    /// The column that the user named; empty where the user named none.
     pub fn column(&self) -> &str {
         self.column.as_deref().unwrap_or_default()
     }
@@ -127,7 +128,7 @@ impl ColumnTable {
         file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
     }
 
-    /// Rows as a small file with its length before it; nothing for no rows.
+    /// Rows as a small file with its length before it. Empty where there are no rows.
     pub fn part(&self, batch: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
         const LENGTH: usize = size_of::<u64>();
         if batch.num_rows() == 0 {
@@ -144,7 +145,8 @@ impl ColumnTable {
     }
 }
 
-/// A file that is written behind what is there: a writer counts from its own first byte.
+/// A file that is appended to other bytes. The writer counts positions from its own first byte, so it does not see
+/// them.
 struct AppendedFile(Vec<u8>);
 
 impl io::Write for AppendedFile {
@@ -174,7 +176,7 @@ fn next_part(parts: &mut impl Read) -> io::Result<Option<Bytes>> {
 fn properties() -> WriterProperties {
     WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        // A chunk is one row group, and small enough.
+        // Each chunk has to be a single row group. Its size is bounded already.
         .set_max_row_group_row_count(None)
         .build()
 }
@@ -193,25 +195,25 @@ fn open(path: &Path) -> io::Result<ParquetRecordBatchReaderBuilder<File>> {
     ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(other)
 }
 
-/// Some rows.
+/// A chunk of rows.
 pub struct ColumnChunk {
-    /// Where they begin.
+    /// The position of the first row.
     pub from: LinePosition,
-    /// Where the next ones begin.
+    /// The position after the last row.
     pub to: LinePosition,
     pub batch: RecordBatch,
 }
 
-/// The chunks of some files.
+/// The chunks of some files, in order.
 pub struct ColumnChunks<'a> {
     files: &'a [PathBuf],
     at: LinePosition,
-    /// What the end of the file says, read once.
+    /// The metadata at the end of the open file, read once.
     metadata: Option<ArrowReaderMetadata>,
     open: Option<ParquetRecordBatchReader>,
-    /// Rows of this file before the end of the row group that is open, and bytes.
+    /// The number of rows up to the end of the open row group, and the bytes read by then.
     group_end: (u64, u64),
-    /// Bytes of a chunk, about.
+    /// The size of a chunk in bytes; roughly kept.
     size: usize,
 }
 
@@ -221,7 +223,7 @@ impl<'a> ColumnChunks<'a> {
         Self { files, at: from, metadata: None, open: None, group_end: (0, 0), size }
     }
 
-    /// The next chunk; `None` at the end of the last file. The error names the file.
+    /// The next chunk. `None` at the end of the last file. An error comes with the path of its file.
     pub fn next_chunk(&mut self) -> Result<Option<ColumnChunk>, (PathBuf, io::Error)> {
         while let Some(path) = self.files.get(self.at.file) {
             let chunk = self.read(path).map_err(|error| (path.clone(), error))?;
@@ -240,7 +242,7 @@ impl<'a> ColumnChunks<'a> {
         }
         let next = self.open.as_mut().and_then(Iterator::next).transpose();
         let Some(batch) = next.map_err(io::Error::other)? else {
-            // A row group is closed with its last row: there are fewer than it says.
+            // The row group has fewer rows than its metadata says.
             return Err(ErrorKind::UnexpectedEof.into());
         };
         let from = self.at;
@@ -254,7 +256,7 @@ impl<'a> ColumnChunks<'a> {
         Ok(Some(ColumnChunk { from, to: self.at, batch }))
     }
 
-    /// Opens the row group where reading goes on; false behind the last one.
+    /// Opens the row group at which reading goes on. Returns false after the last one.
     fn open_group(&mut self, path: &Path) -> io::Result<bool> {
         let file = File::open(path)?;
         let metadata = match self.metadata.take() {

@@ -1,4 +1,4 @@
-//! The YAML file of Hermes' trajectory compressor, taken as it is.
+//! The YAML file of Hermes' trajectory compressor, which is read as it is.
 
 use std::path::Path;
 
@@ -8,17 +8,17 @@ use serde_json::{Map, Value};
 use crate::error::CommandError;
 use crate::input::InputFile;
 
-/// What Hermes adds to system turns where its file does not say otherwise, in our words.
+/// The text that Hermes adds to system turns where its file gives none, in our own words.
 const NOTICE: &str = "\n\nA summary may stand for a part of this conversation.";
 
-/// What a file says. What it does not say is `None`, and ours is used.
+/// The settings of a file. `None` means that the file does not set a value, and midfold's default is used.
 #[derive(Debug, Default)]
 pub struct JobFile {
     /// The model whose tokens are counted.
     pub tokenizer: Option<String>,
     /// The most tokens that a row may have.
     pub target: Option<u64>,
-    /// Of them, what is set aside for the summary.
+    /// The part of the target that is reserved for the summary.
     pub summary: Option<u64>,
     /// Whether the first system turn stays.
     pub first_system: Option<bool>,
@@ -28,27 +28,27 @@ pub struct JobFile {
     pub first_gpt: Option<bool>,
     /// Whether the first result of a tool stays.
     pub first_tool: Option<bool>,
-    /// How many turns stay at the end.
+    /// The number of turns that stay at the end.
     pub keep_last: Option<usize>,
-    /// What is added to the system turn of a row with a summary.
+    /// The text that is added to the system turn of a row with a summary.
     pub notice: Option<String>,
-    /// How many rows to work on at once.
+    /// The number of rows that are worked on at once.
     pub workers: Option<usize>,
     /// Whether rows that fit stay as they are.
     pub skip_under_target: Option<bool>,
-    /// Whether rows that are too long all the same are written.
+    /// Whether rows that stay too long are written.
     pub save_over_limit: Option<bool>,
-    /// Whether rows with a summary say what became of them.
+    /// Whether rows with a summary get metrics of their own.
     pub row_metrics: bool,
-    /// The name of the file of metrics; empty where none are wanted.
+    /// The name of the metrics file. Empty where none is wanted.
     pub metrics_file: Option<String>,
-    /// How a model is asked.
+    /// How a model is asked for summaries.
     pub summariser: SummariserSettings,
-    /// What the user should know about it.
+    /// Notes for the user about settings without effect.
     pub notes: Vec<String>,
 }
 
-/// How the file has a model asked.
+/// The file's settings for asking a model.
 #[derive(Debug, Default)]
 pub struct SummariserSettings {
     pub model: Option<String>,
@@ -56,27 +56,27 @@ pub struct SummariserSettings {
     pub api_key_env: Option<String>,
     pub temperature: Option<f64>,
     pub max_retries: Option<u32>,
-    /// Seconds.
+    /// In seconds.
     pub retry_delay: Option<f64>,
     pub concurrency: Option<u16>,
-    /// Seconds.
+    /// In seconds.
     pub timeout: Option<f64>,
 }
 
-/// What a key of the file does.
+/// The effect of a key in the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum KeyUse {
-    /// What it says.
+    /// It is always used.
     Yes,
-    /// What it says, where a model is asked.
+    /// It is used where a model is asked.
     Model,
-    /// Nothing: the name of the output is given with `-o`.
+    /// It has no effect: `-o` names the output.
     Named,
 }
 use KeyUse::{Model, Named, Yes};
 
-/// The sections of the file and their keys. (No tokenizer runs code here: there is nothing to
-/// trust.)
+/// The sections of the file and their keys. `trust_remote_code` is accepted but changes nothing, because no tokenizer
+/// runs code here.
 const KEYS: &[(&str, &[(&str, KeyUse)])] = &[
     ("tokenizer", &[("name", Yes), ("trust_remote_code", Yes)]),
     ("compression", &[("target_max_tokens", Yes), ("summary_target_tokens", Yes)]),
@@ -119,13 +119,13 @@ const KEYS: &[(&str, &[(&str, KeyUse)])] = &[
 ];
 
 impl JobFile {
-    /// Reads a file. `asked`: the command line names a model.
+    /// Reads a file. `asked` says that the command line names a model.
     pub fn load(path: &Path, asked: bool) -> Result<Self, CommandError> {
         let name = path.display().to_string();
         Self::parse(&name, &InputFile::text(path)?, asked)
     }
 
-    /// The same, of the text of a file of this name.
+    /// Parses the text of a file with this name. `asked` is as for [`Self::load`].
     pub fn parse(name: &str, text: &str, asked: bool) -> Result<Self, CommandError> {
         let parsed = serde_saphyr::from_str::<Value>(text);
         let whole = match parsed {
@@ -174,7 +174,7 @@ impl JobFile {
 }
 
 impl JobFile {
-    /// The first turns that stay, by name.
+    /// The names of the first turns that stay.
     pub fn protect(&self) -> Vec<String> {
         let turns = [
             ("system", self.first_system),
@@ -193,7 +193,7 @@ struct WrittenJobFile<'a> {
 }
 
 impl WrittenJobFile<'_> {
-    /// A value, where there is one and it is not `null`.
+    /// A value of the file. `None` where the key is missing or `null`.
     fn get<T: for<'de> Deserialize<'de>>(
         &self,
         section: &str,
@@ -206,7 +206,7 @@ impl WrittenJobFile<'_> {
         })
     }
 
-    /// The name of a file beside the output, without a folder.
+    /// The name of a file in the output's folder. Fails where the value is a path.
     fn file_name(&self, section: &str, key: &str) -> Result<Option<String>, CommandError> {
         let Some(text) = self.get::<String>(section, key)? else { return Ok(None) };
         let plain = Path::new(&text).file_name().is_some_and(|name| name == text.as_str());
@@ -245,8 +245,8 @@ impl WrittenJobFile<'_> {
         CommandError::usage(format!("{}: {section}.{key} is {what}", self.name))
     }
 
-    /// The turns that open a row, where the file lets them go, and they stay because a later one is
-    /// kept.
+    /// A note on first turns that the file does not protect, but that stay because a later one is protected. `None`
+    /// where there are none.
     fn shadowed(&self) -> Option<String> {
         const TURNS: [&str; 4] = ["first_system", "first_human", "first_gpt", "first_tool"];
         let kept = |key| self.get::<bool>("protected_turns", key).ok().flatten().unwrap_or(true);
@@ -263,7 +263,7 @@ impl WrittenJobFile<'_> {
         })
     }
 
-    /// What is in the file and does nothing. `asked`: a model writes the summaries.
+    /// Notes on settings of the file that have no effect. `asked` says that a model writes the summaries.
     fn notes(&self, asked: bool) -> Vec<String> {
         let mut idle = Vec::new();
         let mut named = Vec::new();
@@ -304,7 +304,7 @@ impl WrittenJobFile<'_> {
     }
 }
 
-/// The tokenizer of ours that has the vocabulary of this model.
+/// Our tokenizer with the vocabulary of this model. `None` for a model that we do not know.
 pub fn family(model: &str) -> Option<&'static str> {
     const FAMILIES: &[(&str, &str)] = &[
         ("kimi-k2", "kimi_k2"),

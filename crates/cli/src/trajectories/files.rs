@@ -1,4 +1,4 @@
-//! The files of a run: what is read, and what is where until it is done.
+//! The files of a run: its inputs, its outputs, and their temporary names.
 
 use std::fs;
 use std::io;
@@ -8,19 +8,19 @@ use crate::error::CommandError;
 use crate::output::reason;
 use crate::paths::{files_in, is_folder, is_stdin};
 
-/// How rows are in a file; its name says so.
+/// The form of a file of rows, which the end of its name tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowFileKind {
-    /// One JSON object a line.
+    /// One JSON object on each line.
     Lines,
-    /// The same, packed with zstd.
+    /// One JSON object on each line, compressed with zstd.
     Packed,
-    /// One row a row.
+    /// A Parquet file: one row of it for each row.
     Parquet,
 }
 
 impl RowFileKind {
-    /// That of a file of this name.
+    /// The kind that the end of the file's name tells.
     pub fn of(path: &Path) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         match () {
@@ -31,10 +31,10 @@ impl RowFileKind {
     }
 }
 
-/// What is read, in order.
+/// The inputs, in the order in which they are read.
 pub struct InputFiles {
     pub files: Vec<PathBuf>,
-    /// Bytes of all of them, where all are files.
+    /// The bytes of all inputs. `None` if standard input is one of them, because its size is not known.
     pub bytes: Option<u64>,
 }
 
@@ -73,14 +73,14 @@ impl InputFiles {
         self.files.iter().any(|path| is_stdin(path))
     }
 
-    /// Names and sizes: what tells that an input is the same.
+    /// The names and sizes in bytes of the inputs. If they are the same, the inputs count as the same.
     pub fn identity(&self) -> Vec<(String, u64)> {
         let size = |path: &PathBuf| fs::metadata(path).map_or(0, |meta| meta.len());
         self.files.iter().map(|path| (path.display().to_string(), size(path))).collect()
     }
 }
 
-/// The files of a folder that look like rows that go into such an output, by name.
+/// The files of a folder whose names look like rows for such an output, sorted by name.
 fn rows_in(folder: &Path, output: RowFileKind) -> Result<Vec<PathBuf>, CommandError> {
     let is_made_by_us = |name: &str| name.ends_with(".rejects.jsonl");
     let ends: &[&str] = match output {
@@ -99,7 +99,7 @@ fn rows_in(folder: &Path, output: RowFileKind) -> Result<Vec<PathBuf>, CommandEr
     Ok(found)
 }
 
-/// What is written, and where it is before it is done.
+/// The paths of the outputs, and of the temporary files that become them.
 pub struct OutputPaths {
     pub output: PathBuf,
     pub output_part: PathBuf,
@@ -107,12 +107,14 @@ pub struct OutputPaths {
     pub rejects_part: PathBuf,
     pub metrics: Option<PathBuf>,
     pub manifest: PathBuf,
-    /// Outputs that differ in their ends only share the other files, and so the lock.
+    /// The lock file. Its name leaves out the output's end, because outputs that differ only in it share the other
+    /// files.
     pub lock: PathBuf,
 }
 
 impl OutputPaths {
-    /// `metrics` is the name of that file, where a configuration gives one: empty for none.
+    /// The paths for an output. `metrics` is the name of the metrics file in a configuration: empty for no such file,
+    /// `None` for the usual name.
     pub fn new(output: &Path, metrics: Option<&str>) -> Result<Self, CommandError> {
         if output.is_dir() || is_stdin(output) || output.file_name().is_none() {
             return Err(CommandError::usage(format!(
@@ -142,15 +144,15 @@ impl OutputPaths {
         })
     }
 
-    /// The output while it is made of its parts.
+    /// The temporary path of the output while its parts are joined.
     pub fn assembled(&self) -> PathBuf {
         self.output_part.with_extension("whole")
     }
 
-    /// Nothing is left to go on with.
+    /// Removes all files that a run could be resumed from.
     pub fn clear(&self) {
         let _ = fs::remove_file(&self.manifest);
-        // Of a run that was killed while it wrote it.
+        // A run that was killed while it wrote the manifest leaves this file.
         let _ = fs::remove_file(self.manifest.with_extension("json.new"));
         let _ = fs::remove_file(self.assembled());
     }

@@ -1,4 +1,4 @@
-//! What a run is told.
+//! The settings of a run of `midfold trajectories`.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use midfold::formats::trajectory::TrajectorySettings;
 use super::passes::{AskOutcome, SummarySource};
 use super::publish::OutputFormat;
 
-/// Everything that a run is told.
+/// The settings of a run.
 pub struct TrajectoryJob {
     pub settings: TrajectorySettings,
-    /// Rows that do not fit after all are written; if not, rejected.
+    /// Whether rows that stay too long are written. If not, they are rejected.
     pub save_over_limit: bool,
     pub counter: Arc<dyn Counter>,
     pub workers: usize,
-    /// Bytes that are read at once.
+    /// The bytes that are read at once.
     pub chunk: usize,
     pub summaries: SummarySource,
-    /// What asking a model for them came to.
+    /// The outcome of asking a model for summaries. `None` where no model is asked.
     pub asked: Option<AskOutcome>,
     pub format: OutputFormat,
 }

@@ -1,4 +1,4 @@
-//! Reading rows in chunks. Where a chunk ends depends on where it begins and on nothing else.
+//! Reads rows in chunks. The end of a chunk depends only on its start, so that a resumed run makes the same chunks.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -10,14 +10,14 @@ use super::files::RowFileKind;
 use super::packed;
 use crate::paths::is_stdin;
 
-/// The longest row that is read: what is longer is rejected, so that memory stays bounded.
+/// The most bytes of a row, 64 MiB. Longer rows are rejected, so that memory stays bounded.
 pub const LONGEST: usize = 64 << 20;
 
-/// What is wrong with a file that somebody wrote for people.
+/// The error for a file whose JSON values take several lines each.
 const SPREAD: &str = "rows are written over several lines, and each has to be one line: \
                       `jq -c '.[]?' FILE` writes a list so, `jq -c . FILE` rows one after the other";
 
-/// Whether a value that begins in the first line ends in a later one: no line of such a file is a row.
+/// Whether a value that begins in the first line ends in a later one. No line of such a file is a row.
 fn is_spread(bytes: &[u8]) -> bool {
     let start = bytes.trim_ascii_start();
     let Some(end) = memchr::memchr(b'\n', start) else { return false };
@@ -28,55 +28,55 @@ fn is_spread(bytes: &[u8]) -> bool {
     is_open && parsed.is_err_and(|error| error.is_eof())
 }
 
-/// Where reading goes on.
+/// The position at which reading goes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LinePosition {
-    /// Which of the inputs.
+    /// The index of the input file.
     pub file: usize,
-    /// Bytes of its lines that are done; of Parquet, rows.
+    /// The bytes of lines in this file that are done. For Parquet, the rows.
     pub offset: u64,
-    /// Lines of it that are done.
+    /// The number of lines in this file that are done.
     pub line: u64,
-    /// Bytes of the file that were read for that, about: for whoever wants to know how far it is.
+    /// The bytes of the file that were read for them, roughly. Only the display of progress uses it.
     pub read: u64,
 }
 
-/// Some rows.
+/// A chunk of rows.
 pub struct LineChunk {
-    /// Where they begin.
+    /// The position of the first row.
     pub from: LinePosition,
-    /// Where the next ones begin.
+    /// The position after the last row.
     pub to: LinePosition,
-    /// Whole lines, or the beginning of one that is too long.
+    /// Whole lines. Empty if `too_long`.
     pub bytes: Vec<u8>,
-    /// It is one line of more than [`LONGEST`] bytes.
+    /// Whether the chunk is a single line of more than [`LONGEST`] bytes.
     pub too_long: bool,
 }
 
 struct OpenLines {
     lines: Box<dyn Read>,
-    /// Of a packed file, the bytes that were read.
+    /// The bytes that were read of a compressed file. `None` for other files.
     read: Option<Rc<Cell<u64>>>,
 }
 
-/// The chunks of some files.
+/// The chunks of some files, in order.
 pub struct LineChunks<'a> {
     files: &'a [PathBuf],
     open: Option<OpenLines>,
     at: LinePosition,
-    /// What was read and is part of no chunk yet.
+    /// Bytes that were read and belong to the next chunk.
     rest: Vec<u8>,
-    /// Bytes of a chunk, about.
+    /// The size of a chunk in bytes; roughly kept.
     size: usize,
 }
 
 impl<'a> LineChunks<'a> {
-    /// From a place in these files on, in chunks of about so many bytes.
+    /// Chunks of roughly `size` bytes, from a position in these files on.
     pub fn new(files: &'a [PathBuf], from: LinePosition, size: usize) -> Self {
         Self { files, open: None, at: from, rest: Vec::new(), size: size.max(1) }
     }
 
-    /// The next chunk; `None` at the end of the last file. The error names the file.
+    /// The next chunk. `None` at the end of the last file. An error comes with the path of its file.
     pub fn next_chunk(&mut self) -> Result<Option<LineChunk>, (PathBuf, io::Error)> {
         while let Some(path) = self.files.get(self.at.file) {
             let chunk = self.read(path).map_err(|error| (path.clone(), error))?;
@@ -95,6 +95,7 @@ impl<'a> LineChunks<'a> {
         }
         let mut bytes = std::mem::take(&mut self.rest);
         loop {
+            // A line may be longer than a chunk. Then twice as much is read, until its end is found.
             let wanted = if bytes.len() < self.size { self.size } else { bytes.len() * 2 };
             let ended = self.fill(&mut bytes, wanted)?;
             let end = match memchr::memrchr(b'\n', &bytes) {
@@ -121,7 +122,7 @@ impl<'a> LineChunks<'a> {
         LineChunk { from, to: self.at, bytes, too_long: false }
     }
 
-    /// Steps over a line that is too long.
+    /// Skips the rest of a line that is too long, without keeping it in memory.
     fn skip(&mut self, bytes: Vec<u8>) -> io::Result<LineChunk> {
         let from = self.at;
         let mut length = bytes.len() as u64;
@@ -149,7 +150,7 @@ impl<'a> LineChunks<'a> {
         self.at.read = read.unwrap_or(self.at.offset);
     }
 
-    /// Reads until there are `wanted` bytes. True at the end of the file.
+    /// Reads until there are `wanted` bytes. Returns true at the end of the file.
     fn fill(&mut self, bytes: &mut Vec<u8>, wanted: usize) -> io::Result<bool> {
         let Some(open) = &mut self.open else { return Ok(true) };
         let missing = wanted.saturating_sub(bytes.len()) as u64;

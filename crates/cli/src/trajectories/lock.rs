@@ -1,4 +1,4 @@
-//! One run at a time writes to an output.
+//! A lock that lets one run at a time write to an output.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use super::files::unwritable;
 use crate::error::CommandError;
 
-/// Held as long as a run lasts. The system lets go of it when the run is killed; what stays then
-/// is an empty file that the next run takes.
+/// Held as long as a run lasts. If the run is killed, the system releases the lock, and the next run takes over the
+/// empty file that stays.
 pub struct RunLock {
     path: PathBuf,
     _file: File,
 }
 
 impl RunLock {
-    /// Takes it, or says who has it. `output` is what a user calls the thing.
+    /// Takes the lock, or fails where another run holds it. `output` is named in errors.
     pub fn take(path: &Path, output: &Path) -> Result<Self, CommandError> {
         loop {
             let opened = OpenOptions::new().create(true).append(true).open(path);
@@ -29,11 +29,12 @@ impl RunLock {
                     ))
                     .hint("wait for it, or choose another file with -o"));
                 }
-                // Some network file systems have no locks: then nobody can be told apart.
+                // Some network file systems have no locks. The run goes on without one.
                 Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {}
                 Err(TryLockError::Error(error)) => return Err(unwritable(output, &error)),
             }
-            // Whoever had it before may have removed the file after we opened it.
+            // The run that held the lock before may have removed the file after it was opened here. Then the lock is on
+            // a file that has no name, so it is taken again.
             if is_there(&file, path).map_err(|error| unwritable(output, &error))? {
                 return Ok(Self { path: path.to_owned(), _file: file });
             }
@@ -43,7 +44,7 @@ impl RunLock {
 
 impl Drop for RunLock {
     fn drop(&mut self) {
-        // Where a path cannot be told from another file of its name, the file has to stay.
+        // Only on Unix can a later run notice that the file under this path is another one. Elsewhere the file stays.
         if cfg!(unix) {
             let _ = fs::remove_file(&self.path);
         }

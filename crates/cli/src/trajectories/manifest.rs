@@ -1,5 +1,5 @@
-//! How far a run is, on disk: after each chunk the lengths of what was written, and where reading
-//! goes on. A run that is killed between two of them cuts its files back to the last one.
+//! The manifest of a run, on disk: after each chunk it records the lengths of the outputs and the position in the
+//! inputs. A run that was killed is resumed by cutting its outputs back to these lengths.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -14,30 +14,30 @@ use super::files::{OutputPaths, unreadable, unwritable};
 use super::lines::LinePosition;
 use crate::error::CommandError;
 
-/// The version of this file.
+/// The version of the manifest's format.
 const VERSION: u32 = 2;
-/// After a power failure at most this much is done again.
+/// The time between two syncs to disk. After a power failure at most this much work is lost.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunManifest {
     version: u32,
-    /// Settings and inputs.
+    /// The hash of the settings and inputs. A run is resumed only where it is the same.
     fingerprint: String,
-    /// Everything is written; only names are to be given.
+    /// Whether all rows are written. Only the files' final names are missing then.
     finished: bool,
     pub position: LinePosition,
-    /// Lengths of the files.
+    /// The length of the output in bytes.
     output: u64,
     rejects: u64,
     pub totals: TrajectoryTotals,
-    /// Rows whose tokens were counted.
+    /// The number of rows whose tokens were counted.
     pub counted: u64,
-    /// Milliseconds since 1970.
+    /// The time of the start, in milliseconds since 1970.
     pub started: u64,
     pub ended: u64,
-    /// Milliseconds of work, interruptions left out.
+    /// Milliseconds of work, without interruptions.
     pub worked: u64,
 }
 
@@ -58,12 +58,12 @@ impl RunManifest {
         }
     }
 
-    /// Rows that are done.
+    /// The number of rows that are done.
     pub fn rows(&self) -> u64 {
         self.totals.trajectories + self.totals.failed
     }
 
-    /// That of an earlier run, if there is one.
+    /// The manifest of an earlier run. `None` where there is none. Fails where another version wrote it.
     pub fn load(paths: &OutputPaths) -> Result<Option<Self>, CommandError> {
         let path = &paths.manifest;
         let text = match fs::read(path) {
@@ -82,7 +82,7 @@ impl RunManifest {
         }
     }
 
-    /// Whether it belongs to this run.
+    /// Fails where the manifest belongs to a run with other settings or inputs.
     pub fn check(self, fingerprint: &str, paths: &OutputPaths) -> Result<Self, CommandError> {
         if self.fingerprint == fingerprint {
             return Ok(self);
@@ -94,10 +94,10 @@ impl RunManifest {
         .hint("give the same ones again, or leave --resume away to start over"))
     }
 
-    /// Goes on with its files.
+    /// Goes on with the files of the earlier run.
     pub fn resume(self, paths: &OutputPaths) -> Result<RowSink, CommandError> {
         if self.finished && !paths.output_part.exists() {
-            // Killed while the files got their names.
+            // The run was killed after all rows were written, while the files got their names.
             return Ok(RowSink {
                 output: None,
                 rejects: None,
@@ -113,7 +113,7 @@ impl RunManifest {
         Ok(RowSink { output: Some(output), rejects, manifest: self, synced: Instant::now() })
     }
 
-    /// The last row is written.
+    /// Records that the last row is written.
     pub fn finish(&mut self, now: u64, worked: Duration) {
         if !self.finished {
             self.finished = true;
@@ -126,7 +126,7 @@ impl RunManifest {
         self.finished
     }
 
-    /// Writes it, whole or not at all.
+    /// Writes the manifest, as a whole or not at all.
     pub fn save(&self, paths: &OutputPaths) -> Result<(), CommandError> {
         let part = paths.manifest.with_extension("json.new");
         let saved = serde_json::to_vec(self)
@@ -137,7 +137,7 @@ impl RunManifest {
     }
 }
 
-/// A file of an earlier run, without what was written after the last record of it.
+/// Opens a file of an earlier run, and cuts off the bytes after the last recorded length.
 fn cut(path: &Path, length: u64) -> Result<File, CommandError> {
     let opened = OpenOptions::new().write(true).open(path);
     let mut file = opened
@@ -155,7 +155,7 @@ fn cut(path: &Path, length: u64) -> Result<File, CommandError> {
     Ok(file)
 }
 
-/// What one chunk came to.
+/// The result of one chunk: the bytes to write, and its figures.
 #[derive(Default)]
 pub struct ChunkOutcome {
     pub output: Vec<u8>,
@@ -165,8 +165,7 @@ pub struct ChunkOutcome {
 }
 
 impl ChunkOutcome {
-    /// Puts a row into the reject file: `place` says where it stands, and what that number is
-    /// called.
+    /// Adds a row to the reject file. `place` is the name of the count, `line` or `row`, and the row's number.
     pub fn reject(&mut self, file: &str, place: (&str, u64), code: &str, reason: &str) {
         let (counted, number) = place;
         let record = json!({ "file": file, counted: number, "code": code, "reason": reason });
@@ -175,14 +174,14 @@ impl ChunkOutcome {
         self.totals.reject();
     }
 
-    /// The same for a row that stays too long.
+    /// Adds a row that stays too long to the reject file.
     pub fn over_limit(&mut self, file: &str, place: (&str, u64), tokens: u64) {
         let reason = format!("{tokens} tokens are left, and none of them may go");
         self.reject(file, place, "over-limit", &reason);
     }
 }
 
-/// Where rows go, in their order.
+/// The files that rows are written to, in order.
 pub struct RowSink {
     output: Option<File>,
     rejects: Option<File>,
@@ -191,9 +190,9 @@ pub struct RowSink {
 }
 
 impl RowSink {
-    /// New files.
+    /// Makes new files.
     pub fn create(paths: &OutputPaths, manifest: RunManifest) -> Result<Self, CommandError> {
-        // What an earlier run left must not be taken for this one's.
+        // Files of an earlier run are removed, so that nobody takes them for those of this run.
         paths.clear();
         let create = |path: &Path| {
             let opened = OpenOptions::new().create(true).write(true).truncate(true).open(path);
@@ -208,7 +207,7 @@ impl RowSink {
         &self.manifest
     }
 
-    /// Nothing more is written. The rows are on the disk before anything says that they are.
+    /// Closes the files. The rows are synced to disk before anything says that the run is done.
     pub fn close(self, paths: &OutputPaths) -> Result<RunManifest, CommandError> {
         let files = [(self.output, &paths.output_part), (self.rejects, &paths.rejects_part)];
         for (file, path) in files {
@@ -219,7 +218,7 @@ impl RowSink {
         Ok(self.manifest)
     }
 
-    /// Writes the rows of a chunk, and that they are done.
+    /// Writes the rows of a chunk, and then records in the manifest that they are done.
     pub fn take(
         &mut self,
         done: &ChunkOutcome,

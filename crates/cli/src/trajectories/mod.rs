@@ -1,5 +1,5 @@
-//! `midfold trajectories`: rows of training sets, made to fit. Streams: memory does not depend on
-//! the size of the input.
+//! `midfold trajectories`: makes rows of training sets fit a number of tokens. Rows are streamed, so memory does not
+//! grow with the input.
 
 pub mod cache;
 #[cfg(feature = "parquet")]
@@ -95,7 +95,7 @@ pub fn run(args: &TrajectoriesArgs, json: bool, output: &Output) -> Result<(), C
     some_rows(&manifest, &paths)
 }
 
-/// A file of which no line is a row was meant for something else.
+/// Fails where no row could be read: the file was then probably meant for something else.
 fn some_rows(manifest: &RunManifest, paths: &OutputPaths) -> Result<(), CommandError> {
     let totals = &manifest.totals;
     if totals.trajectories > 0 || totals.failed == 0 {
@@ -109,7 +109,7 @@ fn some_rows(manifest: &RunManifest, paths: &OutputPaths) -> Result<(), CommandE
     .hint("a row is a JSON object with `conversations` or `messages`, one a line"))
 }
 
-/// What the command line and the file say together, and what has to be said about it.
+/// The job that the command line and the file describe, and a note for the user if there is one.
 fn job(
     args: &TrajectoriesArgs,
     config: &JobFile,
@@ -149,7 +149,7 @@ fn job(
     Ok((job, note))
 }
 
-/// The format of the output, which says what the inputs have to be.
+/// The format of the output. Fails where an input has a form that cannot be written so.
 fn format(args: &TrajectoriesArgs, inputs: &InputFiles) -> Result<OutputFormat, CommandError> {
     let kind = RowFileKind::of(&args.output);
     let is_other = |path: &&std::path::PathBuf| {
@@ -177,7 +177,8 @@ fn format(args: &TrajectoriesArgs, inputs: &InputFiles) -> Result<OutputFormat, 
     }
 }
 
-/// The counter that was asked for here; else the one that the file names, if there is such a one.
+/// The counter that the user names, or the one that the file names. If midfold has no such tokenizer, a similar one is
+/// taken, and a note says so.
 fn counter(
     asked: Option<&str>,
     config: &JobFile,
@@ -204,7 +205,7 @@ fn counter(
     Ok((counter, Some(note)))
 }
 
-/// Names all that the output depends on: a run goes on only where it is the same.
+/// The hash of everything that the output depends on. A run is resumed only where it is the same.
 fn fingerprint(
     job: &TrajectoryJob,
     options: Option<&SummaryOptions>,

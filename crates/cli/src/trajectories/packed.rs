@@ -1,6 +1,5 @@
-//! Lines packed with zstd. Readers of one frame are many, readers of several are few, and they
-//! stop after the first without a word: so what is read may be several frames, and what is written
-//! in the end is one.
+//! Lines compressed with zstd. Inputs may have several frames. The output gets a single frame at the end, because many
+//! readers stop after the first frame without an error.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -10,26 +9,26 @@ use std::rc::Rc;
 
 use zstd::stream::{read, write};
 
-/// The level that zstd itself takes.
+/// The default level of zstd.
 const LEVEL: i32 = zstd::DEFAULT_COMPRESSION_LEVEL;
 
-/// Each one that helps with the last frame holds some 20 MB, and few write faster than these.
+/// The most threads that compress the last frame. Each needs some 20 MB, and few disks write faster than these.
 const ASSEMBLERS: usize = 8;
 
-/// Lines, unpacked, and how many bytes of the file were read for them.
+/// The decompressed lines, and a count of the file's bytes that were read for them.
 pub type UnpackedLines = (Box<dyn Read>, Rc<Cell<u64>>);
 
-/// The lines of a file from `offset` on.
+/// The lines of a file, from `offset` bytes of decompressed lines on.
 pub fn open(path: &Path, offset: u64) -> io::Result<UnpackedLines> {
     let count = Rc::new(Cell::new(0));
     let file = File::open(path)?;
     if file.metadata()?.len() == 0 {
-        // No frame at all.
+        // An empty file has no frame, which the decoder would take for an error.
         return Ok((Box::new(io::empty()), count));
     }
     let file = CountedReader { file, count: Rc::clone(&count) };
     let mut lines: Box<dyn Read> = Box::new(read::Decoder::new(file)?);
-    // There is no way to what was read before but through it.
+    // A frame cannot be entered in the middle, so the lines before the offset are decompressed and dropped.
     io::copy(&mut lines.by_ref().take(offset), &mut io::sink())?;
     Ok((lines, count))
 }
@@ -47,8 +46,7 @@ impl Read for CountedReader {
     }
 }
 
-/// The lines of a chunk as a frame of their own: one after the other they can be cut off anywhere
-/// between two of them.
+/// Compresses the lines of a chunk into a frame of its own, so that the file can be cut after any chunk.
 pub fn pack(lines: &[u8]) -> io::Result<Vec<u8>> {
     match lines {
         [] => Ok(Vec::new()),
@@ -56,7 +54,7 @@ pub fn pack(lines: &[u8]) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Makes one frame of many. Does not depend on the number of `workers`.
+/// Joins many frames into one. The result does not depend on the number of `workers`.
 pub fn assemble(part: &Path, whole: &Path, workers: usize) -> io::Result<()> {
     let (mut lines, _) = open(part, 0)?;
     let mut frame = write::Encoder::new(File::create(whole)?, LEVEL)?;

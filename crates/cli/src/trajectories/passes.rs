@@ -1,7 +1,8 @@
-//! Summaries by a model, in three passes over the rows. *Plan* finds the turns that a summary will
-//! replace and says what a model would be asked; *summarise* asks, once for each span, many at a
-//! time, and keeps the answers on disk; *apply* is a run like any other that finds the answers
-//! there. Planning and asking go on side by side; applying begins when all was asked.
+//! Summaries by a model, in three passes over the rows.
+//!
+//! *Plan* finds the turns that a summary will replace, and makes the request to a model. *Summarise* asks the model
+//! once for each span, many requests at a time, and keeps the answers on disk. *Apply* is a run like any other that
+//! finds the answers there. Planning and asking go on side by side; applying begins when all requests are answered.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -30,10 +31,10 @@ use crate::runtime::block_on;
 use crate::summariser::SummariserModel;
 use crate::words::number;
 
-/// After this many failures in a row nobody is asked any more: there is no service.
+/// After this many failures in a row no more requests are made: the model's server is probably not there.
 const PATIENCE: u32 = 24;
 
-/// Which model, how it is asked, and where its answers are kept.
+/// The model, how it is asked, and the folder of its answers.
 #[derive(Clone, Debug)]
 pub struct SummaryOptions {
     pub url: String,
@@ -42,32 +43,32 @@ pub struct SummaryOptions {
     pub key_file: Option<PathBuf>,
     pub window: Option<u64>,
     pub cache: PathBuf,
-    /// Calls at once.
+    /// The most calls at the same time.
     pub concurrency: usize,
-    /// Calls that are begun in a minute, at most.
+    /// The most calls that are started in a minute. `None` for no limit.
     pub per_minute: Option<u32>,
-    /// Tries of a call, the first included.
+    /// The most attempts for a call, the first included.
     pub tries: u32,
-    /// The first pause between tries; it doubles.
+    /// The pause before the second attempt. Each further pause is twice as long.
     pub pause: Duration,
     /// The longest time of one summary, with all its tries.
     pub timeout: Duration,
     pub ask: AskOptions,
-    /// No line that is written over.
+    /// Shows no progress line.
     pub quiet: bool,
 }
 
-/// Calls at once, where nothing says how many.
+/// The most calls at the same time, where nothing sets it.
 const CONCURRENCY: u16 = 16;
-/// As Hermes' compressor has it: tries, seconds between them, seconds for a row, temperature.
+/// The defaults of Hermes' compressor: attempts, seconds between them, seconds for a row, temperature.
 const TRIES: u32 = 3;
 const PAUSE: f64 = 2.0;
 const TIMEOUT: f64 = 300.0;
 const TEMPERATURE: f64 = 0.3;
 
 impl SummaryOptions {
-    /// What the command line and the file say together; `None` where no model is to be asked. A
-    /// model alone is not enough: nothing is sent anywhere before somebody says where to.
+    /// The options of the command line and the file. `None` where no model is asked. A model's name alone asks nobody:
+    /// nothing is sent anywhere unless the user names an address.
     pub fn of(
         args: &TrajectoriesArgs,
         config: &JobFile,
@@ -91,7 +92,8 @@ impl SummaryOptions {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 10")]
         let temperature = Ratio((temperature * 1e4).round() as u32);
         let timeout_seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
-        // Of a key in a file, only the file's own endpoint may see what the file's variable holds.
+        // The file's variable with the key is used only with the file's own address. Otherwise the key would be sent to
+        // another server.
         let own = args.model.is_none().then(|| file.api_key_env.clone()).flatten();
         let key_env = args.key_env.clone().or(own.filter(|_| args.key_file.is_none()));
         Ok(Some(Self {
@@ -111,7 +113,7 @@ impl SummaryOptions {
         }))
     }
 
-    /// What of it the output depends on.
+    /// The options that the output depends on, for the fingerprint of the run.
     pub fn identity(&self) -> String {
         format!("{} {}", self.ask.model, self.ask.temperature.0)
     }
@@ -141,13 +143,13 @@ impl SummaryOptions {
     }
 }
 
-/// Who writes the summaries.
+/// The source of summaries in a pass.
 pub enum SummarySource {
-    /// Nobody: they are computed.
+    /// No model: the summaries are computed.
     Computed,
-    /// First and second pass: what is wanted is handed to those who ask.
+    /// The first two passes: requests for summaries go to the queue.
     Wanted(SummaryNeed),
-    /// Last pass: what came back is in the cache.
+    /// The last pass: the answers are in the cache.
     Written(SummaryText),
 }
 
@@ -162,11 +164,11 @@ pub struct SummaryText {
     ask: AskOptions,
     cache: AnswerCache,
     failed: HashMap<Hash, FailureClass>,
-    /// Why nobody was asked about the rest.
+    /// The failure after which no more requests were made. `None` where all were made.
     hopeless: Option<FailureClass>,
 }
 
-/// What those who plan and those who ask both know.
+/// State that the planning thread and the asking thread share.
 #[derive(Default)]
 struct SharedPass {
     state: Mutex<PassState>,
@@ -174,15 +176,15 @@ struct SharedPass {
 
 #[derive(Default)]
 struct PassState {
-    /// Handed over, and no answer yet.
+    /// Requests in the queue or on their way, without an answer yet.
     under_way: HashSet<Hash>,
     failed: HashMap<Hash, FailureClass>,
     /// Failures since the last answer.
     in_a_row: u32,
-    /// Why nobody is asked any more.
+    /// The failure after which no more requests are made. `None` while requests go on.
     hopeless: Option<FailureClass>,
     told: AskOutcome,
-    /// When the line on the terminal was last written.
+    /// The time when the progress line was last written.
     shown: Option<Instant>,
 }
 
@@ -192,24 +194,24 @@ impl SharedPass {
     }
 }
 
-/// What asking came to.
+/// The outcome of asking a model for summaries.
 #[derive(Clone, Debug, Default)]
 pub struct AskOutcome {
     pub model: String,
-    /// Rows that want a summary by the model.
+    /// The rows that want a summary by the model.
     pub rows: u64,
-    /// Different spans that it was asked about now; the others were answered before.
+    /// The different spans that this run asks about. Spans with an answer of an earlier run do not count.
     pub spans: u64,
-    /// Answers that came back.
+    /// The answers that arrived.
     pub answers: u64,
-    /// Calls that were made, retries included.
+    /// The calls that were made, retries included.
     pub calls: u64,
-    /// Those that brought no answer.
+    /// The calls that brought no answer.
     pub errors: u64,
 }
 
 impl SummarySource {
-    /// One row, in whichever pass this is. While planning, what is returned means nothing.
+    /// Compresses one row, in whichever pass this is. The result while planning is dropped.
     pub fn compress(
         &self,
         line: &[u8],
@@ -246,21 +248,21 @@ impl SummaryNeed {
             let mut state = self.shared.lock();
             state.told.rows += 1;
             let known = state.under_way.contains(&key) || state.failed.contains_key(&key);
-            // There are answers of this run and of earlier ones.
+            // The cache holds answers of this run and of earlier ones.
             if known || state.hopeless.is_some() || self.cache.has(&key) {
                 return;
             }
             state.under_way.insert(key);
             state.told.spans += 1;
         }
-        // Waits while enough is under way: what is planned ahead is bounded.
+        // Blocks while the queue is full, so that planning does not run far ahead of asking.
         let _ = self.queue.blocking_send(folding.request(&self.ask));
     }
 }
 
 impl SummaryText {
-    /// With what the model wrote, where it did and where that stands; else computed, and the
-    /// reason is told.
+    /// Compresses a row with the model's summary, where there is one and it is accepted. Otherwise the summary is
+    /// computed, and the row says why.
     fn apply(
         &self,
         folding: &RowFold<'_>,
@@ -280,7 +282,8 @@ impl SummaryText {
     }
 }
 
-/// The first two passes. `look` goes over all the rows with what it is handed, and drops it.
+/// The first two passes. `look` runs over all rows with the given source, and drops its results. Returns the source for
+/// the last pass.
 pub fn ask(
     options: &SummaryOptions,
     look: impl FnOnce(SummarySource) -> Result<(), CommandError>,
@@ -313,7 +316,7 @@ pub fn ask(
     Ok((SummarySource::Written(written), told))
 }
 
-/// The second pass: takes what is wanted from the queue until it ends.
+/// The second pass: asks for each request in the queue, until the queue is closed.
 async fn summarise(
     options: &SummaryOptions,
     client: Arc<ModelClient>,
@@ -331,7 +334,7 @@ async fn summarise(
             done.unwrap_or(Ok(()))?;
         }
         let Ok(permit) = Arc::clone(&room).acquire_owned().await else { break };
-        // A call that is over may have shown that there is nobody to ask.
+        // Another call may have shown meanwhile that the server is not there.
         if shared.lock().is_given_up(&request.id) {
             continue;
         }
@@ -381,7 +384,7 @@ impl PassState {
         }
     }
 
-    /// Writes the line over.
+    /// Overwrites the progress line, but not more often than [`EVERY`].
     fn show(&mut self, line: ProgressLine) {
         if self.shown.is_some_and(|shown| shown.elapsed() < EVERY) {
             return;
@@ -399,7 +402,8 @@ impl PassState {
     fn fail(&mut self, key: Hash, class: FailureClass) {
         self.failed.insert(key, class);
         self.in_a_row += 1;
-        // A key does not become right; and where nobody ever answers there is no service.
+        // A wrong key stays wrong, and a server that never answers is not there. In both cases no more requests are
+        // made.
         if class == FailureClass::Auth || self.in_a_row >= PATIENCE {
             self.hopeless.get_or_insert(class);
         }

@@ -1,4 +1,4 @@
-//! The end of a run: its files get their names.
+//! The end of a run: its files get their final names.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use super::manifest::RunManifest;
 use super::packed;
 use crate::error::CommandError;
 
-/// How rows are in the output.
+/// The form of the output.
 pub enum OutputFormat {
     Lines,
     Packed,
@@ -20,7 +20,7 @@ pub enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// What of it the output depends on.
+    /// The part of the format that the output depends on, for the fingerprint of the run.
     pub fn identity(&self) -> String {
         match self {
             Self::Lines => "lines".to_owned(),
@@ -30,7 +30,8 @@ impl OutputFormat {
         }
     }
 
-    /// Makes the output of what was written chunk by chunk; false where it is that already.
+    /// Joins the parts that were written chunk by chunk into the output. Returns false where they are the output
+    /// already.
     pub fn assembled(&self, part: &Path, whole: &Path, workers: usize) -> io::Result<bool> {
         match self {
             Self::Lines => return Ok(false),
@@ -42,7 +43,7 @@ impl OutputFormat {
     }
 }
 
-/// Gives the finished files their names. Can be done again after it was interrupted.
+/// Gives the finished files their names. If it is interrupted, it can be called again.
 pub fn publish(
     paths: &OutputPaths,
     manifest: &RunManifest,
@@ -60,7 +61,7 @@ pub fn publish(
         Ok(_) => {
             fs::rename(rejects, &paths.rejects).map_err(|error| failed(&paths.rejects, error))?;
         }
-        // It has its name already.
+        // An earlier, interrupted call has renamed this file.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(failed(rejects, error)),
     }

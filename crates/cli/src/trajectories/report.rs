@@ -1,4 +1,4 @@
-//! What a run came to: the line while it runs, the summary, the metrics file.
+//! Reports on a run: the progress line, the summary for a terminal, and the metrics file.
 
 use std::time::{Duration, Instant};
 
@@ -11,11 +11,11 @@ use super::manifest::RunManifest;
 use crate::output::{self, EVERY, OutputColor, OutputStyle};
 use crate::words::{number, plural};
 
-/// A line that is written over; nothing where nobody looks.
+/// A progress line that is overwritten again and again. Not shown where standard error is no terminal.
 pub struct TrajectoryProgress {
     line: output::ProgressLine,
     bytes: Option<u64>,
-    /// Bytes of the files before each one.
+    /// For each input file, the bytes of all files before it.
     before: Vec<u64>,
     begun: Instant,
     last: Option<Instant>,
@@ -87,7 +87,7 @@ fn duration(time: Duration) -> String {
     }
 }
 
-/// The metrics, in the shape of Hermes' file, with ours at its end.
+/// The metrics, in the shape of Hermes' file. midfold's own ones are at its end.
 pub fn document(manifest: &RunManifest, job: &TrajectoryJob) -> Value {
     let totals = &manifest.totals;
     let saved = signed(totals.tokens_before, totals.tokens_after);
@@ -141,7 +141,7 @@ pub fn document(manifest: &RunManifest, job: &TrajectoryJob) -> Value {
     })
 }
 
-/// The calls of this run. Rows tell the calls that their summaries took, whenever those were made.
+/// The calls of this run. A row's own metrics count the calls for its summary even if an earlier run made them.
 fn summarization(manifest: &RunManifest, job: &TrajectoryJob) -> Value {
     let mut totals = manifest.totals.clone();
     if let Some(asked) = &job.asked {
@@ -162,7 +162,7 @@ fn summarization(manifest: &RunManifest, job: &TrajectoryJob) -> Value {
     found
 }
 
-/// With line breaks, for people.
+/// The JSON with line breaks, for people.
 pub fn pretty(document: &Value) -> String {
     serde_json::to_string_pretty(document).unwrap_or_default()
 }
@@ -254,10 +254,10 @@ pub fn text(
     out
 }
 
-/// `2026-01-31T12:00:00.000Z` of milliseconds since 1970.
+/// A time in milliseconds since 1970, as in `2026-01-31T12:00:00.000Z`.
 pub fn time(millis: u64) -> String {
     let (days, rest) = (millis / 86_400_000, millis % 86_400_000);
-    // Howard Hinnant's days-to-civil, with years that begin in March.
+    // Howard Hinnant's algorithm from days to dates, in which years begin in March.
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

@@ -1,5 +1,5 @@
-//! The work, on all cores: one thread reads, some compress, this one writes, in order. A chunk
-//! takes a permit when it is read and gives it back when it is written: that bounds the memory.
+//! Compresses rows on all cores: one thread reads, some compress, and the calling thread writes in order. A chunk takes
+//! a permit before it is read and returns it when it is written, which bounds the memory.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,19 +18,19 @@ use super::report::TrajectoryProgress;
 use super::{column_rows, columns};
 use crate::error::CommandError;
 
-/// Chunks in flight for each worker.
+/// The most chunks in work for each worker.
 const AHEAD: usize = 2;
 
 type ReadResult = Result<WorkChunk, (PathBuf, io::Error)>;
 
-/// Some rows.
+/// A chunk of rows.
 enum WorkChunk {
     Lines(lines::LineChunk),
     #[cfg(feature = "parquet")]
     Rows(columns::ColumnChunk),
 }
 
-/// Does all the rows. What is returned says so, and nothing has its name yet.
+/// Compresses and writes all rows. The returned manifest records that; the files still have their temporary names.
 pub fn work(
     job: &TrajectoryJob,
     inputs: &InputFiles,
@@ -51,7 +51,7 @@ pub fn work(
     sink.close(paths)
 }
 
-/// Goes over the rows from there on, and writes nothing.
+/// Goes over the rows from a position on, and writes nothing.
 pub fn look(
     job: &TrajectoryJob,
     inputs: &InputFiles,
@@ -66,14 +66,14 @@ pub fn look(
     })
 }
 
-/// The permit of a chunk was taken before it was read, so there is always one to give back.
+/// Returns the permit of a chunk. It was taken before the chunk was read, so there always is one.
 fn give_back(permits: &Receiver<()>) {
     let _ = permits.try_recv();
 }
 
 type ChunkResults = Receiver<(u64, LinePosition, Result<ChunkOutcome, CommandError>)>;
 
-/// Reads and works; `take` takes what comes of it.
+/// Starts the threads that read and compress. `take` receives the results.
 fn threads(
     job: &TrajectoryJob,
     inputs: &InputFiles,
@@ -91,9 +91,10 @@ fn threads(
             let tasks = &tasks;
             scope.spawn(move || worker(job, inputs, tasks, &result));
         }
+        // The workers have senders of their own. Without this one the results end when the last worker does.
         drop(result);
         let taken = take(&results, &permits);
-        // Whoever still reads or works notices that nobody listens.
+        // This closes the channels, so that threads that still read or compress stop.
         drop((results, permits));
         taken
     })
@@ -119,14 +120,14 @@ fn reader(
     }
 }
 
-/// Reads until there is nothing left, or nobody who works on it.
+/// Reads chunks until none are left, or nobody takes them any more.
 fn hand_out(
     permit: &SyncSender<()>,
     task: &Sender<(u64, ReadResult)>,
     mut next: impl FnMut() -> Result<Option<WorkChunk>, (PathBuf, io::Error)>,
 ) {
     for seq in 0.. {
-        // A chunk is not even read before there is room for it.
+        // The permit comes before the reading, so that no more chunks are in memory than there are permits.
         if permit.send(()).is_err() {
             return;
         }
@@ -149,7 +150,7 @@ fn worker(
     result: &Sender<(u64, LinePosition, Result<ChunkOutcome, CommandError>)>,
 ) {
     loop {
-        // The lock is held for this line only.
+        // The lock is released at the end of this line, so that other workers go on while this one compresses.
         let next = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((seq, chunk)) = next else { return };
         let (to, done) = match chunk {
@@ -195,7 +196,7 @@ fn rows_of(
     column_rows::rows(table, job, inputs, chunk)
 }
 
-/// All rows of a chunk, as they are written.
+/// Compresses all rows of a chunk into the bytes that are written.
 fn lines_of(
     job: &TrajectoryJob,
     inputs: &InputFiles,

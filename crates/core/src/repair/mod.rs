@@ -449,11 +449,14 @@ fn texts_with_calls<'a>(
     blocks.filter_map(part).collect::<Vec<_>>().join(between)
 }
 
-/// Whether a message is one block that no dialect reads. A client may put a message of its own shape among the
-/// provider's, which the provider would refuse; its source is then sent as text.
+/// Whether a message has no shape that a provider takes, although its role is known: it is one block that no dialect
+/// reads (a client may put a message of its own shape among the provider's), or somebody else than the model calls a
+/// tool in it. It is then sent as text.
 pub(crate) fn is_of_other_shape(view: &EventView, bytes: &[u8]) -> bool {
-    matches!(&view.blocks[..], [block] if block.kind == BlockKind::Opaque
-        && block.outer.len() == bytes.trim_ascii().len())
+    let is_unread = matches!(&view.blocks[..], [block] if block.kind == BlockKind::Opaque
+        && block.outer.len() == bytes.trim_ascii().len());
+    let is_known = !matches!(view.role, Role::Assistant | Role::Other);
+    is_unread || (is_known && view.has_calls())
 }
 
 fn some((piece, view): (ContextPiece, EventView)) -> (ContextPiece, Option<EventView>) {

@@ -93,8 +93,8 @@ impl Start {
 }
 
 impl Session {
-    /// Puts this back with every fold that is made here. What could not be read is named in the recap and in the
-    /// record of the fold.
+    /// Puts these texts back with every fold that this session makes. A file that cannot be read is named in the recap
+    /// and in the record of the fold.
     #[must_use]
     pub fn with_after_fold(mut self, said: AfterFold) -> Self {
         let Some(hooks) = said.hooks(|_, _| {}) else { return self };

@@ -20,7 +20,7 @@ class BatchCompressor:
     def batch(self, batch: ArrowArray) -> RecordBatch:
         """The same rows, with the columns `status`, `tokens_before`, `tokens_after` and `fold`.
 
-        Raises `InputError` where there is no column of rows, or one of those columns already.
+        Raises `InputError` if there is no column of rows, or one of those columns already.
         """
     def stream(self, stream: ArrowStream) -> RecordBatchStream:
         """The batches of a stream, each made when it is asked for. Raises what `batch` raises."""
@@ -70,7 +70,7 @@ class RecordBatchStream:
     def __iter__(self) -> RecordBatchStream:
         """Itself."""
     def __next__(self) -> RecordBatch:
-        """Makes the next batch. Raises `InputError` where that fails."""
+        """Makes the next batch. Raises `InputError` if that fails."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The batches that are left, as a capsule. Raises `InputError` the second time."""
     def __arrow_c_schema__(self) -> object:

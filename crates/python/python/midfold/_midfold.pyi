@@ -66,8 +66,8 @@ def compact(
 ) -> Result:
     """Makes a conversation fit a model's window: head and tail stay, the middle is folded.
 
-    What is kept is the same Python object as before. It folds also where there is room left,
-    because it was asked for.
+    What is kept is the same Python object as before. It folds even if there is room left,
+    because you ask.
 
     - `messages`: a list, a request's body, or JSON; the result has the same shape.
     - `window`: the model's window, in tokens; else that of the body's model, else 128,000.
@@ -76,13 +76,13 @@ def compact(
     - `target`: the most tokens that should be left; `Report.missed` says where more are.
     - `keep_last`: how many messages stay at the end at least.
     - `pin`: places of messages that stay, from 0.
-    - `if_needed`: fold only where the policy's trigger fires.
-    - `tokenizer`, `dialect`, `profile`, `model`: where the messages do not say, as in `Session`.
+    - `if_needed`: fold only if the policy's trigger fires.
+    - `tokenizer`, `dialect`, `profile`, `model`: if the messages do not say, as in `Session`.
     - `compress_middle`: a function of the messages that leave. The text that it returns is there
       instead, without secrets and within the policy's cap; for `None` it is what the policy has.
 
     Raises `InputError` for what is no conversation, `PolicyError`, `TokenizerError`, and
-    `BudgetError` where nothing that fits can be made. What `compress_middle` raises comes out.
+    `BudgetError` if nothing that fits can be made. What `compress_middle` raises comes out.
 
     >>> import midfold
     >>> messages = [{"role": "user", "content": f"Question {n}. " * 50} for n in range(60)]
@@ -112,7 +112,7 @@ def verify(
     fold.
 
     `after` may be a `Result`: its record is then taken, too. `fold` is such a record. `window` is
-    in tokens; it, `tokenizer` and `profile` are those of the record where nothing is said.
+    in tokens; it, `tokenizer` and `profile` are those of the record if nothing is said.
 
     Raises `InputError` for what is no conversation or no record, `TokenizerError`.
 
@@ -169,7 +169,7 @@ def replay(
     - `tokenizer`, `dialect`, `profile`, `model`: as in `compact`.
 
     Ctrl-C ends it between two of them. Raises `InputError` for what is no conversation,
-    `PolicyError` for an unknown strategy, `TokenizerError`, and `BudgetError` where a strategy
+    `PolicyError` for an unknown strategy, `TokenizerError`, and `BudgetError` if a strategy
     cannot be replayed in a window.
 
     >>> import midfold
@@ -197,7 +197,7 @@ def work(
     A job is this worker's for as long as `narrate` takes. What it raises ends the work and comes
     out here, Ctrl-C too; its job goes back into the queue, to be tried again a little later.
 
-    Raises `StoreError` where there is no such store, or it fails.
+    Raises `StoreError` if there is no such store, or it fails.
 
     >>> import midfold
     >>> midfold.work("memory", lambda request: "...")
@@ -211,14 +211,14 @@ def delete_sessions(store: str, *ids: str, dry_run: bool = False) -> list[Extent
     Forks of them stay whole. With `dry_run` nothing is deleted: the answer is what would be. In
     SQLite the file is rewritten, so that nothing of them is left in it.
 
-    Raises `StoreError` where one of the ids is unknown: then nothing is deleted.
+    Raises `StoreError` if one of the ids is unknown: then nothing is deleted.
     """
 
 def prune_sessions(store: str, older_than: str, *, dry_run: bool = False) -> list[Extent]:
     """Deletes the sessions of a store that last changed longer ago than `older_than` (`"12h"`,
     `"30d"`, `"8w"`), as `delete_sessions` does.
 
-    Raises `InputError` for what is no age, `StoreError` where the store fails.
+    Raises `InputError` for what is no age, `StoreError` if the store fails.
 
     >>> import midfold
     >>> midfold.prune_sessions("memory", "30d")
@@ -231,8 +231,9 @@ def feedback(
     before_tokens: int,
     after_tokens: int,
 ) -> Feedback:
-    """Words for a person after a compaction that they asked for: a dict of `noop`, `headline`,
-    `token_line` and `note`, as Hermes Agent's `summarize_manual_compression` returns it.
+    """Returns words for a person after a compaction that they asked for: a dict of `noop`,
+    `headline`, `token_line` and `note`, as Hermes Agent's `summarize_manual_compression` returns
+    it.
 
     >>> import midfold
     >>> before = [{"role": "user", "content": "hi"}] * 3
@@ -251,12 +252,12 @@ def cache_check(
     profile: str | None = None,
     model: str | None = None,
 ) -> CacheCheck | None:
-    """Tokens at the start of the last turn's prompt that the next one repeats: the provider can
-    read them from its cache. There is a static `marker` (of `marker_prompt` tokens), a recap that
-    is `regenerated` each turn (of `regenerated_prompt`), and a fold that stays (`frozen`,
+    """Counts tokens at the start of the last turn's prompt that the next one repeats: the provider
+    can read them from its cache. There is a static `marker` (of `marker_prompt` tokens), a recap
+    that is `regenerated` each turn (of `regenerated_prompt`), and a fold that stays (`frozen`, of
     `prompt`).
 
-    `None` where there is no turn before the last, or nothing to fold. The arguments are those of
+    `None` if there is no turn before the last, or nothing to fold. The arguments are those of
     `compact`, and so is what is raised.
 
     >>> import midfold
@@ -284,8 +285,8 @@ def tokenizers() -> list[str]:
 
 @overload
 def recall_tools(shape: Literal["openai"] = "openai") -> list[OpenAiTool]:
-    """The tools that an agent is given to bring back what was folded, for the `tools` of a request
-    of this shape. `Session.recall` answers their calls.
+    """Returns the tools that an agent is given to bring back what was folded, for the `tools` of a
+    request of this shape. `Session.recall` answers their calls.
 
     Raises `InputError` for an unknown shape.
 
@@ -296,8 +297,8 @@ def recall_tools(shape: Literal["openai"] = "openai") -> list[OpenAiTool]:
 
 @overload
 def recall_tools(shape: Literal["anthropic"]) -> list[AnthropicTool]:
-    """The tools that an agent is given to bring back what was folded, for the `tools` of a request
-    of this shape. `Session.recall` answers their calls.
+    """Returns the tools that an agent is given to bring back what was folded, for the `tools` of a
+    request of this shape. `Session.recall` answers their calls.
 
     Raises `InputError` for an unknown shape.
 

@@ -52,11 +52,11 @@ class Compressor:
         *,
         model: str = ...,
     ) -> Compressed:
-        """One row, with a summary that `narrate` writes where the row has to be cut: it is called
-        with a `SummaryRequest` and returns the text.
+        """One row, with a summary that `narrate` writes if the row has to be cut: it is called with
+        a `SummaryRequest` and returns the text.
 
-        Each line of it is judged, and what may not be there is left out. Where nothing is left,
-        `metrics["summary_refused"]` says why. Where `narrate` returns `None` the summary is
+        Each line of it is judged, and what may not be there is left out. If nothing is left,
+        `metrics["summary_refused"]` says why. If `narrate` returns `None` the summary is
         computed. `model` is the name of what narrates. What `narrate` raises comes out here.
         """
     def __getnewargs_ex__(self) -> tuple[tuple[()], RowOptions]:
@@ -68,9 +68,7 @@ class Compressed:
 
     @property
     def row(self) -> Any:
-        """The row as it is now, of the type that was given; the same object where nothing
-        changed.
-        """
+        """The row as it is now, of the type that was given; the same object if nothing changed."""
     @property
     def status(self) -> RowStatus:
         """`unchanged`, `compressed`, `over_limit` (longer than the target all the same) or
@@ -78,13 +76,13 @@ class Compressed:
         """
     @property
     def error(self) -> str | None:
-        """Why a row cannot be used; `None` where it can."""
+        """Why a row cannot be used; `None` if it can."""
     @property
     def code(self) -> str | None:
         """A short name of `error`: `not-json`, `bad-turn`, `alternation`, …"""
     @property
     def tokens_before(self) -> int:
-        """Tokens before; a quarter of the bytes where nothing was counted; 0 for an error."""
+        """Tokens before; a quarter of the bytes if nothing was counted; 0 for an error."""
     @property
     def tokens_after(self) -> int:
         """Tokens after; 0 for an error."""
@@ -93,4 +91,4 @@ class Compressed:
         """The measures, by the names of Hermes' metrics; `None` for an error."""
     @property
     def turns(self) -> list[int | None]:
-        """The new place of each old turn, from 0; `None` where a summary is there instead."""
+        """The new place of each old turn, from 0; `None` if a summary is there instead."""

@@ -96,7 +96,7 @@ class Session:
     """One conversation: its log, its folds, its meter; in memory, or in a store.
 
     Every method may be called from any thread, and none waits for a model. Places are numbers of
-    messages, from 0. Where a store fails, a method of a stored session raises `StoreError`.
+    messages, from 0. If a store fails, a method of a stored session raises `StoreError`.
 
     - `window`: the model's window, in tokens; else that of `model`, else 128,000.
     - `preset`, `policy`: when and how to fold: a name of `presets()`, or a policy of one's own.
@@ -115,8 +115,8 @@ class Session:
     - `store`: `sqlite:PATH` or `postgres://…`; without it the session is in memory.
     - `id`: its name; a new one without it.
 
-    Raises `InputError` for an unknown name, `PolicyError`, `TokenizerError`, `BudgetError` where
-    the reserves leave nothing of the window, and `StoreError` where the id is taken.
+    Raises `InputError` for an unknown name, `PolicyError`, `TokenizerError`, `BudgetError` if
+    the reserves leave nothing of the window, and `StoreError` if the id is taken.
 
     >>> import midfold
     >>> session = midfold.Session(window=4_000)
@@ -155,24 +155,24 @@ class Session:
         """Goes on with a session of a store: `sqlite:PATH` or `postgres://…`. `after_fold` is not
         stored with it.
 
-        Raises `StoreError` where there is no such store or session.
+        Raises `StoreError` if there is no such store or session.
         """
     @property
     def id(self) -> str:
-        """Its id. It changes where a list of `project` went back: the session is a fork then."""
+        """Its id. It changes if a list of `project` went back: the session is a fork then."""
     @property
     def store(self) -> str | None:
-        """Where it is stored, without a password; `None` in memory."""
+        """The place where it is stored, without a password; `None` in memory."""
     def append(
         self, messages: Messages, *, key: str | None = None, expect: int | None = None
     ) -> list[int]:
         """Appends a message (a dict), messages (a list of them), or JSON. Returns their places.
 
         All are appended or none. In a store they are durable when this returns, and a retry with
-        the same `key` returns the first answer. With `expect` they are appended only where the
+        the same `key` returns the first answer. With `expect` they are appended only if the
         session has so many messages: otherwise somebody else appended.
 
-        Raises `InputError` for what is no message, `StoreError` where there are not `expect`.
+        Raises `InputError` for what is no message, `StoreError` if there are not `expect`.
         """
     def context(
         self,
@@ -180,25 +180,25 @@ class Session:
         inject: Mapping[str, str] | None = None,
         reserve: Mapping[str, int] | None = None,
     ) -> Context:
-        """The context to send, folded first where that is due.
+        """Returns the context to send, folded first if that is due.
 
         `inject` names texts that are added behind the history, beside the newest request: they are
         sent and not kept. Each needs an entry in `reserve`: tokens that a fold keeps free for it.
 
-        Raises `BudgetError` where nothing fits the window, and `InputError` for a text that is
+        Raises `BudgetError` if nothing fits the window, and `InputError` for a text that is
         longer than its reserve.
         """
     def project(
         self, messages: list[Message], *, focus: str | None = None, force: bool = False
     ) -> Context:
         """Takes all messages that a host keeps, as its list is now, and returns what to send,
-        folded first where that is due, or with `force` or a `focus` (what to keep, in words).
+        folded first if that is due, or with `force` or a `focus` (what to keep, in words).
 
         What is new is appended. The list may go on with the context that was handed out before.
-        Where it went back, the session is a fork from then on, with another `id`.
+        If it went back, the session is a fork from then on, with another `id`.
 
         Raises `InputError` for what is no list of messages of the session's dialect, and
-        `BudgetError` where nothing fits the window.
+        `BudgetError` if nothing fits the window.
 
         >>> import midfold
         >>> session = midfold.Session(window=4_000)
@@ -216,15 +216,15 @@ class Session:
         status: int | None = None,
         reply: int = 0,
     ) -> Context | None:
-        """The smaller context to send after the provider refused a request with this error; `None`
-        where compacting does not help.
+        """Returns the smaller context to send after the provider refused a request with this error;
+        `None` if compacting does not help.
 
         Call it once a refusal. `error` is the body of the provider's answer, `status` its HTTP
-        status. An error without a message counts as too long where the context filled most of the
-        window. `reply` is the least tokens to keep free for the reply, where that is more than the
+        status. An error without a message counts as too long if the context filled most of the
+        window. `reply` is the least tokens to keep free for the reply, if that is more than the
         session reserves.
 
-        Raises `BudgetError` where nothing smaller can be made, or where what this returned was too
+        Raises `BudgetError` if nothing smaller can be made, or if what this returned was too
         long, too: then show the provider's error.
 
         >>> import midfold
@@ -252,30 +252,30 @@ class Session:
         written to it (`cache_write`); `output` is the reply. `call` is `Context.call`, for a
         request of a stored session that is not the last.
 
-        Raises `StoreError` where the call is unknown, or was observed with other figures.
+        Raises `StoreError` if the call is unknown, or was observed with other figures.
         """
     def compact(self, focus: str | None = None) -> Folding:
         """Folds now, because you ask. `focus` says in words what to keep. Raises `BudgetError`
-        where nothing fits the window.
+        if nothing fits the window.
         """
     def preview(self, focus: str | None = None) -> Folding:
         """Says what `compact` would do, without doing it. Raises what that raises."""
     def undo(self, fold: str | None = None) -> None:
         """Takes back a fold and those after it; without an id the active one. Its record stays.
-        Raises `InputError` where there is no such fold.
+        Raises `InputError` if there is no such fold.
         """
     def pin(self, seq: int) -> None:
         """Keeps the message at this place, with its calls and results, out of every later fold.
 
-        Raises `InputError` where there is no such message.
+        Raises `InputError` if there is no such message.
         """
     def unpin(self, seq: int) -> None:
         """Lets a pinned message go. Raises what `pin` raises."""
     def update_model(self, model: str, window: int | None = None) -> None:
         """Says that the contexts go to another model from now on. Its window is `window`, in
-        tokens, else the model's own where it is known, else the one before.
+        tokens, else the model's own if it is known, else the one before.
 
-        Raises `BudgetError` where the reserves leave nothing of the window.
+        Raises `BudgetError` if the reserves leave nothing of the window.
         """
     def set_policy(
         self,
@@ -288,40 +288,39 @@ class Session:
         """Changes the policy, from the next fold on. It is on record: `status()` has its name, its
         fingerprint and since when it holds, each fold the fingerprint of its own.
 
-        Raises `PolicyError` where it cannot be used, `BudgetError` where nothing is left.
+        Raises `PolicyError` if it cannot be used, `BudgetError` if nothing is left.
         """
     def explain(self, text_or_event: str | int, *, call: int | None = None) -> Explanation:
         """Answers whether the model sees a text, or a message by its place: where it is, when it
         left and by which rule, and whether it was asked for again. `call` asks about an earlier
         request of a stored session, by its number.
 
-        Raises `InputError` where there is no such message or request, or the text is empty.
+        Raises `InputError` if there is no such message or request, or the text is empty.
         """
     def audit(self) -> AuditReport:
         """Holds every record against the log: whether all is `ok`, what does not hold
         (`findings`), and what each fold lost (`receipts`).
         """
     def ledger(self) -> list[LedgerCall]:
-        """The requests of the ledger, oldest first, each with the `usage` that the provider
-        reported. A session in memory has none.
+        """Returns the requests of the ledger, oldest first, each with the `usage` that the
+        provider reported. A session in memory has none.
         """
     def cache_check(self) -> CacheCheck | None:
         """Compares three ways of folding by the tokens at the start of a prompt that the next turn
         repeats: the provider can read them from its cache. They are a fixed `marker`, a recap that
-        is `regenerated` each turn, and a fold that stays (`frozen`). `None` where there is no turn
+        is `regenerated` each turn, and a fold that stays (`frozen`). `None` if there is no turn
         before the last, or nothing to fold.
 
-        Raises `BudgetError` where nothing fits the window.
+        Raises `BudgetError` if nothing fits the window.
         """
     def status(self) -> SessionStatus:
-        """The session in figures, in tokens and numbers of messages: its window, its budget,
-        where folding starts, and whether a fold is due.
+        """Returns the session in figures, in tokens and numbers of messages: its window, its
+        budget, where folding starts, and whether a fold is due.
         """
     def folds(self) -> list[Fold]:
-        """The records of all folds that were made, oldest first."""
+        """Returns the records of all folds that were made, oldest first."""
     def wants(self) -> SummaryRequest | None:
-        """What a model should be asked now, if anything. Run it whenever you like, and give its
-        answer to `complete`.
+        """Returns what a model should be asked now, if anything. Give its answer to `complete`.
 
         Raises `StoreError` for a stored session: its store has a queue, which `work` answers.
         """
@@ -385,25 +384,23 @@ class Session:
 
         A page has at most `max_chars` characters of text; its `next` is the `cursor` of the next.
 
-        Raises `InputError` where there is no such message or fold.
+        Raises `InputError` if there is no such message or fold.
         """
     def recall_describe(self, fold: str = "active") -> FoldDescription:
-        """Says what a fold covers: `"active"`, or its id. Raises `InputError` where there is no
-        such.
-        """
+        """Says what a fold covers: `"active"`, or its id. Raises `InputError` if there is none."""
     def recall_names(self, question: str = "", max_chars: int = 2_000) -> GoneNames:
         """Lists the names (paths, symbols, ids, numbers) that left the context, those that are
         most likely needed for `question` first, in at most `max_chars` characters.
         """
     def recall(self, name: str, arguments: str) -> str:
-        """Answers a call of one of the tools of `midfold.recall_tools`: plain text, always, also
-        where `arguments` (JSON) cannot be used.
+        """Answers a call of one of the tools of `midfold.recall_tools`: plain text, always, even
+        if `arguments` (JSON) cannot be used.
         """
     def fork(self, id: str | None = None, *, at: int | None = None) -> Session:
-        """A session of its own over the first `at` messages (all without), with the folds that
-        apply.
+        """Makes a session of its own over the first `at` messages (all without), with the folds
+        that apply.
 
-        Raises `InputError` where there are not so many, `StoreError` where the id is taken.
+        Raises `InputError` if there are not so many, `StoreError` if the id is taken.
         """
     def __deepcopy__(self, memo: dict[int, Any]) -> Session:
         """An independent session: in memory an exact copy, in a store a fork with its own id."""
@@ -469,8 +466,8 @@ class Sessions:
     def find(
         self, messages: list[Message] | None = None, *, id: str | None = None
     ) -> Session | None:
-        """The session of this id, else of the conversation that has most in common with the
-        messages; `None` where there is none. Nothing is appended: for tools that recall.
+        """Returns the session of this id, else of the conversation that has most in common with the
+        messages; `None` if there is none. Nothing is appended: tools that recall need this.
 
-        Raises `InputError` for what is no list of messages, `StoreError` where the store fails.
+        Raises `InputError` for what is no list of messages, `StoreError` if the store fails.
         """

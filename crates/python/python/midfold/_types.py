@@ -36,9 +36,9 @@ class Report:
     tokenizer: str
     """What counted the tokens."""
     noop: str | None = None
-    """Why nothing was folded; `None` where something was."""
+    """Why nothing was folded; `None` if something was."""
     missed: int | None = None
-    """The target, in tokens, where more than that are left."""
+    """The target, in tokens, if more than that are left."""
     problems: list[str] = field(default_factory=list)
     """What a reader could not carry over, in words."""
 
@@ -64,34 +64,34 @@ class Result:
     record: bytes | None = field(default=None, repr=False)
     """The record of the fold as JSON, as `midfold compact --record` writes it; else `None`."""
     recap: str | None = field(default=None, repr=False)
-    """The text that the model reads where folded messages were; the marker where the policy leaves
-    one instead. `None` where no message left the context.
+    """The text that the model reads where folded messages were; the marker if the policy leaves
+    one instead. `None` if no message left the context.
     """
 
     @cached_property
     def fold(self) -> Fold | None:
-        """The record of the fold; `None` where nothing was folded."""
+        """The record of the fold; `None` if nothing was folded."""
         return _parsed(self.record)
 
 
 @dataclass(frozen=True)
 class Folding:
-    """What a session folded, or would fold. True where something was."""
+    """What a session folded, or would fold. True if something was."""
 
     feedback: FoldFeedback = field(repr=False)
     """Words for a person."""
     record: bytes | None = field(default=None, repr=False)
-    """The record of the fold as JSON; `None` where nothing was folded."""
+    """The record of the fold as JSON; `None` if nothing was folded."""
     noop: str | None = None
-    """Why nothing was folded; `None` where something was."""
+    """Why nothing was folded; `None` if something was."""
     recap: str | None = field(default=None, repr=False)
-    """The text that the model reads where folded messages were; the marker where the policy leaves
-    one instead. `None` where no message left the context.
+    """The text that the model reads where folded messages were; the marker if the policy leaves
+    one instead. `None` if no message left the context.
     """
 
     @cached_property
     def fold(self) -> Fold | None:
-        """The record of the fold; `None` where nothing was folded."""
+        """The record of the fold; `None` if nothing was folded."""
         return _parsed(self.record)
 
     def __bool__(self) -> bool:
@@ -100,7 +100,7 @@ class Folding:
 
 @dataclass(frozen=True)
 class Verification:
-    """What a check from the outside found. True where everything holds."""
+    """What a check from the outside found. True if everything holds."""
 
     violations: list[Violation]
     """The rules that are broken, and where."""
@@ -118,7 +118,7 @@ class Verification:
 
 @dataclass(frozen=True)
 class Worked:
-    """What came of a narration that a stored session wanted. True where a fold is ready."""
+    """What came of a narration that a stored session wanted. True if a fold is ready."""
 
     job: int
     """The number of the job in the store's queue."""

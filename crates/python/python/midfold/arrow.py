@@ -65,7 +65,7 @@ def compress_batch(
     `batch` has `__arrow_c_array__`, and so has what is returned: `pyarrow.record_batch(done)`.
     One thread, without the interpreter's lock. The same settings are read once.
 
-    Raises `InputError` where there is no column of rows, or a column of `COLUMNS` already, and
+    Raises `InputError` if there is no column of rows, or a column of `COLUMNS` already, and
     `TokenizerError`; so do all of these.
     """
     return _made(column, prefix, settings).batch(batch)

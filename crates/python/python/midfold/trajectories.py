@@ -82,7 +82,7 @@ def compress_file(
     Rows that cannot be used go to `NAME.rejects.jsonl` beside it. Returns how many rows came to
     what. For runs that resume, metrics and other formats there is the command line.
 
-    Raises what `compress` raises, and `OSError` where a file cannot be read or written.
+    Raises what `compress` raises, and `OSError` if a file cannot be read or written.
     """
     target = Path(target)
     rejects = target.with_name(f"{target.stem}.rejects.jsonl")

@@ -106,10 +106,10 @@ impl Sessions {
         Session { inner: session }.projected(py, sent, &list)
     }
 
-    /// The session of this id, else of the conversation that has most in common with the messages;
-    /// `None` where there is none. Nothing is appended: for tools that recall.
+    /// Returns the session of this id, else of the conversation that has most in common with the
+    /// messages; `None` if there is none. Nothing is appended: tools that recall need this.
     ///
-    /// Raises `InputError` for what is no list of messages, `StoreError` where the store fails.
+    /// Raises `InputError` for what is no list of messages, `StoreError` if the store fails.
     #[pyo3(signature = (messages=None, *, id=None))]
     fn find(
         &self,

@@ -26,7 +26,7 @@ use shared::SharedSession;
 /// One conversation: its log, its folds, its meter; in memory, or in a store.
 ///
 /// Every method may be called from any thread, and none waits for a model. Places are numbers of
-/// messages, from 0. Where a store fails, a method of a stored session raises `StoreError`.
+/// messages, from 0. If a store fails, a method of a stored session raises `StoreError`.
 ///
 /// - `window`: the model's window, in tokens; else that of `model`, else 128,000.
 /// - `preset`, `policy`: when and how to fold: a name of `presets()`, or a policy of one's own.
@@ -45,8 +45,8 @@ use shared::SharedSession;
 /// - `store`: `sqlite:PATH` or `postgres://…`; without it the session is in memory.
 /// - `id`: its name; a new one without it.
 ///
-/// Raises `InputError` for an unknown name, `PolicyError`, `TokenizerError`, `BudgetError` where
-/// the reserves leave nothing of the window, and `StoreError` where the id is taken.
+/// Raises `InputError` for an unknown name, `PolicyError`, `TokenizerError`, `BudgetError` if
+/// the reserves leave nothing of the window, and `StoreError` if the id is taken.
 ///
 /// >>> import midfold
 /// >>> session = midfold.Session(window=4_000)
@@ -103,7 +103,7 @@ impl Session {
     /// Goes on with a session of a store: `sqlite:PATH` or `postgres://…`. `after_fold` is not
     /// stored with it.
     ///
-    /// Raises `StoreError` where there is no such store or session.
+    /// Raises `StoreError` if there is no such store or session.
     #[staticmethod]
     #[pyo3(signature = (store, id, *, after_fold=None))]
     fn open(
@@ -115,13 +115,13 @@ impl Session {
         Self::loaded(py, store, id, prepare::after_fold(after_fold)?)
     }
 
-    /// Its id. It changes where a list of `project` went back: the session is a fork then.
+    /// Its id. It changes if a list of `project` went back: the session is a fork then.
     #[getter]
     fn id(&self, py: Python<'_>) -> PyResult<String> {
         self.run(py, |engine| Ok(engine.id().to_owned()))
     }
 
-    /// Where it is stored, without a password; `None` in memory.
+    /// The place where it is stored, without a password; `None` in memory.
     #[getter]
     fn store(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.run(py, |engine| Ok(engine.place()))
@@ -130,10 +130,10 @@ impl Session {
     /// Appends a message (a dict), messages (a list of them), or JSON. Returns their places.
     ///
     /// All are appended or none. In a store they are durable when this returns, and a retry with
-    /// the same `key` returns the first answer. With `expect` they are appended only where the
+    /// the same `key` returns the first answer. With `expect` they are appended only if the
     /// session has so many messages: otherwise somebody else appended.
     ///
-    /// Raises `InputError` for what is no message, `StoreError` where there are not `expect`.
+    /// Raises `InputError` for what is no message, `StoreError` if there are not `expect`.
     #[pyo3(signature = (messages, *, key=None, expect=None))]
     fn append(
         &self,
@@ -145,12 +145,12 @@ impl Session {
         self.append_given(py, messages, key, expect)
     }
 
-    /// The context to send, folded first where that is due.
+    /// Returns the context to send, folded first if that is due.
     ///
     /// `inject` names texts that are added behind the history, beside the newest request: they are
     /// sent and not kept. Each needs an entry in `reserve`: tokens that a fold keeps free for it.
     ///
-    /// Raises `BudgetError` where nothing fits the window, and `InputError` for a text that is
+    /// Raises `BudgetError` if nothing fits the window, and `InputError` for a text that is
     /// longer than its reserve.
     #[pyo3(signature = (*, inject=None, reserve=None))]
     fn context(
@@ -163,13 +163,13 @@ impl Session {
     }
 
     /// Takes all messages that a host keeps, as its list is now, and returns what to send, folded
-    /// first where that is due, or with `force` or a `focus` (what to keep, in words).
+    /// first if that is due, or with `force` or a `focus` (what to keep, in words).
     ///
     /// What is new is appended. The list may go on with the context that was handed out before.
-    /// Where it went back, the session is a fork from then on, with another `id`.
+    /// If it went back, the session is a fork from then on, with another `id`.
     ///
     /// Raises `InputError` for what is no list of messages of the session's dialect, and
-    /// `BudgetError` where nothing fits the window.
+    /// `BudgetError` if nothing fits the window.
     ///
     /// >>> import midfold
     /// >>> session = midfold.Session(window=4_000)
@@ -190,15 +190,15 @@ impl Session {
         self.project_list(py, messages, (force || focus.is_some()).then_some(ForcedFold { focus }))
     }
 
-    /// The smaller context to send after the provider refused a request with this error; `None`
-    /// where compacting does not help.
+    /// Returns the smaller context to send after the provider refused a request with this error;
+    /// `None` if compacting does not help.
     ///
     /// Call it once a refusal. `error` is the body of the provider's answer, `status` its HTTP
-    /// status. An error without a message counts as too long where the context filled most of the
-    /// window. `reply` is the least tokens to keep free for the reply, where that is more than the
+    /// status. An error without a message counts as too long if the context filled most of the
+    /// window. `reply` is the least tokens to keep free for the reply, if that is more than the
     /// session reserves.
     ///
-    /// Raises `BudgetError` where nothing smaller can be made, or where what this returned was too
+    /// Raises `BudgetError` if nothing smaller can be made, or if what this returned was too
     /// long, too: then show the provider's error.
     ///
     /// >>> import midfold
@@ -226,7 +226,7 @@ impl Session {
     /// written to it (`cache_write`); `output` is the reply. `call` is `Context.call`, for a
     /// request of a stored session that is not the last.
     ///
-    /// Raises `StoreError` where the call is unknown, or was observed with other figures.
+    /// Raises `StoreError` if the call is unknown, or was observed with other figures.
     #[pyo3(signature = (prompt, output=0, *, cache_read=0, cache_write=0, call=None))]
     fn observe(
         &self,
@@ -241,7 +241,7 @@ impl Session {
         self.run(py, |engine| Ok(engine.observe(usage, call)?))
     }
 
-    /// Folds now, because you ask. `focus` says in words what to keep. Raises `BudgetError` where
+    /// Folds now, because you ask. `focus` says in words what to keep. Raises `BudgetError` if
     /// nothing fits the window.
     #[pyo3(signature = (focus=None))]
     fn compact<'py>(&self, py: Python<'py>, focus: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
@@ -255,7 +255,7 @@ impl Session {
     }
 
     /// Takes back a fold and those after it; without an id the active one. Its record stays. Raises
-    /// `InputError` where there is no such fold.
+    /// `InputError` if there is no such fold.
     #[pyo3(signature = (fold=None))]
     fn undo(&self, py: Python<'_>, fold: Option<&str>) -> PyResult<()> {
         let fold = fold.map(hash).transpose()?;
@@ -264,7 +264,7 @@ impl Session {
 
     /// Keeps the message at this place, with its calls and results, out of every later fold.
     ///
-    /// Raises `InputError` where there is no such message.
+    /// Raises `InputError` if there is no such message.
     fn pin(&self, py: Python<'_>, seq: u64) -> PyResult<()> {
         self.run(py, |engine| Ok(engine.pin(seq, true)?))
     }
@@ -275,9 +275,9 @@ impl Session {
     }
 
     /// Says that the contexts go to another model from now on. Its window is `window`, in tokens,
-    /// else the model's own where it is known, else the one before.
+    /// else the model's own if it is known, else the one before.
     ///
-    /// Raises `BudgetError` where the reserves leave nothing of the window.
+    /// Raises `BudgetError` if the reserves leave nothing of the window.
     #[pyo3(signature = (model, window=None))]
     fn update_model(&self, py: Python<'_>, model: &str, window: Option<i64>) -> PyResult<()> {
         let window = prepare::tokens("window", window)?;
@@ -287,7 +287,7 @@ impl Session {
     /// Changes the policy, from the next fold on. It is on record: `status()` has its name, its
     /// fingerprint and since when it holds, each fold the fingerprint of its own.
     ///
-    /// Raises `PolicyError` where it cannot be used, `BudgetError` where nothing is left.
+    /// Raises `PolicyError` if it cannot be used, `BudgetError` if nothing is left.
     #[pyo3(signature = (policy=None, *, preset=None, tiers=None, narrate=false))]
     fn set_policy(
         &self,
@@ -304,7 +304,7 @@ impl Session {
     /// and by which rule, and whether it was asked for again. `call` asks about an earlier request
     /// of a stored session, by its number.
     ///
-    /// Raises `InputError` where there is no such message or request, or the text is empty.
+    /// Raises `InputError` if there is no such message or request, or the text is empty.
     #[pyo3(signature = (text_or_event, *, call=None))]
     fn explain<'py>(
         &self,
@@ -321,38 +321,37 @@ impl Session {
         self.audited(py)
     }
 
-    /// The requests of the ledger, oldest first, each with the `usage` that the provider reported.
-    /// A session in memory has none.
+    /// Returns the requests of the ledger, oldest first, each with the `usage` that the provider
+    /// reported. A session in memory has none.
     fn ledger<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.ledger_calls(py)
     }
 
     /// Compares three ways of folding by the tokens at the start of a prompt that the next turn
     /// repeats: the provider can read them from its cache. They are a fixed `marker`, a recap that
-    /// is `regenerated` each turn, and a fold that stays (`frozen`). `None` where there is no turn
+    /// is `regenerated` each turn, and a fold that stays (`frozen`). `None` if there is no turn
     /// before the last, or nothing to fold.
     ///
-    /// Raises `BudgetError` where nothing fits the window.
+    /// Raises `BudgetError` if nothing fits the window.
     fn cache_check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let found = self.run(py, |engine| Ok(engine.cache_check()?))?;
         objects(py, &found)
     }
 
-    /// The session in figures, in tokens and numbers of messages: its window, its budget, where
-    /// folding starts, and whether a fold is due.
+    /// Returns the session in figures, in tokens and numbers of messages: its window, its budget,
+    /// where folding starts, and whether a fold is due.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let status = self.run(py, |engine| Ok(engine.status()?))?;
         objects(py, &status)
     }
 
-    /// The records of all folds that were made, oldest first.
+    /// Returns the records of all folds that were made, oldest first.
     fn folds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let folds = self.run(py, |engine| Ok(serde_json::to_vec(&engine.folds()?)?))?;
         loads(py, &folds)
     }
 
-    /// What a model should be asked now, if anything. Run it whenever you like, and give its answer
-    /// to `complete`.
+    /// Returns what a model should be asked now, if anything. Give its answer to `complete`.
     ///
     /// Raises `StoreError` for a stored session: its store has a queue, which `work` answers.
     fn wants(&self, py: Python<'_>) -> PyResult<Option<SummaryRequest>> {
@@ -438,7 +437,7 @@ impl Session {
     ///
     /// A page has at most `max_chars` characters of text; its `next` is the `cursor` of the next.
     ///
-    /// Raises `InputError` where there is no such message or fold.
+    /// Raises `InputError` if there is no such message or fold.
     #[pyo3(signature = (what, *, cursor=None, max_chars=8_000))]
     fn recall_expand<'py>(
         &self,
@@ -452,7 +451,7 @@ impl Session {
         objects(py, &page)
     }
 
-    /// Says what a fold covers: `"active"`, or its id. Raises `InputError` where there is no such.
+    /// Says what a fold covers: `"active"`, or its id. Raises `InputError` if there is none.
     #[pyo3(signature = (fold="active"))]
     fn recall_describe<'py>(&self, py: Python<'py>, fold: &str) -> PyResult<Bound<'py, PyAny>> {
         objects(py, &self.run(py, |engine| recall::describe(engine, fold))?)
@@ -470,15 +469,16 @@ impl Session {
         objects(py, &self.run(py, |engine| recall::names(engine, question, max_chars))?)
     }
 
-    /// Answers a call of one of the tools of `midfold.recall_tools`: plain text, always, also where
+    /// Answers a call of one of the tools of `midfold.recall_tools`: plain text, always, even if
     /// `arguments` (JSON) cannot be used.
     fn recall(&self, py: Python<'_>, name: &str, arguments: &str) -> PyResult<String> {
         self.run(py, |engine| Ok(engine.recall(name, arguments)?))
     }
 
-    /// A session of its own over the first `at` messages (all without), with the folds that apply.
+    /// Makes a session of its own over the first `at` messages (all without), with the folds that
+    /// apply.
     ///
-    /// Raises `InputError` where there are not so many, `StoreError` where the id is taken.
+    /// Raises `InputError` if there are not so many, `StoreError` if the id is taken.
     #[pyo3(signature = (id=None, *, at=None))]
     fn fork(&self, py: Python<'_>, id: Option<String>, at: Option<u64>) -> PyResult<Self> {
         self.forked(py, &id.map_or_else(|| new_id(py), Ok)?, at)

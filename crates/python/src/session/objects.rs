@@ -1,4 +1,4 @@
-//! What a session holds between calls: the engine, and the Python objects of its messages.
+//! The state of a session between calls: the engine, and the Python objects of its messages.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -59,6 +59,8 @@ impl Session {
                 continue;
             }
             let bytes = &piece.bytes;
+            // A recap's bytes are shared until the next fold, so the same address means the same recap: its object is
+            // used again.
             let same = |(known, _): &&(Bytes, _)| {
                 (known.as_ptr(), known.len()) == (bytes.as_ptr(), bytes.len())
             };
@@ -90,7 +92,7 @@ impl Session {
         let fates: Vec<_> = sent.context.pieces().map(|piece| piece.fate).collect();
         let mut known = self.known(py);
         if let Some(at) = sent.went_back {
-            // From here on these are other messages.
+            // The host's list went back to this place, so the later objects belong to messages that it no longer has.
             known.retain(|seq, _| *seq < at);
         }
         for (origin, fate) in origins.iter().zip(fates) {

@@ -1,4 +1,4 @@
-//! A session as several Python objects may hold it.
+//! A session that several Python objects can share.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,7 @@
 //! The scripted provider as a process, for clients in other languages.
 //!
-//! Prints `listening on http://127.0.0.1:PORT` and runs until it is killed. `GET /__stats` answers what
-//! it saw, `POST /__reset` forgets it, `POST /__release` lets one held answer go.
+//! Prints `listening on http://127.0.0.1:PORT` and runs until it is killed. `GET /__stats` returns the requests that it
+//! saw, `POST /__reset` forgets them, and `POST /__release` sends one answer that it holds back.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -77,7 +77,7 @@ fn serve(address: SocketAddr, settings: UpstreamSettings) -> std::io::Result<()>
     })
 }
 
-/// Nothing where the options ask for a text only, which was printed.
+/// Reads the options. `None` where they only ask for a text, which is printed here.
 fn options(
     mut args: impl Iterator<Item = String>,
 ) -> Result<Option<(SocketAddr, UpstreamSettings)>, String> {

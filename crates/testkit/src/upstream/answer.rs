@@ -1,4 +1,4 @@
-//! From a request to what is sent back for it.
+//! Makes the answer to a request.
 
 use std::sync::PoisonError;
 
@@ -17,7 +17,7 @@ use super::stats::{RequestOutcome, StatsEntry, raw_messages};
 use super::stream::{self, CREATED, NumberedReply, failed};
 use super::strict::check;
 
-/// What is sent back.
+/// The answer to a request, and the fault to play while sending it.
 #[derive(Debug)]
 pub(crate) struct ServerAnswer {
     pub status: u16,
@@ -29,7 +29,7 @@ pub(crate) struct ServerAnswer {
 #[derive(Debug)]
 pub(crate) enum ServerBody {
     Whole(String),
-    /// With a content type.
+    /// A stream in pieces, with its content type.
     Pieces(&'static str, Vec<String>),
 }
 
@@ -47,7 +47,7 @@ impl From<ServerFailure> for ServerAnswer {
     }
 }
 
-/// Headers in which clients name their session.
+/// The headers in which clients name their session.
 const SESSION_HEADERS: [&str; 8] = [
     "x-session-id",
     "session-id",
@@ -59,7 +59,7 @@ const SESSION_HEADERS: [&str; 8] = [
     "x-session-affinity",
 ];
 
-/// Answers a request, and writes down what it was.
+/// Answers a request and records it.
 pub(crate) fn answer(shared: &SharedState, request: &RecordedCall) -> ServerAnswer {
     let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
     if let Some(answer) = control(shared, &request.method, path) {
@@ -87,7 +87,7 @@ pub(crate) fn answer(shared: &SharedState, request: &RecordedCall) -> ServerAnsw
     answer
 }
 
-/// What tests of other languages ask.
+/// Answers the control requests of tests in other languages. `None` for any other request.
 fn control(shared: &SharedState, method: &str, path: &str) -> Option<ServerAnswer> {
     match (method, path) {
         ("GET", "/__stats") => {
@@ -120,7 +120,7 @@ fn models(dialect: WireDialect, request: &RecordedCall) -> Value {
         "owned_by": "testkit"}]})
 }
 
-/// The body as a request, or the refusal of what is no JSON object.
+/// The body as a request. Fails where it is not a JSON object.
 fn parsed(
     request: &RecordedCall,
     dialect: WireDialect,
@@ -151,7 +151,7 @@ fn counted(
         Err(failure) => return failure.into(),
     };
     if dialect == WireDialect::Messages {
-        // Counting needs no room for a reply.
+        // A count needs no `max_tokens`, but the check asks for it.
         asked.body["max_tokens"] = json!(1);
         if let Err(broken) = check(&asked, shared.settings().strict) {
             return error(dialect, 400, &broken).into();
@@ -175,7 +175,7 @@ fn session(request: &RecordedCall, body: &Value) -> String {
     header.or(body["prompt_cache_key"].as_str()).unwrap_or_default().to_owned()
 }
 
-/// The answer of a request to a model, written down.
+/// Answers a request to a model, and adds it to the statistics.
 fn model_answer(
     shared: &SharedState,
     inner: &mut SharedInner,
@@ -292,7 +292,7 @@ fn replied(
         }
         inner.state.keep(&made, settings.keeps());
     }
-    // A prompt that was cut in silence had a reply, too.
+    // A prompt that was truncated silently got a reply too, so its facts count.
     if over.is_none() && entry.outcome != RequestOutcome::Fault {
         inner.stats.needed(&entry.session, &reply.uses);
     }
@@ -304,7 +304,7 @@ fn replied(
     ServerAnswer { status: 200, headers: extra(dialect, &made.seed), body, fault }
 }
 
-/// An answer that takes the place of any reply.
+/// The answer that a fault sends instead of a reply. `None` for faults that happen while the reply is sent.
 fn instead(dialect: WireDialect, fault: &PlannedFault, streams: bool) -> Option<ServerAnswer> {
     let answer = match fault {
         PlannedFault::Status { code, headers, body } => ServerAnswer {
@@ -335,14 +335,14 @@ fn instead(dialect: WireDialect, fault: &PlannedFault, streams: bool) -> Option<
     Some(answer)
 }
 
-/// Drops messages from the front until the rest is no more than this, as Ollama does; the last one stays.
+/// Drops messages from the front until the prompt has at most this many tokens, as Ollama does. The last message stays.
 fn truncate(asked: &mut AskedParts, tokens: u64) {
     while asked.items.len() > 1 && count::prompt(asked) > tokens {
         asked.items.remove(0);
     }
 }
 
-/// The error of a prompt that does not fit; nothing where the backend says nothing.
+/// The error for a prompt that does not fit. `None` where the backend reports no error.
 fn too_long(
     settings: &UpstreamSettings,
     asked: &AskedParts,
@@ -363,7 +363,7 @@ fn too_long(
     overflow(asked.dialect, settings.flavour, sizes).map(ServerAnswer::from)
 }
 
-/// The chunks of a Gemini stream as one JSON array.
+/// The chunks of a Gemini stream as the pieces of one JSON array.
 fn listed(made: &NumberedReply<'_>) -> Vec<String> {
     let chunks = stream::gemini::chunks(made);
     let last = chunks.len().saturating_sub(1);
@@ -394,7 +394,7 @@ fn extra(dialect: WireDialect, seed: &str) -> Vec<(String, String)> {
     pairs.chain([(id.to_owned(), format!("req_{seed}"))]).collect()
 }
 
-/// What stands in the stream instead of the rest, for the fault of an error event.
+/// The error event that ends a stream, for the fault [`PlannedFault::StreamError`].
 pub(crate) fn failure_event(dialect: WireDialect) -> String {
     failed(dialect)
 }

@@ -1,4 +1,4 @@
-//! Which part of a prompt the provider's prefix cache would have had.
+//! The provider's prefix cache: finds the part of a prompt that it would hold.
 
 use std::collections::VecDeque;
 
@@ -7,24 +7,24 @@ use serde_json::Value;
 use super::count::{BYTES_PER_TOKEN, PromptWeight, ordered, weigh};
 use super::request_parts::{AskedParts, fnv};
 
-/// How many accepted requests the cache remembers.
+/// The number of accepted requests that the cache remembers.
 pub const REMEMBERED: usize = 64;
 
-/// How many messages before a mark the cache looks for an earlier one (Anthropic: 20 blocks).
+/// The number of messages before a mark in which the cache looks for an earlier mark. Anthropic looks at 20 blocks.
 const LOOKBACK: usize = 20;
 
-/// Parts before the messages: tools and instructions.
+/// The number of parts before the messages: tools and instructions.
 const BEFORE_MESSAGES: usize = 2;
 
-/// A prompt as the cache sees it: tools, instructions, then each message.
+/// A prompt as the cache sees it: tools, instructions, then each message, as a hash each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CachePrefix {
-    /// Dialect and model: caches are not shared between models.
+    /// The hash of dialect and model, because models do not share a cache.
     of: u64,
-    /// Digest of each part.
+    /// The hash of each part.
     parts: Vec<u64>,
     weights: Vec<PromptWeight>,
-    /// Which parts have a cache mark.
+    /// The indices of the parts with a cache mark.
     marks: Vec<usize>,
 }
 
@@ -40,28 +40,28 @@ impl CachePrefix {
         let marked = all.enumerate().filter(|(_, part)| marked(part)).map(|(at, _)| at);
         let mut marks: Vec<usize> = marked.collect();
         if !asked.body["cache_control"].is_null() {
-            // Automatic: at the end of the last message.
+            // Automatic caching puts the mark at the end of the last message.
             marks.push(asked.items.len() + BEFORE_MESSAGES - 1);
         }
         Self { of, parts, weights, marks }
     }
 
-    /// Tokens of the whole prompt.
+    /// The tokens of the whole prompt.
     pub fn total(&self) -> u64 {
         self.weights.iter().copied().fold(PromptWeight::default(), PromptWeight::and).tokens()
     }
 
-    /// Tokens up to the last cache mark.
+    /// The tokens up to the last cache mark.
     pub fn marked(&self) -> u64 {
         self.marks.iter().max().map_or(0, |mark| self.tokens(mark + 1))
     }
 
-    /// How many messages both begin with; none where what stands before them differs.
+    /// The number of messages that both prompts begin with. 0 where their tools or instructions differ.
     pub fn shared(&self, other: &Self) -> usize {
         self.common(other).saturating_sub(BEFORE_MESSAGES)
     }
 
-    /// How many parts both begin with.
+    /// The number of parts that both prompts begin with.
     fn common(&self, other: &Self) -> usize {
         if self.of != other.of {
             return 0;
@@ -69,12 +69,12 @@ impl CachePrefix {
         self.parts.iter().zip(&other.parts).take_while(|(a, b)| a == b).count()
     }
 
-    /// Whether it begins with all the parts of an earlier prompt.
+    /// Whether the prompt begins with all parts of an earlier one.
     pub fn extends(&self, earlier: &Self) -> bool {
         self.common(earlier) == earlier.parts.len()
     }
 
-    /// Tokens of the first parts, rounded down: a token over the edge is not cached.
+    /// The tokens of the first parts. They are rounded down, because a token that reaches beyond them is not cached.
     fn tokens(&self, parts: usize) -> u64 {
         let sum =
             self.weights[..parts].iter().copied().fold(PromptWeight::default(), PromptWeight::and);
@@ -83,7 +83,7 @@ impl CachePrefix {
     }
 }
 
-/// Whether a part has a cache mark in it.
+/// Whether a part has a cache mark anywhere in it.
 fn marked(part: &Value) -> bool {
     match part {
         Value::Object(map) => {
@@ -94,16 +94,18 @@ fn marked(part: &Value) -> bool {
     }
 }
 
-/// The prefixes of the last accepted requests.
+/// The prompts of the last accepted requests.
 #[derive(Debug, Default)]
 pub(crate) struct PrefixCache {
     known: VecDeque<CachePrefix>,
 }
 
 impl PrefixCache {
-    /// Tokens of the longest prefix that it shares with a remembered request; remembers it too.
+    /// The tokens of the longest prefix that the prompt shares with a remembered one. The prompt is then remembered
+    /// too.
     ///
-    /// With `explicit`, a prefix is remembered up to a mark only, and found from a mark only.
+    /// With `explicit`, a prefix counts only if it ends at a cache mark of the remembered prompt, and a mark of the new
+    /// prompt follows closely.
     pub fn read(&mut self, prefix: &CachePrefix, explicit: bool) -> u64 {
         let longest = self.known.iter().map(|known| {
             let common = prefix.common(known);
@@ -118,8 +120,8 @@ impl PrefixCache {
     }
 }
 
-/// Parts up to the last mark of a known request that is among the common ones and not too far before a
-/// mark of this one.
+/// The number of parts up to the last mark of a known prompt that is in the common part, and close enough before a mark
+/// of the new prompt.
 fn found(prefix: &CachePrefix, known: &CachePrefix, common: usize) -> usize {
     let near =
         |mark: &&usize| prefix.marks.iter().any(|own| (**mark..=**mark + LOOKBACK).contains(own));

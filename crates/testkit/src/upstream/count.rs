@@ -1,25 +1,24 @@
-//! How many tokens a prompt has: the provider's count.
+//! Counts the tokens of a prompt, as the provider.
 
 use serde_json::Value;
 
 use super::request_parts::{AskedParts, unmarked};
 
-/// Bytes of compact JSON that make one token.
+/// The bytes of compact JSON that make one token.
 ///
-/// The prompt is what the model reads: tools, instructions and messages, as compact JSON with sorted
-/// keys and without cache marks. Three bytes a token is what agents' conversations have with a
-/// recent tokenizer.
+/// The counted text is what the model reads: tools, instructions and messages, as compact JSON with sorted keys and
+/// without cache marks. A recent tokenizer also needs roughly three bytes for each token of an agent's conversation.
 pub const BYTES_PER_TOKEN: usize = 3;
 
-/// Tokens of one picture, whatever its size; its base64 text does not count.
+/// The tokens of one picture of any size. Its base64 text does not count.
 pub const PICTURE_TOKENS: u64 = 1_000;
 
-/// Tokens of this many bytes, rounded up.
+/// The tokens of this many bytes, rounded up.
 pub(crate) fn of_bytes(bytes: usize) -> u64 {
     bytes.div_ceil(BYTES_PER_TOKEN) as u64
 }
 
-/// Weight of one part of a prompt.
+/// The weight of a part of a prompt: bytes of text, and pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PromptWeight {
     pub bytes: usize,
@@ -38,29 +37,29 @@ impl PromptWeight {
 
 /// The parts of a prompt in the order in which providers cache them: tools, instructions, messages.
 ///
-/// They have no cache marks; pictures are still in them.
+/// Cache marks are removed; pictures are not.
 pub(crate) fn ordered(asked: &AskedParts) -> impl Iterator<Item = Value> {
     [&asked.tools, &asked.system].into_iter().chain(&asked.items).map(unmarked)
 }
 
-/// Weight of a part whose compact JSON has so many bytes.
+/// The weight of a part whose compact JSON has `bytes` bytes.
 pub(crate) fn weigh(part: &Value, bytes: usize) -> PromptWeight {
     if part.is_null() {
         return PromptWeight::default();
     }
     let mut data = Vec::new();
     pictures(part, &mut data);
-    // Base64 has nothing to escape, so its bytes are those of the JSON.
+    // JSON does not escape base64, so the data has as many bytes in JSON.
     PromptWeight { bytes: bytes - data.iter().sum::<usize>(), pictures: data.len() as u64 }
 }
 
-/// Tokens of a whole prompt.
+/// The tokens of a whole prompt.
 pub(crate) fn prompt(asked: &AskedParts) -> u64 {
     let weights = ordered(asked).map(|part| weigh(&part, part.to_string().len()));
     weights.fold(PromptWeight::default(), PromptWeight::and).tokens()
 }
 
-/// The bytes of each picture's data.
+/// Collects the length in bytes of each picture's data.
 fn pictures(value: &Value, found: &mut Vec<usize>) {
     match value {
         Value::Object(map) => {

@@ -1,18 +1,18 @@
-//! Which endpoint a path is.
+//! Recognises endpoints by method and path.
 
 use super::request_parts::WireDialect;
 
 /// An endpoint of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
-    /// A reply of the model.
+    /// Asks for a reply of the model.
     Model {
         dialect: WireDialect,
-        /// The model, where the path names it.
+        /// The model, if the path names it.
         model: Option<String>,
         how: ReplyMode,
     },
-    /// Tokens of a prompt.
+    /// Counts the tokens of a prompt.
     Count {
         dialect: WireDialect,
         model: Option<String>,
@@ -21,15 +21,15 @@ pub(crate) enum Endpoint {
     Unknown(WireDialect),
 }
 
-/// Whether a reply is streamed.
+/// Whether and how a reply is streamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplyMode {
-    /// Where the body says `stream: true`.
+    /// Streamed if the body says `stream: true`.
     AsBodySays,
     Whole,
-    /// Events.
+    /// Streamed as events.
     Events,
-    /// One JSON array, chunk by chunk.
+    /// Streamed as one JSON array, chunk by chunk.
     Array,
 }
 

@@ -1,14 +1,14 @@
-//! Refusals in the providers' own shapes and words.
+//! Refusals in the forms and words of the providers.
 
 use serde_json::{Value, json};
 
 use super::request_parts::WireDialect;
 
-/// An answer that is not a reply.
+/// An error response.
 #[derive(Clone, Debug)]
 pub(crate) struct ServerFailure {
     pub status: u16,
-    /// More headers.
+    /// Headers beside the usual ones.
     pub headers: Vec<(&'static str, String)>,
     pub body: String,
 }
@@ -19,13 +19,13 @@ impl ServerFailure {
     }
 }
 
-/// A rule that a request breaks.
+/// A rule that a request breaks, as the provider reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BrokenRule {
     pub message: String,
     pub param: Option<String>,
     pub code: Option<&'static str>,
-    /// Anthropic's `error.details`.
+    /// The code in Anthropic's `error.details`.
     pub details: Option<&'static str>,
 }
 
@@ -88,7 +88,7 @@ fn google_status(status: u16) -> &'static str {
     }
 }
 
-/// How a backend says that a prompt does not fit, and its look-alikes.
+/// The way in which a backend reports that a prompt does not fit, and errors that only look like that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flavour {
     /// The dialect's own provider: `OpenAI`, Anthropic or Google.
@@ -130,26 +130,26 @@ pub enum Flavour {
     DashScope,
     /// Cohere.
     Cohere,
-    /// Cerebras: 400 without a body.
+    /// Cerebras: status 400 without a body.
     CerebrasEmpty,
-    /// Cerebras with words.
+    /// Cerebras with a message.
     Cerebras,
     /// `LiteLLM` in front of `OpenAI`.
     LiteLlm,
-    /// Anthropic's sum of input and `max_tokens`.
+    /// Anthropic's message about the sum of input and `max_tokens`.
     AnthropicSum,
-    /// 413 `request_too_large`.
+    /// Status 413, `request_too_large`.
     TooLarge,
-    /// No overflow, though it reads like one: a rate limit of 429.
+    /// A rate limit with status 429, whose message reads like an overflow but is none.
     Throttled,
-    /// No error: 200 with nothing in it, and the finish reason `length`.
+    /// No error: status 200 with an empty reply, and the finish reason `length`.
     SilentLength,
-    /// No error: messages are dropped from the front until half of the limit is left (Ollama).
+    /// No error: messages are dropped from the front until the prompt has at most half of the limit (Ollama).
     SilentTruncate,
 }
 
 impl Flavour {
-    /// All that answer with an error.
+    /// All flavours that answer with an error.
     pub const ALL: [Self; 25] = [
         Self::Native,
         Self::VllmOld,
@@ -178,7 +178,7 @@ impl Flavour {
         Self::Throttled,
     ];
 
-    /// Its name: the variant in lower case with hyphens.
+    /// The name: the variant in lower case with hyphens.
     #[must_use]
     pub fn name(self) -> String {
         let debug = format!("{self:?}");
@@ -192,7 +192,7 @@ impl Flavour {
         name
     }
 
-    /// The flavour of this name.
+    /// The flavour with this name. `None` where there is none.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL
@@ -202,7 +202,7 @@ impl Flavour {
     }
 }
 
-/// The numbers in an overflow message.
+/// The numbers of tokens in an overflow message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OverflowSizes {
     pub prompt: u64,
@@ -210,7 +210,7 @@ pub(crate) struct OverflowSizes {
     pub limit: u64,
 }
 
-/// A prompt that does not fit. Nothing for what is silent.
+/// The error for a prompt that does not fit. `None` for the silent flavours.
 pub(crate) fn overflow(
     dialect: WireDialect,
     flavour: Flavour,
@@ -379,7 +379,7 @@ fn anthropic_sum(OverflowSizes { prompt, output, limit }: OverflowSizes) -> Stri
     )
 }
 
-/// What Responses says, with the status 400 or in the stream.
+/// The overflow error of Responses, sent with status 400 or in the stream.
 pub(crate) fn window() -> BrokenRule {
     BrokenRule {
         message:

@@ -1,9 +1,9 @@
-//! What goes wrong on the way, and when.
+//! Faults that the server plays, and when.
 
-/// One thing that goes wrong.
+/// A fault that the server plays.
 #[derive(Clone, Debug)]
 pub enum PlannedFault {
-    /// This answer instead of any other.
+    /// This answer is sent instead of a reply.
     Status {
         /// The status code.
         code: u16,
@@ -12,50 +12,50 @@ pub enum PlannedFault {
         /// The body.
         body: String,
     },
-    /// 429 with this `retry-after`.
+    /// Status 429 with a `retry-after` header.
     RateLimited {
         /// Seconds, or a date.
         retry_after: String,
     },
-    /// 500, in the provider's shape.
+    /// Status 500, in the provider's form.
     ServerError,
     /// The connection is reset instead of an answer.
     Reset,
-    /// The connection is closed after so many events; a whole answer is closed in its middle.
+    /// The connection is closed after `after` events. An answer that is not streamed is cut in its middle.
     Cut {
-        /// Events before it.
+        /// The number of events before it.
         after: usize,
     },
-    /// Nothing comes after the headers and so many events, until it is released.
+    /// After the headers and `after` events nothing is sent until the test releases the answer.
     Hang {
-        /// Events before it.
+        /// The number of events before it.
         after: usize,
     },
-    /// The stream has an error event after so many others, and ends; a whole answer is a 500.
+    /// After `after` events the stream has an error event and ends. A request without a stream gets status 500.
     StreamError {
-        /// Events before it.
+        /// The number of events before it.
         after: usize,
     },
-    /// Each event waits for a release; of a whole answer, the body.
+    /// Each event waits until the test releases it. Without a stream, each half of the body waits.
     Held,
 }
 
-/// Which requests to a model a fault is for.
+/// The requests to a model that a fault is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultTime {
-    /// The one with this number, from 1 on.
+    /// The request with this number, from 1.
     Number(u64),
-    /// Of every `of` requests the one in place `nth`, from 1 on.
+    /// Of every `of` requests the `nth` one, from 1.
     Every {
-        /// The place.
+        /// The place in the round.
         nth: u64,
-        /// The length of a round.
+        /// The number of requests in a round.
         of: u64,
     },
 }
 
 impl FaultTime {
-    /// Whether it is for this number.
+    /// Whether the fault is for the request with this number.
     #[must_use]
     pub fn is(self, number: u64) -> bool {
         match self {
@@ -66,7 +66,7 @@ impl FaultTime {
 }
 
 impl PlannedFault {
-    /// Whether the reply is complete in spite of it.
+    /// Whether the reply is complete in the end, in spite of the fault.
     pub(crate) fn passes(&self) -> bool {
         matches!(self, Self::Hang { .. } | Self::Held)
     }

@@ -1,10 +1,10 @@
-//! A scripted provider on loopback, for tests of what stands between a client and a model.
+//! A scripted provider on loopback, for tests of software between a client and a model.
 //!
-//! It speaks Chat Completions, Responses, Anthropic Messages and Gemini, whole and streamed; counts
-//! the prompt by one simple rule ([`BYTES_PER_TOKEN`]); refuses what does not fit in a provider's own
-//! words ([`Flavour`]) and what breaks a provider's rules ([`Strictness`]); says which part of a prompt
-//! a prefix cache would have had; plays an agent that needs what it read many steps ago
-//! ([`UpstreamScript`]); and fails when told to ([`PlannedFault`]). [`agent`] is a client for it.
+//! It speaks Chat Completions, Responses, Anthropic Messages and Gemini, whole and streamed. It counts a prompt by one
+//! simple rule ([`BYTES_PER_TOKEN`]). It refuses prompts that do not fit in a provider's own words ([`Flavour`]), and
+//! requests that break a provider's rules ([`Strictness`]). It reports which part of a prompt a prefix cache would
+//! hold. It plays an agent that needs facts which it read many steps ago ([`UpstreamScript`]), and faults
+//! ([`PlannedFault`]). [`agent`] is a client for it.
 //!
 //! ```no_run
 //! # async fn example() -> std::io::Result<()> {
@@ -70,7 +70,7 @@ pub use self::wishes::AgentWish;
 
 use self::shared::{SharedInner, SharedState};
 
-/// The server. Dropping it closes every connection, the hanging ones too.
+/// The running server. Dropping it closes every connection, also those that hang.
 #[derive(Debug)]
 pub struct ScriptedUpstream {
     url: String,
@@ -79,18 +79,18 @@ pub struct ScriptedUpstream {
 }
 
 impl ScriptedUpstream {
-    /// Starts one on a free port of the loopback.
+    /// Starts a server on a free port of loopback.
     ///
     /// # Errors
-    /// When no port can be had.
+    /// When no port is free.
     pub async fn start(settings: UpstreamSettings) -> io::Result<Self> {
         Self::listen(SocketAddr::from(([127, 0, 0, 1], 0)), settings).await
     }
 
-    /// Starts one on this address.
+    /// Starts a server on this address.
     ///
     /// # Errors
-    /// When the address cannot be had.
+    /// When the address is in use or not allowed.
     pub async fn listen(address: SocketAddr, settings: UpstreamSettings) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let url = format!("http://{}", listener.local_addr()?);
@@ -105,37 +105,37 @@ impl ScriptedUpstream {
         &self.url
     }
 
-    /// What it saw so far.
+    /// The statistics of the requests so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.inner(|inner| inner.stats.clone())
     }
 
-    /// All requests so far, those that are none to a model too.
+    /// All requests so far, also those that are not to a model.
     #[must_use]
     pub fn requests(&self) -> Vec<RecordedCall> {
         self.inner(|inner| inner.recorded.clone())
     }
 
-    /// Forgets all requests, what it kept and what it cached.
+    /// Forgets all requests, kept conversations and the cache.
     pub fn reset(&self) {
         self.inner(|inner| *inner = SharedInner::default());
     }
 
-    /// Changes how it behaves from the next request on.
+    /// Changes the settings from the next request on.
     pub fn change(&self, change: impl FnOnce(&mut UpstreamSettings)) {
         let mut settings = self.shared.settings.write().unwrap_or_else(PoisonError::into_inner);
         change(Arc::make_mut(&mut settings));
     }
 
-    /// Waits for the next request that nobody waited for yet.
+    /// Waits for the next request that no earlier call waited for.
     pub async fn arrival(&self) {
         if let Ok(permit) = self.shared.arrived.acquire().await {
             permit.forget();
         }
     }
 
-    /// Lets one hanging answer, or one held event, go.
+    /// Releases one hanging answer or one held event.
     pub fn release(&self) {
         self.shared.held.add_permits(1);
     }

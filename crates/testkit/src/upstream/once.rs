@@ -1,24 +1,25 @@
-//! A model that makes one call, whatever it is asked.
+//! A scripted model that makes one call, whatever the prompt says.
 
 use serde_json::Value;
 
 use super::reply::{ReplyCall, ReplyKind, ScriptedReply};
 use super::request_parts::{AskedParts, OfferedTool};
 
-/// One call of one tool, then the end.
+/// One call of one tool, and then the final answer.
 #[derive(Clone, Debug)]
 pub struct OneCall {
-    /// The tool, as the client offers it.
+    /// The name of the tool as the client offers it.
     pub tool: String,
-    /// Its arguments: an object.
+    /// The arguments: a JSON object.
     pub arguments: Value,
 }
 
 impl OneCall {
-    /// Calls the tool where no message of the request has such a call; says so where it is not offered.
+    /// Calls the tool, unless the request holds such a call already: then the reply is final. If the client does not
+    /// offer the tool, the reply says so.
     pub(crate) fn next(&self, asked: &AskedParts, tools: &[OfferedTool]) -> ScriptedReply {
         let name = &self.tool;
-        // In a text the quotation marks would be escaped.
+        // The name is searched with its quotes. In a text message they would be escaped, so that only a call matches.
         let call = format!("\"name\":{}", Value::from(name.as_str()));
         if asked.items.iter().any(|item| item.to_string().contains(&call)) {
             let text = format!("{name} has answered.");

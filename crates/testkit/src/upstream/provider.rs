@@ -7,19 +7,19 @@ use super::settings::UpstreamSettings;
 use super::shared::{RecordedCall, SharedState};
 use super::stats::Stats;
 
-/// The scripted provider without a network. Faults that are none of the answer itself (resets, cuts, hangs) do not
-/// happen: whoever asks has to play them.
+/// The scripted provider without a network. It does not play faults of the connection (resets, cuts, hangs); a test has
+/// to do that itself.
 #[derive(Debug)]
 pub struct ScriptedProvider(SharedState);
 
 impl ScriptedProvider {
-    /// A provider that behaves so.
+    /// A provider with these settings.
     #[must_use]
     pub fn new(settings: UpstreamSettings) -> Self {
         Self(SharedState::new(settings))
     }
 
-    /// Status and body of the answer to a request.
+    /// The status and the body of the answer to a request.
     #[must_use]
     pub fn answer(&self, target: &str, headers: &[(String, String)], body: &[u8]) -> (u16, String) {
         let request = RecordedCall {
@@ -37,18 +37,18 @@ impl ScriptedProvider {
         (answer.status, text)
     }
 
-    /// What it saw so far.
+    /// The statistics of the requests so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.0.inner.lock().unwrap_or_else(PoisonError::into_inner).stats.clone()
     }
 
-    /// Forgets the requests that it saw, which take memory. What it kept and cached stays.
+    /// Forgets the recorded requests, because they take memory. Kept conversations and the cache stay.
     pub fn forget(&self) {
         self.0.inner.lock().unwrap_or_else(PoisonError::into_inner).recorded.clear();
     }
 
-    /// Changes how it behaves from the next request on.
+    /// Changes the settings from the next request on.
     pub fn change(&self, change: impl FnOnce(&mut UpstreamSettings)) {
         let mut settings = self.0.settings.write().unwrap_or_else(PoisonError::into_inner);
         change(Arc::make_mut(&mut settings));

@@ -1,13 +1,13 @@
-//! What the model answers, before a dialect writes it.
+//! The model's reply, before a dialect writes it.
 
 use serde_json::Value;
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplyKind {
     /// A turn of the agent.
     Turn,
-    /// A request without tools beside the conversation: a title, a probe.
+    /// A request without tools beside the conversation, such as a title or a probe.
     Side,
     /// The client's own compaction.
     Summary,
@@ -33,27 +33,27 @@ impl ReplyKind {
 pub(crate) struct ReplyCall {
     pub name: String,
     pub arguments: Value,
-    /// Free text instead of arguments.
+    /// Whether the argument is free text instead of JSON.
     pub custom: bool,
 }
 
-/// A fact that was needed.
+/// A fact that the model needed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FactUse {
-    /// Where: the step, one more than the last for the final answer.
+    /// The step that needed it. The final answer counts as the step after the last.
     pub step: u32,
     pub part: u32,
     pub found: bool,
 }
 
-/// What the model answers.
+/// The model's reply.
 #[derive(Clone, Debug)]
 pub(crate) struct ScriptedReply {
     pub kind: ReplyKind,
     pub text: String,
     pub calls: Vec<ReplyCall>,
     pub uses: Vec<FactUse>,
-    /// The highest step that it starts or has seen.
+    /// The highest step that the reply starts or has seen.
     pub step: Option<u32>,
     pub done: bool,
 }

@@ -1,4 +1,4 @@
-//! A request, seen the same way whatever its dialect.
+//! A request in one form for all dialects.
 
 use serde_json::{Map, Value, json};
 
@@ -35,22 +35,22 @@ impl WireDialect {
 #[derive(Clone, Debug)]
 pub(crate) struct OfferedTool {
     pub name: String,
-    /// The JSON Schema of its arguments; null where it takes free text.
+    /// The JSON Schema of the arguments. `null` where the tool takes free text.
     pub schema: Value,
-    /// Whether it takes free text instead of arguments (`type: custom`).
+    /// Whether the tool takes free text instead of arguments (`type: custom`).
     pub custom: bool,
 }
 
-/// The parts of a request that its model reads.
+/// A request, with the parts that the model reads.
 #[derive(Clone, Debug)]
 pub(crate) struct AskedParts {
     pub dialect: WireDialect,
     pub model: String,
     pub streams: bool,
-    /// Instructions that are not a message; null where the dialect has them as messages.
+    /// Instructions outside of the messages. `null` where the dialect has them as messages.
     pub system: Value,
     pub tools: Value,
-    /// Messages, items or contents, in order, with what the server kept of them.
+    /// Messages, items or contents, in order. Those that the server kept from earlier requests are included.
     pub items: Vec<Value>,
     pub body: Value,
 }
@@ -82,7 +82,7 @@ impl AskedParts {
         Self { dialect, model: model.unwrap_or_default(), streams, system, tools, items, body }
     }
 
-    /// What the request allows for the reply.
+    /// The most tokens that the request allows for the reply. `None` where it sets no limit.
     pub fn max_tokens(&self) -> Option<u64> {
         let body = &self.body;
         let value = match self.dialect {
@@ -96,7 +96,7 @@ impl AskedParts {
         value.as_u64()
     }
 
-    /// The functions on offer, in order; what the provider runs itself is left out.
+    /// The offered functions, in order. Tools that the provider runs itself are left out.
     pub fn offered(&self) -> Vec<OfferedTool> {
         let mut found = Vec::new();
         self.collect(&self.tools, &mut found);
@@ -141,12 +141,12 @@ impl AskedParts {
     }
 }
 
-/// The elements of an array; none where the value is something else.
+/// The elements of an array. Empty where the value is no array.
 pub(crate) fn array(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The input of a Responses request as items.
+/// The input of a Responses request as items. A plain text becomes a message of the user.
 fn input(value: &Value) -> Value {
     match value {
         Value::String(text) => json!([{"role": "user", "content": text}]),
@@ -154,7 +154,7 @@ fn input(value: &Value) -> Value {
     }
 }
 
-/// The content of a message as parts: a string is one text part.
+/// The content of a message as parts. A plain text becomes one part.
 pub(crate) fn parts(content: &Value) -> Vec<Value> {
     match content {
         Value::String(text) => vec![json!({"type": "text", "text": text})],
@@ -163,7 +163,7 @@ pub(crate) fn parts(content: &Value) -> Vec<Value> {
     }
 }
 
-/// A copy without cache marks anywhere: they say where to cache, not what.
+/// A copy without cache marks at any depth. Marks say where to cache and are no part of the prompt.
 pub(crate) fn unmarked(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -179,7 +179,7 @@ pub(crate) fn unmarked(value: &Value) -> Value {
     }
 }
 
-/// FNV-1a, 64 bits: enough to tell texts of a test apart.
+/// The 64-bit FNV-1a hash, which is good enough to tell the texts of a test apart.
 pub(crate) fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,4 +1,4 @@
-//! The model: what it answers is decided by the request alone, so that retries and forks work.
+//! The scripted model. It decides by the request alone, so that retries and forks work.
 
 use serde_json::{Map, Value, json};
 
@@ -9,33 +9,33 @@ use super::request_parts::{AskedParts, OfferedTool, array};
 use super::shell::{code, command, fact, found, highest, mark};
 use super::wishes::AgentWish;
 
-/// What the server plays.
+/// The behaviour that the model plays.
 #[derive(Clone, Debug)]
 pub enum UpstreamScript {
     /// An agent that runs one numbered command after another with a tool.
     ShellLoop(StepLoop),
-    /// The same for clients without tools: the commands stand in the text, in a code block.
+    /// The same loop for clients without tools: the commands are in code blocks of the text.
     TextLoop(StepLoop),
-    /// One call of one tool, with the same arguments always.
+    /// One call of one tool, always with the same arguments.
     Once(OneCall),
-    /// Always the same text.
+    /// The same text in every reply.
     Fixed(String),
 }
 
 impl UpstreamScript {
-    /// An agent of this many steps.
+    /// An agent with this many steps.
     #[must_use]
     pub fn shell_loop(steps: u32) -> Self {
         Self::ShellLoop(StepLoop { steps, ..StepLoop::default() })
     }
 
-    /// An agent of this many steps that writes its commands as text.
+    /// An agent with this many steps that writes its commands as text.
     #[must_use]
     pub fn text_loop(steps: u32) -> Self {
         Self::TextLoop(StepLoop { steps, ..StepLoop::default() })
     }
 
-    /// Always this text.
+    /// A model that always replies with this text.
     #[must_use]
     pub fn fixed(text: &str) -> Self {
         Self::Fixed(text.to_owned())
@@ -48,42 +48,42 @@ impl Default for UpstreamScript {
     }
 }
 
-/// What the part of a fact that the model made up itself is above its step.
+/// Added to a step's number to name a fact that the model made up in that step itself.
 pub const DECIDED: u32 = 1_000;
 
 /// A loop of numbered steps.
 ///
-/// Calls carry the number of their step, as `[step 7]`, and results repeat it. The next step is one
-/// more than the highest number in the last message that has one: a request whose older part was
-/// folded goes on where it was.
+/// Calls carry the number of their step, as in `[step 7]`, and results repeat it. The next step is one more than the
+/// highest number in the last message that has one. So the loop goes on at the right step even if older messages of the
+/// request were folded.
 #[derive(Clone, Debug)]
 pub struct StepLoop {
     /// Steps until the final answer.
     pub steps: u32,
-    /// Tokens that one step prints, about.
+    /// The tokens that the output of one step has, roughly.
     pub result_tokens: u32,
-    /// Calls in one reply.
+    /// The number of calls in one reply.
     pub parallel: u32,
-    /// The tool to call; without one, the one that looks most like a shell.
+    /// The tool to call. `None` takes the offered tool that looks most like a shell.
     pub tool: Option<String>,
-    /// Its argument for the command; without one, the one that looks most like a command.
+    /// The tool's argument for the command. `None` takes the one that looks most like a command.
     pub argument: Option<String>,
-    /// Every how many steps a result has a fact, from step 3 on; 0 is never.
+    /// Every so many steps a result has a fact, from step 3 on. 0 means never.
     pub plant_every: u32,
-    /// Every how many steps the model says a fact of its own, that no result has, from step 2 on; 0 is never.
-    /// Its part is the step and [`DECIDED`].
+    /// Every so many steps the model states a fact of its own that is in no result, from step 2 on. 0 means never. The
+    /// number of the fact's part is the step plus [`DECIDED`].
     pub decide_every: u32,
-    /// Whether the task has the code of part 0, as [`task`] has, which the final answer needs.
+    /// Whether the final answer needs the code of part 0, which the client's task has to hold, as [`task`] does.
     pub task_fact: bool,
-    /// How many steps after a fact was printed a command needs it; half of the steps without one.
+    /// The number of steps after which a command needs a fact. `None` means half of all steps.
     pub use_after: Option<u32>,
-    /// Around a command in a text: what stands before and after it.
+    /// The text before and after a command in a reply without calls.
     pub fence: (String, String),
-    /// What stands around the final answer in a text.
+    /// The text before and after the final answer in a reply without calls.
     pub last_fence: (String, String),
-    /// Whether it looks up what was folded away, where it has the proxy's tool for that.
+    /// When the model looks up folded messages, if it has the proxy's tool for that. `None` means never.
     pub look_ups: Option<LookUps>,
-    /// What it says of its own conversation, where it has the proxy's tools for that.
+    /// Calls of the proxy's tools that say what should become of the conversation, if the model has these tools.
     pub wishes: Vec<AgentWish>,
 }
 
@@ -114,13 +114,13 @@ impl StepLoop {
         step > 0 && self.plant_every > 0 && step % self.plant_every == 3 % self.plant_every
     }
 
-    /// Whether the model says a fact of its own with this step.
+    /// Whether the model states a fact of its own with this step.
     #[must_use]
     pub fn decides(&self, step: u32) -> bool {
         step > 0 && self.decide_every > 0 && step % self.decide_every == 2 % self.decide_every
     }
 
-    /// The part whose code this step needs.
+    /// The number of the part whose code this step needs. `None` where it needs none.
     fn needs(&self, step: u32) -> Option<u32> {
         let after = self.use_after.unwrap_or(self.steps / 2).max(1);
         let earlier = step.checked_sub(after)?;
@@ -130,7 +130,7 @@ impl StepLoop {
         self.decides(earlier).then_some(earlier + DECIDED)
     }
 
-    /// The parts whose codes the final answer needs.
+    /// The numbers of the parts whose codes the final answer needs.
     fn all(&self) -> impl Iterator<Item = u32> {
         let planted = (1..=self.steps).filter(|step| self.plants(*step));
         let decided =
@@ -139,7 +139,7 @@ impl StepLoop {
     }
 }
 
-/// What clients' own compaction prompts say.
+/// Phrases by which the compaction prompts of clients are recognised.
 const SUMMARY_PHRASES: [&str; 9] = [
     "CONTEXT CHECKPOINT COMPACTION",
     "create a detailed summary of the conversation",
@@ -171,7 +171,7 @@ impl UpstreamScript {
     }
 }
 
-/// All strings that a model reads, as JSON.
+/// Everything in the request that the model reads, as JSON.
 fn read(asked: &AskedParts) -> String {
     let mut text = asked.system.to_string();
     for item in &asked.items {
@@ -187,7 +187,7 @@ fn summarises(asked: &AskedParts, toolless: bool, phrases: &[String]) -> bool {
         let mut all = SUMMARY_PHRASES.iter().copied().chain(phrases.iter().map(String::as_str));
         all.any(|phrase| text.contains(&phrase.to_ascii_lowercase()))
     };
-    // An agent's instructions may speak of summaries; a summariser has no tools.
+    // The instructions of an agent with tools may mention summaries, so they count only where the request has no tools.
     asked.items.last().is_some_and(has)
         || toolless && (has(&asked.system) || asked.items.first().is_some_and(has))
 }
@@ -238,7 +238,7 @@ impl StepLoop {
             };
         }
         let mut text = String::new();
-        // What the last results said is noted in the model's own words, as agents do.
+        // Like a real agent, the model repeats facts of the last results in its own words.
         for step in (done + 1).saturating_sub(self.parallel.max(1)).max(1)..=done {
             if self.plants(step) && found(&read, step) == Some(code(step).as_str()) {
                 text.push_str(&format!("Noted: {}. ", fact(step)));
@@ -280,7 +280,8 @@ impl StepLoop {
         }
     }
 
-    /// The highest step that was done. What was looked up is of earlier ones.
+    /// The highest step that is done. Look-ups and wishes bring up earlier steps later on; with them the highest step
+    /// of all messages counts.
     fn done(&self, asked: &AskedParts) -> u32 {
         let mut steps = asked.items.iter().rev().filter_map(|item| highest(&item.to_string()));
         let calls_others = self.look_ups.is_some() || !self.wishes.is_empty();
@@ -312,7 +313,7 @@ impl StepLoop {
         }
     }
 
-    /// The call of a step, in the form that the tool's schema asks for.
+    /// The call of a step, in the form that the tool's schema asks for. `None` where no tool is offered.
     fn call(&self, step: u32, command: &str, tools: &[OfferedTool]) -> Option<ReplyCall> {
         let tool = match &self.tool {
             Some(name) => tools.iter().find(|tool| tool.name == *name),
@@ -338,7 +339,8 @@ impl StepLoop {
     }
 }
 
-/// The type in a schema, in lower case: Gemini writes `STRING`; of several, the first that is not null.
+/// The type in a schema, in lower case, because Gemini writes `STRING`. Of several types it is the first that is not
+/// null.
 fn kind(schema: &Value) -> String {
     let named = match &schema["type"] {
         Value::Array(kinds) => kinds.iter().find(|kind| *kind != "null").cloned(),
@@ -355,7 +357,7 @@ fn takes_text(tool: &OfferedTool) -> bool {
     properties.values().any(|schema| matches!(kind(schema).as_str(), "string" | "array"))
 }
 
-/// How much a tool looks like a shell; of equal ones the first is taken, so later is less.
+/// How much a tool looks like a shell; larger is more.
 fn likeness(tool: &OfferedTool) -> u32 {
     let name = tool.name.to_ascii_lowercase();
     let exact = [
@@ -382,7 +384,7 @@ fn likeness(tool: &OfferedTool) -> u32 {
     u32::from(runs && !stays) * 2 + u32::from(!tool.custom)
 }
 
-/// The argument that takes the command.
+/// The argument that takes the command. `None` where no argument takes text.
 fn argument(schema: &Value, properties: &Map<String, Value>) -> Option<String> {
     let fits = |name: &&str| {
         properties.get(*name).is_some_and(|s| matches!(kind(s).as_str(), "string" | "array"))
@@ -394,14 +396,14 @@ fn argument(schema: &Value, properties: &Map<String, Value>) -> Option<String> {
     candidates.find(fits).map(str::to_owned)
 }
 
-/// Something for an argument that has to be there.
+/// A value for an argument that is required.
 fn filler(name: &str, schema: &Value, step: u32) -> Value {
     if let Some(first) = array(&schema["enum"]).first() {
         return first.clone();
     }
     match kind(schema).as_str() {
         "boolean" => json!(false),
-        // One of them would be a millisecond in some tools.
+        // A timeout of 1 could mean a millisecond in some tools.
         "integer" | "number" if name.contains("timeout") => json!(60_000),
         "integer" | "number" => schema.get("minimum").cloned().unwrap_or_else(|| json!(1)),
         "array" => json!([]),
@@ -410,7 +412,7 @@ fn filler(name: &str, schema: &Value, step: u32) -> Value {
     }
 }
 
-/// The task of a run, for clients that have none of their own.
+/// The task of a run, for clients without a task of their own.
 #[must_use]
 pub fn task(steps: u32) -> String {
     format!(

@@ -1,4 +1,4 @@
-//! Connections: requests in, answers out, and what goes wrong on the way.
+//! The server's connections: reads requests, sends answers, and plays faults on the way.
 
 use std::io;
 use std::net::TcpStream as StdStream;
@@ -24,7 +24,7 @@ use super::shared::{RecordedCall, SharedState};
 type SentBody = UnsyncBoxBody<Bytes, io::Error>;
 
 pub(crate) async fn accept(listener: TcpListener, shared: Arc<SharedState>) {
-    // Owned by this task: aborting it drops the set, and with it every connection.
+    // The set belongs to this task: when the task is aborted, the set is dropped, and every connection with it.
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
         while connections.try_join_next().is_some() {}
@@ -35,7 +35,7 @@ pub(crate) async fn accept(listener: TcpListener, shared: Arc<SharedState>) {
 async fn connection(stream: TcpStream, shared: Arc<SharedState>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let stream = stream.into_std()?;
-    // A second handle of the same socket, to reset it from the answer.
+    // A second handle of the same socket, which a fault needs to reset the connection.
     let second = Arc::new(stream.try_clone()?);
     let io = TokioIo::new(TcpStream::from_std(stream)?);
     let service = service_fn(move |request| {
@@ -46,7 +46,7 @@ async fn connection(stream: TcpStream, shared: Arc<SharedState>) -> io::Result<(
     builder.serve_connection(io, service).await.map_err(io::Error::other)
 }
 
-/// An error closes the connection without an answer.
+/// Answers one request. An error closes the connection without an answer.
 async fn serve(
     request: Request<Incoming>,
     shared: &Arc<SharedState>,
@@ -102,7 +102,7 @@ fn response(
         (ServerBody::Whole(text), fault) => {
             let middle = text.floor_char_boundary(text.len() / 2);
             let halves = vec![text[..middle].to_owned(), text[middle..].to_owned()];
-            // The length is known, so that a cut is one.
+            // The header with the length lets the client notice that a cut body is incomplete.
             response = response.header("content-length", text.len());
             (halves, fault.map(halved))
         }
@@ -113,7 +113,7 @@ fn response(
     response.body(channel.boxed_unsync())
 }
 
-/// A whole answer has no events: the fault is in its middle.
+/// The fault for an answer without events, which is sent in two halves: the fault is between them.
 fn halved(fault: PlannedFault) -> PlannedFault {
     match fault {
         PlannedFault::Cut { .. } => PlannedFault::Cut { after: 1 },
@@ -122,7 +122,7 @@ fn halved(fault: PlannedFault) -> PlannedFault {
     }
 }
 
-/// Sends the pieces up to where something goes wrong. The client may be gone: nobody to tell.
+/// Sends the pieces, and plays the fault at its place. If the client has closed the connection, sending just ends.
 async fn send(
     mut sender: Sender<Bytes, io::Error>,
     pieces: Vec<String>,

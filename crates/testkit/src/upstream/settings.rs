@@ -1,4 +1,4 @@
-//! How the server behaves.
+//! The settings of the scripted provider.
 
 use super::errors::Flavour;
 use super::fault::{FaultTime, PlannedFault};
@@ -7,40 +7,40 @@ use super::script::UpstreamScript;
 use super::state::KeptKinds;
 use super::strict::Strictness;
 
-/// How the server behaves.
+/// The settings of the scripted provider.
 #[derive(Clone, Debug, Default)]
 pub struct UpstreamSettings {
-    /// Tokens that a prompt may have; any number without one.
+    /// The most tokens of a prompt. `None` for no limit.
     pub limit: Option<u64>,
-    /// Whether the tokens that a request allows for its reply count against the limit.
+    /// Whether the tokens that a request allows for its reply count against the limit too.
     pub count_output: bool,
-    /// How it says that a prompt does not fit.
+    /// The way in which the server reports that a prompt does not fit.
     pub flavour: Flavour,
-    /// Whether a streamed Responses request learns that in the stream instead of by a status.
+    /// Whether a streamed Responses request gets that report in the stream instead of by a status.
     pub overflow_in_stream: bool,
-    /// What it plays.
+    /// The behaviour of the model.
     pub script: UpstreamScript,
-    /// What else is in the prompts of clients' own compaction.
+    /// More phrases by which the compaction prompts of clients are recognised.
     pub summary_phrases: Vec<String>,
-    /// What it refuses.
+    /// The rules that requests have to keep.
     pub strict: Strictness,
-    /// Whether it thinks though nobody asks for it.
+    /// Whether the model thinks even if a request does not ask for it.
     pub reasoning: bool,
-    /// Whether signatures of thinking are bound to everything before them (Anthropic, 2026).
+    /// Whether signatures of thinking depend on everything before them (Anthropic, 2026).
     pub bind_thinking: bool,
-    /// Whether Anthropic requests are cached at their cache marks only, as by Anthropic; else wherever two
-    /// requests begin alike.
+    /// Whether Anthropic requests are cached only at their cache marks, as Anthropic does. Otherwise any common start
+    /// of two requests is cached.
     pub explicit_cache: bool,
-    /// Whether it keeps responses for `previous_response_id`.
+    /// Whether the server keeps responses for `previous_response_id`.
     pub stateful: bool,
-    /// Whether it keeps Anthropic threads; requests with `thread` are refused otherwise.
+    /// Whether the server keeps Anthropic threads. If not, requests with `thread` are refused.
     pub threads: bool,
-    /// What goes wrong, and when; the first one that fits a request happens.
+    /// Faults, each with the requests that it is for. If several are for a request, the first one happens.
     pub faults: Vec<(FaultTime, PlannedFault)>,
 }
 
 impl UpstreamSettings {
-    /// Which kinds of state it keeps.
+    /// The kinds of conversations that the server keeps.
     pub(crate) fn keeps(&self) -> KeptKinds {
         KeptKinds { responses: self.stateful, threads: self.threads }
     }

@@ -1,4 +1,4 @@
-//! What the server knows.
+//! The state that all connections share.
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -9,18 +9,18 @@ use super::settings::UpstreamSettings;
 use super::state::ReplyState;
 use super::stats::{AnsweredTurns, Stats};
 
-/// One request as it came.
+/// One request as the server received it.
 #[derive(Clone, Debug)]
 pub struct RecordedCall {
-    /// `POST`.
+    /// The method, such as `POST`.
     pub method: String,
-    /// Path and query.
+    /// The path and the query.
     pub target: String,
-    /// Header names in lower case, and their values, in order.
+    /// Header names in lower case, with their values, in order.
     pub headers: Vec<(String, String)>,
     /// The body, byte for byte.
     pub body: Vec<u8>,
-    /// The status of its answer; 0 for a reset.
+    /// The status of the answer. 0 for a reset connection.
     pub status: u16,
 }
 
@@ -31,7 +31,7 @@ impl RecordedCall {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON; null where it is none.
+    /// The body as JSON. `null` where it is not JSON.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_default()

@@ -1,28 +1,28 @@
-//! The commands of the scripted agent: what they are, and what a shell prints for them.
+//! The commands of the scripted agent, and the output of a shell for them.
 
-/// Marks the number of a step in a command and in its output.
+/// The mark for the number of a step, in a command and in its output.
 pub(crate) fn mark(step: u32) -> String {
     format!("[step {step}]")
 }
 
-/// The highest step that a text has a mark of.
+/// The highest step whose mark is in a text. `None` where there is no mark.
 pub(crate) fn highest(text: &str) -> Option<u32> {
     text.split("[step ").skip(1).filter_map(|rest| rest.split_once(']')?.0.parse().ok()).max()
 }
 
-/// The code of a part: what the scripted agent has to remember.
+/// The code of a part, which the scripted agent has to remember.
 #[must_use]
 pub fn code(part: u32) -> String {
     format!("K{part}-{:04x}", mix(part, 40_503, 12_345))
 }
 
-/// The sentence that has the code of a part.
+/// The sentence that states the code of a part.
 #[must_use]
 pub fn fact(part: u32) -> String {
     format!("the code of part {part} is {}", code(part))
 }
 
-/// The first code for this part in a text, right or wrong.
+/// The first code for this part in a text, right or wrong. `None` where there is none.
 pub(crate) fn found(text: &str, part: u32) -> Option<&str> {
     let key = format!("K{part}-");
     text.match_indices(&key).find_map(|(at, _)| {
@@ -32,17 +32,17 @@ pub(crate) fn found(text: &str, part: u32) -> Option<&str> {
     })
 }
 
-/// `(value * factor + add) % 65536`: small enough for the arithmetic of every shell and awk.
+/// `(value * factor + add) % 65536`. The numbers are small enough for the arithmetic of every shell and awk.
 fn mix(value: u32, factor: u64, add: u64) -> u64 {
     (u64::from(value) * factor + add) % 65_536
 }
 
-/// Bytes of one printed line, about.
+/// The bytes of one printed line, roughly.
 const LINE_BYTES: u32 = 54;
 
-/// The command of a step, which prints about `tokens` tokens (of three bytes). With `plant` it prints the part's code, too:
-/// the shell computes it by the formula of [`mix`], so that the command does not contain it. `uses` is an earlier code
-/// that the command is given.
+/// The command of a step. It prints roughly `tokens` tokens of three bytes each. With `plant` it also prints the part's
+/// code, which the shell computes by the formula of [`mix`], so that the command does not contain it. `uses` is an
+/// earlier code that the command has to contain.
 pub(crate) fn command(step: u32, tokens: u32, plant: bool, uses: Option<&str>) -> String {
     let lines = (tokens * 3).div_ceil(LINE_BYTES).max(1);
     let mut text = String::new();
@@ -50,7 +50,7 @@ pub(crate) fn command(step: u32, tokens: u32, plant: bool, uses: Option<&str>) -
         text.push_str(&format!("CODE={code}; "));
     }
     text.push_str(&format!("echo \"{} part_{step}.txt\"; ", mark(step)));
-    // No `$(`: some clients refuse what looks like the substitution of a command.
+    // The command has no `$(`, because some clients refuse command substitution.
     text.push_str(&format!(
         "awk 'BEGIN{{for(i=1;i<={lines};i++){{x=(i*7919+{step}*31337)%65536; printf \
          \"src/part_{step}/mod_%d.rs:%d: value %04x checked in %d ms\\n\", i, x%900, x, x%97}}"
@@ -65,13 +65,13 @@ pub(crate) fn command(step: u32, tokens: u32, plant: bool, uses: Option<&str>) -
     text
 }
 
-/// A line of what a step prints.
+/// One line of a step's output.
 pub(crate) fn line(step: u32, number: u32) -> String {
     let x = mix(number, 7_919, u64::from(step) * 31_337);
     format!("src/part_{step}/mod_{number}.rs:{}: value {x:04x} checked in {} ms", x % 900, x % 97)
 }
 
-/// What a shell prints for such a command; a complaint for any other.
+/// The output of a shell for such a command. Other commands are "not found".
 #[must_use]
 pub fn output(command: &str) -> String {
     let number = |after: &str| -> Option<u32> {

@@ -1,4 +1,4 @@
-//! What the server keeps between requests: responses and threads.
+//! The conversations that the server keeps between requests: responses and threads.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::errors::BrokenRule;
 use super::request_parts::{AskedParts, WireDialect, unmarked};
 use super::stream::{NumberedReply, messages, responses};
 
-/// A conversation up to and with a reply.
+/// A conversation up to and including a reply.
 #[derive(Clone, Debug)]
 struct KeptReply {
     system: Value,
@@ -16,13 +16,13 @@ struct KeptReply {
     items: Vec<Value>,
 }
 
-/// Conversations by the id of their last reply.
+/// Kept conversations, by the id of their last reply.
 #[derive(Debug, Default)]
 pub(crate) struct ReplyState {
     kept: BTreeMap<String, KeptReply>,
 }
 
-/// Which kinds of state the server keeps.
+/// The kinds of conversations that the server keeps.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct KeptKinds {
     pub responses: bool,
@@ -30,7 +30,8 @@ pub(crate) struct KeptKinds {
 }
 
 impl ReplyState {
-    /// Puts what is kept before what was sent; status and rule where that cannot be.
+    /// Puts the kept messages before those of the request. Fails with a status and the broken rule where they are not
+    /// kept.
     pub fn resolve(
         &self,
         asked: &mut AskedParts,
@@ -46,7 +47,7 @@ impl ReplyState {
         }
     }
 
-    /// Items that are named by their id only.
+    /// Replaces items that are named only by their id.
     fn referred(&self, asked: &mut AskedParts, keeps: bool) -> Result<(), (u16, BrokenRule)> {
         let known = || self.kept.values().flat_map(|kept| &kept.items).filter(|_| keeps);
         for item in asked.items.iter_mut().filter(|item| item["type"] == "item_reference") {
@@ -72,7 +73,7 @@ impl ReplyState {
             };
             return Err((400, broken));
         };
-        // Instructions and tools are not carried over.
+        // Instructions and tools of the earlier request are not carried over.
         asked.items.splice(0..0, kept.items.iter().cloned());
         Ok(())
     }
@@ -106,7 +107,7 @@ impl ReplyState {
         Ok(())
     }
 
-    /// Keeps a conversation with its new reply, where its client wants that.
+    /// Keeps a conversation with its new reply, if the client asks for that.
     pub fn keep(&mut self, made: &NumberedReply<'_>, keeps: KeptKinds) {
         let asked = made.asked;
         let (id, said) = match asked.dialect {
@@ -119,7 +120,7 @@ impl ReplyState {
             }
             _ => return,
         };
-        // Marks are of one request: four of them are all that the next one may have.
+        // Cache marks count for one request only. Kept ones would use up the four marks that the next request may have.
         let items = asked.items.iter().map(unmarked).chain(said).collect();
         let kept = KeptReply { system: unmarked(&asked.system), tools: asked.tools.clone(), items };
         self.kept.insert(id, kept);

@@ -1,4 +1,4 @@
-//! What the server saw and what it would have charged.
+//! Statistics: the requests that the server saw, and what a provider would charge for them.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use super::request_parts::{WireDialect, fnv};
 pub enum RequestOutcome {
     /// With a reply.
     Answered,
-    /// With an error because it breaks a rule of the provider, in the provider's words.
+    /// With an error in the provider's words, because it breaks a rule of the provider.
     Refused(String),
-    /// With an error because it does not fit.
+    /// With an error, because the prompt does not fit.
     Overflow,
-    /// With a scheduled fault.
+    /// With a planned fault.
     Fault,
 }
 
@@ -38,49 +38,49 @@ impl RequestOutcome {
 /// One request to a model.
 #[derive(Clone, Debug)]
 pub struct StatsEntry {
-    /// From 1 on, over all requests to a model.
+    /// The number of the request, from 1, among all requests to a model.
     pub number: u64,
-    /// Its path.
+    /// The path of the request.
     pub endpoint: String,
-    /// Its dialect.
+    /// The dialect of the request.
     pub dialect: WireDialect,
-    /// The model that it names.
+    /// The model that the request names.
     pub model: String,
-    /// The session that its headers or its `prompt_cache_key` name, if any.
+    /// The session that the headers or the `prompt_cache_key` name. Empty where neither does.
     pub session: String,
-    /// What it is for.
+    /// The purpose of the request.
     pub kind: ReplyKind,
-    /// How it ended.
+    /// How the request ended.
     pub outcome: RequestOutcome,
-    /// The status of the answer; 0 for a reset.
+    /// The status of the answer. 0 for a reset connection.
     pub status: u16,
-    /// Tokens of the prompt.
+    /// The tokens of the prompt.
     pub prompt_tokens: u64,
-    /// Those of them that an earlier request began with.
+    /// The tokens of the prompt that the cache had.
     pub cached_tokens: u64,
-    /// Tokens of the reply.
+    /// The tokens of the reply.
     pub output_tokens: u64,
-    /// Messages, items or contents.
+    /// The number of messages, items or contents.
     pub messages: usize,
-    /// Bytes of the body.
+    /// The bytes of the body.
     pub bytes: usize,
-    /// FNV-1a of the body.
+    /// The FNV-1a hash of the body.
     pub digest: u64,
-    /// Whether it begins with all of the previous answered turn of its session: tools, instructions
-    /// and messages. Nothing for the first one and for what is no turn.
+    /// Whether the request begins with all of the session's last answered turn: tools, instructions and messages.
+    /// `None` for the first turn, and for a request that is no turn.
     pub append_only: Option<bool>,
-    /// Whether the messages that it repeats of that turn are also the same bytes; those with cache marks, which
-    /// move, are left out. Nothing where the server keeps them.
+    /// Whether the messages that it repeats of that turn are also the same bytes. Messages with cache marks are left
+    /// out, because marks move. `None` where the server keeps the messages.
     pub same_bytes: Option<bool>,
-    /// How many messages it has in common with the start of that turn: where a rewrite begins.
+    /// The number of messages that it has in common with the start of that turn, which is where a rewrite begins.
     pub shared: Option<usize>,
-    /// The step that it is at.
+    /// The step that the agent is at.
     pub step: Option<u32>,
 }
 
 impl StatsEntry {
-    /// Its price, in tenths of the price of one token that is read: 10 for one that is not cached, 1 for a
-    /// cached one, 50 for one that is written.
+    /// The price of the request, in tenths of the price of one uncached input token: 10 for each uncached token, 1 for
+    /// each cached one, 50 for each token of the reply.
     #[must_use]
     pub fn cost_tenths(&self) -> u64 {
         (self.prompt_tokens - self.cached_tokens) * 10
@@ -102,18 +102,18 @@ impl StatsEntry {
     }
 }
 
-/// Everything since the start or the last reset.
+/// The statistics since the start or the last reset.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
-    /// The requests, in order of arrival.
+    /// The requests, in the order of arrival.
     pub requests: Vec<StatsEntry>,
-    /// The texts of refusals, in order.
+    /// The texts of all refusals, in order.
     pub refused: Vec<String>,
-    /// Requests that did not fit.
+    /// Requests whose prompt did not fit.
     pub overflows: u64,
-    /// Scheduled faults that happened.
+    /// Planned faults that happened.
     pub faults: u64,
-    /// Facts that were needed and in the prompt, each once a session and step.
+    /// Facts that were needed and in the prompt. Each counts once for a session and step.
     pub facts_used: u64,
     /// Facts that were needed and not in the prompt.
     pub facts_missing: u64,
@@ -125,19 +125,19 @@ pub struct Stats {
     pub turns: u64,
     /// Answered turns that begin with all of the turn before.
     pub appends: u64,
-    /// Answered turns that do not.
+    /// Answered turns that change some part of the turn before.
     pub rewrites: u64,
-    /// Answered turns with a message that was said in other bytes before.
+    /// Answered turns that repeat a message in other bytes.
     pub respelled: u64,
-    /// Tokens of all answered prompts.
+    /// The tokens of all answered prompts.
     pub prompt_tokens: u64,
-    /// Those of them that were cached.
+    /// The tokens of these prompts that were cached.
     pub cached_tokens: u64,
-    /// Tokens of all replies.
+    /// The tokens of all replies.
     pub output_tokens: u64,
-    /// Tokens of the largest answered prompt.
+    /// The tokens of the largest answered prompt.
     pub peak_tokens: u64,
-    /// Price of everything: see [`StatsEntry::cost_tenths`].
+    /// The price of all requests: see [`StatsEntry::cost_tenths`].
     pub cost_tenths: u64,
     /// The highest step of an answered turn.
     pub step: u32,
@@ -176,7 +176,7 @@ impl Stats {
         self.requests.push(entry);
     }
 
-    /// A retry of a step counts as the last attempt does.
+    /// Records which needed facts were in the prompt. If a step is tried again, only the last attempt counts.
     pub(crate) fn needed(&mut self, session: &str, uses: &[FactUse]) {
         for one in uses {
             self.needed.insert((session.to_owned(), one.step, one.part), one.found);
@@ -185,7 +185,7 @@ impl Stats {
         self.facts_missing = self.needed.len() as u64 - self.facts_used;
     }
 
-    /// As `GET /__stats` answers it.
+    /// The statistics in the form of `GET /__stats`.
     #[must_use]
     pub fn json(&self) -> Value {
         json!({
@@ -205,13 +205,13 @@ impl Stats {
     }
 }
 
-/// The last answered turn of each session, to tell what was appended to it.
+/// The last answered turn of each session, to compare the next one with.
 #[derive(Debug, Default)]
 pub(crate) struct AnsweredTurns {
     last: BTreeMap<String, (CachePrefix, Vec<RawMessage>)>,
 }
 
-/// What a turn has in common with the one before.
+/// The common part of a turn and the turn before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CommonTurn {
     pub append_only: bool,
@@ -220,7 +220,8 @@ pub(crate) struct CommonTurn {
 }
 
 impl AnsweredTurns {
-    /// Compares a turn with the one before; it is the last one then.
+    /// Compares a turn with the one before, and keeps it for the next comparison. `None` for the first turn of a
+    /// session.
     pub fn next(
         &mut self,
         session: &str,
@@ -242,14 +243,15 @@ impl AnsweredTurns {
     }
 }
 
-/// A message as it was written.
+/// A message as its bytes in the body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RawMessage {
     digest: u64,
     marked: bool,
 }
 
-/// The messages of a body as they were written; none where the server has some of them.
+/// The messages of a body as their bytes. Empty where the server has kept some of them, so that the body has fewer than
+/// `expected`.
 pub(crate) fn raw_messages(body: &[u8], dialect: WireDialect, expected: usize) -> Vec<RawMessage> {
     let key = match dialect {
         WireDialect::Chat | WireDialect::Messages => "messages",

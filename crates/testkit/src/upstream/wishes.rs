@@ -1,4 +1,5 @@
-//! A model that says by tools what should become of its conversation, where it was given them and no client knows them.
+//! A scripted model that calls tools to say what should become of its conversation. It does so if a request has these
+//! tools, which no client knows.
 
 use serde_json::Value;
 
@@ -8,18 +9,19 @@ use super::request_parts::{AskedParts, OfferedTool};
 /// One call of such a tool.
 #[derive(Clone, Debug)]
 pub struct AgentWish {
-    /// The step with which it is said.
+    /// The step with which the call is made.
     pub step: u32,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// The arguments: other ones than those of other wishes, because it is known by them that it was said.
+    /// The arguments. They differ from those of all other wishes, because a wish counts as said if a call with its
+    /// arguments is in the request.
     pub arguments: Value,
-    /// It is said beside the call of the step, and not before it.
+    /// Whether the call is in the same reply as the call of the step. Otherwise it comes in a reply before it.
     pub beside: bool,
 }
 
 impl AgentWish {
-    /// The call, where it is due and was not made yet.
+    /// The call, if it is due and not in the request yet.
     pub(super) fn call(
         &self,
         step: u32,
@@ -36,7 +38,7 @@ impl AgentWish {
     }
 
     fn is_said(&self, asked: &AskedParts) -> bool {
-        // Some formats have arguments as a text, whose quotes are escaped.
+        // Some formats hold arguments as text with escaped quotes, so backslashes are removed before comparing.
         let plain = |text: &str| text.replace('\\', "");
         let arguments = plain(&self.arguments.to_string());
         asked.items.iter().any(|item| {

@@ -80,14 +80,14 @@ class Feedback(TypedDict):
     token_line: str
     """How many tokens there were and are."""
     note: str | None
-    """Why fewer messages take more tokens, where they do."""
+    """Why fewer messages take more tokens, if they do."""
 
 
 class FoldFeedback(Feedback):
     """The same of a fold that midfold made."""
 
     instead: str | None
-    """What is in the place of the messages that left; `None` where no message did."""
+    """What is in the place of the messages that left; `None` if no message did."""
 
 
 class Violation(TypedDict):
@@ -96,7 +96,7 @@ class Violation(TypedDict):
     rule: str
     """The rule's name, such as `head-verbatim`."""
     message: int | None
-    """The message it is about, as its index in what came out; `None` where it is about none."""
+    """The message it is about, as its index in what came out; `None` if it is about none."""
     detail: str
     """What is wrong, in words."""
 
@@ -148,7 +148,7 @@ class LedgerCall(TypedDict):
     context_hash: str
     """A hash over the messages, without what hooks added."""
     usage: Usage | None
-    """What the provider counted, in tokens; `None` where nobody said."""
+    """What the provider counted, in tokens; `None` if nobody said."""
 
 
 class PromptMessage(TypedDict):

@@ -39,7 +39,7 @@ class RowOptions(TypedDict, total=False):
     tokenizer: str | None
     """A name (`midfold.tokenizers()`), `chars:3.2`, or the path of a `tokenizer.json`."""
     placement: Literal["human_turn", "merge_into_previous_observation", "user_message"] | None
-    """Where the summary goes."""
+    """The place of the summary."""
     trainer: Literal["llamafactory", "trl"] | None
     """The trainer whose rules the turns have to keep."""
     notice: str | None
@@ -57,7 +57,7 @@ class RowOptions(TypedDict, total=False):
 
 
 class RowRegion(TypedDict):
-    """The turns that a summary replaced; -1 where there are none."""
+    """The turns that a summary replaced; -1 if there are none."""
 
     start_idx: int
     """The first of them, from 0."""
@@ -75,7 +75,7 @@ class RowMetrics(TypedDict):
     compressed_tokens: int
     """Tokens after."""
     tokens_saved: int
-    """The difference; below zero where a summary costs more than it replaced."""
+    """The difference; below zero if a summary costs more than it replaced."""
     compression_ratio: float
     """Tokens after as a share of those before, with four decimal places."""
     original_turns: int

@@ -64,7 +64,7 @@ pub(super) fn results(agent: &ClientAgent, outputs: Vec<(RequestedCall, String)>
     results.collect()
 }
 
-/// The whole reply of a stream.
+/// Joins the events of a stream into the whole reply.
 pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, ReplyTrouble> {
     let mut message = json!({"role": "assistant", "content": null});
     let mut calls: Vec<Value> = Vec::new();

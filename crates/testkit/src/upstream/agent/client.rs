@@ -1,43 +1,43 @@
-//! What a client is like, and what its dialects have in common.
+//! The properties of a client, and code that all dialects share.
 
 use serde_json::{Value, json};
 
 use crate::upstream::request_parts::WireDialect;
 use crate::upstream::script::task;
 
-/// Habits of real clients.
+/// The habits of real clients that matter to a proxy.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Habits {
-    /// The end of every request has a text of the user that the next one replaces (`OpenClaw`, aider).
+    /// Every request ends with a text of the user that is missing in the next request (`OpenClaw`, aider).
     pub ephemeral: bool,
-    /// Call ids lose everything but letters and digits (`OpenClaw`).
+    /// Call ids keep only letters and digits (`OpenClaw`).
     pub plain_ids: bool,
-    /// Responses items come back without `id` and `status`.
+    /// Responses items are sent back without `id` and `status`.
     pub bare_items: bool,
-    /// Texts are lists of parts, where others have a string.
+    /// Texts are lists of parts instead of strings.
     pub part_lists: bool,
-    /// No cache marks: Anthropic requests have one after the instructions and one at the end otherwise.
+    /// No cache marks. Otherwise Anthropic requests have one after the instructions and one at the end.
     pub unmarked: bool,
-    /// The first message of the user is not the task but what the client adds to it (Codex, Claude Code).
+    /// The user's first message is a text that the client adds, and the task follows (Codex, Claude Code).
     pub injected: bool,
-    /// Instructions among the messages, now and then after results (Claude Code; Messages only).
+    /// Instructions follow some results, as messages of their own (Claude Code; Messages only).
     pub reminders: bool,
-    /// No tools: commands are read from code blocks, and answered as text.
+    /// No tools. Commands are read from code blocks, and their output is sent as text.
     pub toolless: bool,
 }
 
-/// How a client behaves.
+/// A client and its behaviour.
 #[derive(Clone, Debug)]
 pub struct ClientAgent {
     /// The dialect.
     pub dialect: WireDialect,
-    /// Everything before `/v1`.
+    /// The part of its URLs before `/v1`.
     pub base_url: String,
     /// The model that it names.
     pub model: String,
     /// Whether it asks for streams.
     pub stream: bool,
-    /// Its instructions.
+    /// Its system prompt.
     pub system: String,
     /// Its first message.
     pub task: String,
@@ -45,16 +45,16 @@ pub struct ClientAgent {
     pub tool: String,
     /// Whether it asks for thinking, and sends it back.
     pub thinking: bool,
-    /// Tokens that it allows for a reply.
+    /// The most tokens of a reply that its requests allow.
     pub max_tokens: u64,
-    /// More headers on every request.
+    /// Headers that are added to every request.
     pub headers: Vec<(String, String)>,
-    /// Attempts after the first one when a request fails with 429 or 5xx, or breaks off.
+    /// The attempts after the first one when a request fails with 429 or 5xx, or breaks off.
     pub retries: u32,
-    /// Requests after which it gives up.
+    /// The number of requests after which it gives up.
     pub max_requests: u32,
-    /// Whether the server keeps the conversation: `previous_response_id` in Responses, threads in Messages.
-    /// A refused thread is done without, as by Anthropic's SDK.
+    /// Whether the server keeps the conversation: with `previous_response_id` in Responses, with threads in Messages.
+    /// If the server refuses a thread, the client goes on without one, as Anthropic's SDK does.
     pub server_state: bool,
     /// Its habits.
     pub habits: Habits,
@@ -83,7 +83,7 @@ impl ClientAgent {
     }
 }
 
-/// A call that a reply asks for.
+/// A call in a reply of the model.
 #[derive(Clone, Debug)]
 pub(super) struct RequestedCall {
     pub id: String,
@@ -91,25 +91,25 @@ pub(super) struct RequestedCall {
     pub command: String,
 }
 
-/// What a reply says.
+/// The content of a reply, read from its dialect.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReplyContent {
     pub text: String,
     pub calls: Vec<RequestedCall>,
-    /// What goes into the history.
+    /// The messages or items that go into the client's history.
     pub kept: Vec<Value>,
     pub usage: Value,
     /// The id of the reply.
     pub reply: String,
 }
 
-/// Why there is no reply.
+/// The reason why there is no reply.
 pub(super) enum ReplyTrouble {
     Failed { status: u16, body: String },
     Broken(String),
 }
 
-/// A call id, as this client keeps it.
+/// The id of a call as this client keeps it.
 pub(super) fn kept_id(agent: &ClientAgent, id: &Value) -> String {
     let id = id.as_str().unwrap_or_default();
     if !agent.habits.plain_ids {
@@ -133,10 +133,10 @@ pub(super) fn command(arguments: &Value) -> String {
     parsed["command"].as_str().unwrap_or_default().to_owned()
 }
 
-/// What the tool is said to do.
+/// The description of the tool.
 pub(super) const DESCRIPTION: &str = "Runs a command in a shell and answers what it prints.";
 
-/// An error event in a stream of status 200.
+/// The trouble of an error event in a stream, whose HTTP status is 200.
 pub(super) fn in_stream(event: &Value) -> ReplyTrouble {
     ReplyTrouble::Failed { status: 200, body: event.to_string() }
 }

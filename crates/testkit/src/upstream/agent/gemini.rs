@@ -42,7 +42,7 @@ pub(super) fn said(whole: &Value) -> ReplyContent {
     let mut said =
         ReplyContent { usage: whole["usageMetadata"].clone(), ..ReplyContent::default() };
     let mut kept = content.clone();
-    // Thoughts are for reading only.
+    // Thoughts are only for reading: clients do not send them back.
     if let Some(parts) = kept["parts"].as_array_mut() {
         parts.retain(|part| part["thought"] != true);
         for part in parts {
@@ -68,7 +68,7 @@ pub(super) fn results(outputs: Vec<(RequestedCall, String)>) -> Vec<Value> {
     vec![json!({"role": "user", "parts": parts.collect::<Vec<_>>()})]
 }
 
-/// The whole reply of a stream: neighbouring texts are one part, as clients keep them.
+/// Joins the events of a stream into the whole reply. Neighbouring texts become one part, as clients keep them.
 pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, ReplyTrouble> {
     let mut parts: Vec<Value> = Vec::new();
     let mut last = Value::Null;

@@ -1,4 +1,4 @@
-//! One request and its answer, however far it comes.
+//! Sends one request and reads its answer, even if that breaks off.
 
 use http_body_util::{BodyExt, Full};
 use hyper::Request;
@@ -7,25 +7,25 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
-/// A client over plain HTTP that keeps its connections.
+/// A client for plain HTTP that keeps its connections open.
 #[derive(Clone, Debug)]
 pub(super) struct HttpClient {
     client: Client<HttpConnector, Full<Bytes>>,
 }
 
-/// What came back.
+/// The answer to a request.
 #[derive(Debug, Default)]
 pub(super) struct HttpAnswer {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// Why it is not whole.
+    /// The reason why the answer is incomplete. `None` where it is complete.
     pub broken: Option<String>,
 }
 
 impl HttpClient {
     pub fn new() -> Self {
-        // A connection that was reset is not tried again: the test counts the attempts.
+        // The client does not repeat a request on its own: tests count the attempts.
         let client =
             Client::builder(TokioExecutor::new()).retry_canceled_requests(false).build_http();
         Self { client }

@@ -7,7 +7,7 @@ use super::client::{
     kept_id, schema,
 };
 
-/// Tokens that it asks to think with.
+/// The tokens that the model may think with.
 const BUDGET: u64 = 1_024;
 
 pub(super) fn target() -> (String, Vec<(String, String)>) {
@@ -17,7 +17,7 @@ pub(super) fn target() -> (String, Vec<(String, String)>) {
 }
 
 pub(super) fn user(agent: &ClientAgent, text: &str) -> Value {
-    // A mark needs a block to stand on.
+    // A cache mark needs a block to be in, so the text has to be one.
     if agent.habits.unmarked && !agent.habits.part_lists {
         return json!({"role": "user", "content": text});
     }
@@ -96,7 +96,7 @@ pub(super) fn results(agent: &ClientAgent, outputs: Vec<(RequestedCall, String)>
     vec![json!({"role": "user", "content": blocks.collect::<Vec<_>>()})]
 }
 
-/// The whole reply of a stream.
+/// Joins the events of a stream into the whole reply.
 pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, ReplyTrouble> {
     let mut whole = Value::Null;
     let mut blocks: Vec<Value> = Vec::new();

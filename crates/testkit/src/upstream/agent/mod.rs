@@ -1,7 +1,7 @@
-//! A client for tests: a minimal agent that keeps its whole history, as real ones do.
+//! A client for tests: a minimal agent that keeps its whole history, as real agents do.
 //!
-//! It talks to any base URL in one of the four dialects, runs the scripted commands itself (see
-//! [`output`](super::shell::output)), and has the habits of real clients that make the work of a proxy hard.
+//! It talks to any base URL in one of the four dialects and runs the scripted commands itself (see
+//! [`output`](super::shell::output)). It has the habits of real clients that make a proxy's work hard.
 
 mod chat;
 mod client;

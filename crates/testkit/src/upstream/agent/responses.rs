@@ -8,7 +8,7 @@ use super::client::{
 };
 use crate::upstream::request_parts::array;
 
-/// Path and headers of a request.
+/// The path and the headers of a request.
 pub(super) fn target() -> (String, Vec<(String, String)>) {
     let key = ("authorization".to_owned(), "Bearer test-key".to_owned());
     ("/v1/responses".to_owned(), vec![key])
@@ -85,7 +85,7 @@ pub(super) fn results(agent: &ClientAgent, outputs: Vec<(RequestedCall, String)>
     results.collect()
 }
 
-/// The whole reply of a stream: the items as they were done, and what the end says.
+/// Joins the events of a stream into the whole reply: the finished items and the data of the last event.
 pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, ReplyTrouble> {
     let mut items = Vec::new();
     for (at, (name, event)) in events.iter().enumerate() {

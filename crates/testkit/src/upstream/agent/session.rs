@@ -1,4 +1,4 @@
-//! A conversation, from its first request to its end.
+//! A client's conversation, from its first request to its end.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::upstream::request_parts::WireDialect;
 use crate::upstream::shell;
 
 impl ClientAgent {
-    /// Runs it to its end.
+    /// Runs the conversation to its end.
     pub async fn run(self) -> AgentRun {
         let mut session = self.start();
         while session.end().is_none() {
@@ -18,7 +18,7 @@ impl ClientAgent {
         session.into_run()
     }
 
-    /// Sends one body to a path of the server, as it is: what no well-behaved client would send.
+    /// Sends a body to a path of the server as it is, so that a test can send what no well-behaved client would.
     pub async fn post(&self, path: &str, body: &str) -> AgentExchange {
         let url = format!("{}{path}", self.base_url);
         let got = HttpClient::new().post(&url, &self.headers, body.to_owned()).await;
@@ -26,7 +26,7 @@ impl ClientAgent {
         AgentExchange { sent: body.to_owned(), status, headers, body: body_got }
     }
 
-    /// Starts a conversation, to go on turn by turn. A clone of it is a fork.
+    /// Starts a conversation that a test runs turn by turn. A clone of it is a fork.
     #[must_use]
     pub fn start(self) -> AgentSession {
         let mut session = AgentSession {
@@ -53,42 +53,42 @@ impl ClientAgent {
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunEnd {
-    /// With this final answer.
+    /// With this final answer of the model.
     Finished(String),
-    /// With a status that is no success, or an error in the stream (its status is 200).
+    /// With an error status, or with an error in the stream, whose status is 200.
     Failed {
         /// The status.
         status: u16,
         /// The body, or the error event.
         body: String,
     },
-    /// Without a whole answer.
+    /// Without a complete answer. The text says why.
     Broken(String),
-    /// With too many requests.
+    /// With more requests than the client may send.
     Exhausted,
 }
 
-/// A request on its way.
+/// A request that has not been sent yet.
 #[derive(Clone, Debug)]
 pub struct Letter {
-    /// Path and query.
+    /// The path and the query.
     pub target: String,
-    /// Header names in lower case, and their values.
+    /// Header names in lower case, with their values.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: String,
 }
 
-/// One attempt.
+/// One attempt to send a request, and its answer.
 #[derive(Clone, Debug)]
 pub struct AgentExchange {
     /// The body that was sent.
     pub sent: String,
-    /// The status; 0 without an answer.
+    /// The status. 0 where there was no answer.
     pub status: u16,
-    /// Header names in lower case, and their values.
+    /// Header names in lower case, with their values.
     pub headers: Vec<(String, String)>,
-    /// The body that came, whole or not.
+    /// The body of the answer, complete or not.
     pub body: Vec<u8>,
 }
 
@@ -100,23 +100,23 @@ impl AgentExchange {
     }
 }
 
-/// What happened.
+/// The record of a conversation.
 #[derive(Clone, Debug, Default)]
 pub struct AgentRun {
-    /// The end; nothing while it goes on.
+    /// How the conversation ended. `None` while it goes on.
     pub end: Option<RunEnd>,
-    /// Every attempt in order.
+    /// Every attempt, in order.
     pub exchanges: Vec<AgentExchange>,
     /// The highest step that was run.
     pub steps: u32,
-    /// The usage of each whole reply, as the provider writes it.
+    /// The usage of each complete reply, as the provider writes it.
     pub usages: Vec<Value>,
     /// The history at the end.
     pub history: Vec<Value>,
 }
 
 impl AgentRun {
-    /// The final answer of a run that finished.
+    /// The final answer. `None` where the conversation goes on or ended without one.
     #[must_use]
     pub fn answer(&self) -> Option<&str> {
         match &self.end {
@@ -125,20 +125,20 @@ impl AgentRun {
         }
     }
 
-    /// Whether it ended without a final answer.
+    /// Whether there is no final answer.
     #[must_use]
     pub fn failed(&self) -> bool {
         self.answer().is_none()
     }
 
-    /// The statuses in order.
+    /// The statuses of all attempts, in order.
     #[must_use]
     pub fn statuses(&self) -> Vec<u16> {
         self.exchanges.iter().map(|exchange| exchange.status).collect()
     }
 }
 
-/// A conversation that goes on.
+/// A conversation that can go on.
 #[derive(Clone, Debug)]
 pub struct AgentSession {
     agent: ClientAgent,
@@ -148,20 +148,20 @@ pub struct AgentSession {
     run: AgentRun,
     sent: u32,
     end: Option<RunEnd>,
-    /// The reply up to which the server has the conversation, and how much of the history that is.
+    /// The id of the last reply that the server keeps, and the length of the history up to it.
     held: Option<(String, usize)>,
-    /// Whether threads are asked for.
+    /// Whether requests ask for an Anthropic thread.
     threads: bool,
 }
 
 impl AgentSession {
-    /// How it ended; nothing while it goes on.
+    /// How the conversation ended. `None` while it goes on.
     #[must_use]
     pub fn end(&self) -> Option<&RunEnd> {
         self.end.as_ref()
     }
 
-    /// What happened so far.
+    /// The record so far.
     #[must_use]
     pub fn run(&self) -> &AgentRun {
         &self.run
@@ -173,13 +173,13 @@ impl AgentSession {
         self.end = None;
     }
 
-    /// What happened so far.
+    /// The record of the conversation, with its end and its history.
     #[must_use]
     pub fn into_run(self) -> AgentRun {
         AgentRun { end: self.end, history: self.history, ..self.run }
     }
 
-    /// Says something more, after the end of the run before it.
+    /// Adds a message of the user. If the conversation has ended, it goes on.
     pub fn say(&mut self, text: &str) {
         self.end = None;
         self.history.push(match self.agent.dialect {
@@ -190,7 +190,7 @@ impl AgentSession {
         });
     }
 
-    /// Says something with the message before it: another item in Responses, another part elsewhere.
+    /// Adds a text to the message before it: as another item in Responses, as another part elsewhere.
     fn attach(&mut self, text: &str) {
         let (dialect, Some(last)) = (self.agent.dialect, self.history.last_mut()) else { return };
         let (key, part) = match dialect {
@@ -241,7 +241,7 @@ impl AgentSession {
         body
     }
 
-    /// Sends one request and does what the reply asks for.
+    /// Sends one request, with retries, and does what the reply asks for.
     pub async fn turn(&mut self) {
         let mut left = self.agent.retries;
         let said = loop {
@@ -274,7 +274,7 @@ impl AgentSession {
         self.go_on(said);
     }
 
-    /// The reply goes into the history, and so does what it asks for.
+    /// Adds the reply to the history, and the results of its calls.
     fn go_on(&mut self, said: ReplyContent) {
         self.run.usages.push(said.usage);
         self.history.extend(said.kept);
@@ -308,18 +308,19 @@ impl AgentSession {
         }
     }
 
-    /// Whether a refusal was one of the thread, and the same request can go without it.
+    /// Whether a refusal was about the thread, so that the request can be sent again without it.
     fn unthreaded(&mut self, body: &str) -> bool {
         if !self.threads || !body.contains("\"thread_") {
             return false;
         }
-        // A thread that is lost is started again; one that cannot be is given up.
+        // A thread that the server has lost is started again. If a thread cannot be started at all, the client stops
+        // asking for one.
         self.threads = body.contains("thread_not_found") && self.held.is_some();
         self.held = None;
         true
     }
 
-    /// The next request, for whoever brings it to a server.
+    /// The next request, for a test that brings it to the server itself.
     pub fn request(&mut self) -> Letter {
         let body = self.body().to_string();
         self.sent += 1;
@@ -334,10 +335,10 @@ impl AgentSession {
         Letter { target, headers, body }
     }
 
-    /// The answer to a request that somebody else brought to a server.
+    /// Takes the answer to a request that a test brought to the server itself.
     ///
     /// # Errors
-    /// With what is no reply: then the session is as it was.
+    /// With the text of an answer that is no reply. The session then stays as it was.
     pub fn hear(&mut self, status: u16, text: &str) -> Result<(), String> {
         let said = self.read(status, text).map_err(|trouble| match trouble {
             ReplyTrouble::Failed { body, .. } => body,
@@ -362,7 +363,7 @@ impl AgentSession {
         }
     }
 
-    /// What an answer says.
+    /// Reads the content of an answer.
     fn read(&self, status: u16, text: &str) -> Result<ReplyContent, ReplyTrouble> {
         let agent = &self.agent;
         if status != 200 {
@@ -393,7 +394,7 @@ impl AgentSession {
     }
 }
 
-/// The commands in code blocks of a text.
+/// The commands in the code blocks of a text.
 fn fenced(text: &str) -> Vec<RequestedCall> {
     let blocks = text.split("```bash\n").skip(1).filter_map(|rest| rest.split_once("\n```"));
     let called = |(command, _): (&str, &str)| RequestedCall {

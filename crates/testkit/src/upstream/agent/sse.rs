@@ -1,9 +1,9 @@
-//! Server-sent events.
+//! Reads server-sent events.
 
 use serde_json::Value;
 
-/// The events of a stream, each with its name (empty where it has none) and its data. `[DONE]` is returned as a string of
-/// JSON.
+/// The events of a stream, each with its name (empty where it has none) and its data. `[DONE]` is returned as a JSON
+/// string. Fails where other data is not JSON.
 pub(super) fn events(text: &str) -> Result<Vec<(String, Value)>, String> {
     let mut found = Vec::new();
     let text = text.replace("\r\n", "\n");
@@ -18,7 +18,7 @@ pub(super) fn events(text: &str) -> Result<Vec<(String, Value)>, String> {
             }
         }
         if data.is_empty() {
-            // A comment.
+            // A block without data is a comment.
             continue;
         }
         let data = data.join("\n");

@@ -1,4 +1,4 @@
-//! Chat Completions.
+//! Replies of Chat Completions.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn usage(made: &NumberedReply<'_>) -> Value {
     })
 }
 
-/// A call as a message carries it, its input as the string that it is.
+/// The calls of a message. The input of a custom tool is a plain string, not JSON.
 fn calls(made: &NumberedReply<'_>) -> Vec<Value> {
     let calls = made.reply.calls.iter().enumerate();
     calls

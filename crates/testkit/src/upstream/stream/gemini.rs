@@ -1,11 +1,10 @@
-//! Gemini.
+//! Replies of Gemini.
 
 use serde_json::{Value, json};
 
 use super::numbered_reply::{NumberedReply, data, pieces};
 
-/// How every thought signature of this server begins. With the 16 digits after it, it is base64 that SDKs can
-/// decode.
+/// The start of every thought signature of this server. With the 16 digits after it, it is base64 that SDKs can decode.
 pub(crate) const SIGNATURE: &str = "c2NyaXB0ZWQ6";
 
 fn parts(made: &NumberedReply<'_>) -> Vec<Value> {
@@ -19,7 +18,7 @@ fn parts(made: &NumberedReply<'_>) -> Vec<Value> {
     for (index, call) in made.reply.calls.iter().enumerate() {
         let mut part = json!({"functionCall": {"name": call.name, "args": call.arguments,
             "id": format!("call_{}_{index}", made.seed)}});
-        // Of parallel calls only the first has one.
+        // If calls are parallel, only the first has a signature.
         if index == 0 {
             part["thoughtSignature"] = json!(format!("{SIGNATURE}{}", made.seed));
         }
@@ -48,7 +47,7 @@ pub(crate) fn whole(made: &NumberedReply<'_>) -> Value {
     chunk(made, parts(made), true)
 }
 
-/// The chunks of a stream, without their framing.
+/// The chunks of a stream, without the framing of events.
 pub(crate) fn chunks(made: &NumberedReply<'_>) -> Vec<Value> {
     let mut all = Vec::new();
     for part in parts(made) {

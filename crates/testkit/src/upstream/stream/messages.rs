@@ -1,13 +1,13 @@
-//! Anthropic Messages.
+//! Replies of Anthropic Messages.
 
 use serde_json::{Value, json};
 
 use super::numbered_reply::{NumberedReply, named, pieces};
 use crate::upstream::request_parts::{AskedParts, fnv, parts, unmarked};
 
-/// The signature of a thinking block that stands in the message with this index.
+/// The signature of a thinking block in the message with the index `at`.
 ///
-/// A bound one depends on instructions, tools and all messages before it but their thinking.
+/// With `bind` it depends on the instructions, the tools and all messages before it, but not on their thinking.
 pub(crate) fn signature(asked: &AskedParts, at: usize, block: &Value, bind: bool) -> String {
     let text = block["thinking"].as_str().unwrap_or_default();
     let own = fnv(text.as_bytes());
@@ -29,18 +29,18 @@ pub(crate) fn signature(asked: &AskedParts, at: usize, block: &Value, bind: bool
     format!("sigb{own:016x}{:016x}", fnv(before.as_bytes()))
 }
 
-/// Instructions: a string is the same as one block of text.
+/// The instructions as a list of blocks, because a string means the same as one block of text.
 fn system(value: &Value) -> Value {
     Value::Array(parts(value).iter().map(unmarked).collect())
 }
 
-/// Whether a signature is of this text.
+/// Whether a signature belongs to this text of thinking.
 pub(crate) fn signed(signature: &str, text: &str) -> bool {
     let rest = signature.strip_prefix("sigu").or_else(|| signature.strip_prefix("sigb"));
     rest.is_some_and(|rest| rest.starts_with(&format!("{:016x}", fnv(text.as_bytes()))))
 }
 
-/// Whether a signature depends on what stands before it.
+/// Whether a signature depends on the messages before it.
 pub(crate) fn bound(signature: &str) -> bool {
     signature.starts_with("sigb")
 }

@@ -14,7 +14,7 @@ use super::request_parts::WireDialect;
 pub(crate) use self::numbered_reply::{CREATED, NumberedReply};
 
 impl NumberedReply<'_> {
-    /// As one JSON object.
+    /// The reply as one JSON object.
     pub fn whole(&self) -> Value {
         match self.asked.dialect {
             WireDialect::Chat => chat::whole(self),
@@ -24,7 +24,7 @@ impl NumberedReply<'_> {
         }
     }
 
-    /// As the events of a stream, each with its line breaks.
+    /// The reply as the events of a stream, each with its line breaks.
     pub fn events(&self) -> Vec<String> {
         match self.asked.dialect {
             WireDialect::Chat => chat::events(self),
@@ -35,7 +35,7 @@ impl NumberedReply<'_> {
     }
 }
 
-/// An error in the middle of a stream.
+/// An error event in the middle of a stream.
 pub(crate) fn failed(dialect: WireDialect) -> String {
     match dialect {
         WireDialect::Chat => {

@@ -1,4 +1,4 @@
-//! What a reply is made of, whatever its shape.
+//! A reply with the figures that every dialect needs.
 
 use serde_json::Value;
 
@@ -6,32 +6,32 @@ use crate::upstream::count::{BYTES_PER_TOKEN, of_bytes};
 use crate::upstream::reply::ScriptedReply;
 use crate::upstream::request_parts::{AskedParts, fnv};
 
-/// When everything was made: tests know no clock.
+/// The time of every reply, in seconds since 1970. It is fixed, because tests have no clock.
 pub(crate) const CREATED: u64 = 1_790_000_000;
 
-/// Bytes of one delta, about.
+/// The bytes of one delta, roughly.
 const PIECE: usize = 48;
 
-/// What a model that thinks thinks.
+/// The text of the model's thinking.
 const THOUGHT: &str = "The last result is there, so the next part comes now.";
 
-/// A reply with its numbers.
+/// A reply with its numbers of tokens and the seed of its ids.
 #[derive(Clone, Debug)]
 pub(crate) struct NumberedReply<'a> {
     pub asked: &'a AskedParts,
     pub reply: &'a ScriptedReply,
-    /// What its ids have in common: the prompt decides it, so a retry has the same ones.
+    /// The common part of all ids. It depends only on the prompt, so a retry gets the same ids.
     pub seed: String,
     pub text: String,
     pub thinking: Option<&'static str>,
     pub prompt: u64,
     pub cached: u64,
     pub output: u64,
-    /// Tokens after the cached ones and up to the last cache mark.
+    /// The tokens after the cached ones, up to the last cache mark. They are written to the cache.
     pub written: u64,
-    /// Whether it ends for lack of room.
+    /// Whether the reply was cut for lack of room.
     pub cut: bool,
-    /// Whether signatures are bound to what stands before them.
+    /// Whether signatures depend on the messages before them.
     pub bind: bool,
 }
 
@@ -78,7 +78,7 @@ impl<'a> NumberedReply<'a> {
         self.output = of_bytes(bytes);
     }
 
-    /// Leaves so many tokens of the text.
+    /// Cuts the text to this many tokens and removes the thinking.
     pub fn cut(&mut self, tokens: u64) {
         let bytes = usize::try_from(tokens).unwrap_or(0) * BYTES_PER_TOKEN;
         self.text.truncate(self.text.floor_char_boundary(bytes.min(self.text.len())));
@@ -93,12 +93,12 @@ pub(crate) fn data(value: &Value) -> String {
     format!("data: {value}\n\n")
 }
 
-/// An event that is named as its type.
+/// An event whose name is its type.
 pub(crate) fn named(value: &Value) -> String {
     format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap_or_default())
 }
 
-/// A text in pieces; none for none.
+/// A text in pieces of roughly [`PIECE`] bytes. Empty for an empty text.
 pub(crate) fn pieces(text: &str) -> Vec<&str> {
     let mut rest = text;
     let mut pieces = Vec::new();

@@ -1,4 +1,4 @@
-//! Responses.
+//! Replies of Responses.
 
 use serde_json::{Value, json};
 
@@ -6,18 +6,19 @@ use super::numbered_reply::{CREATED, NumberedReply, named, pieces};
 use crate::upstream::errors::BrokenRule;
 use crate::upstream::request_parts::fnv;
 
-/// The encrypted content that belongs to a reasoning item.
+/// The encrypted content of the reasoning item with this id.
 pub(crate) fn sealed(id: &str) -> String {
     format!("gAAAAscripted{:016x}", fnv(id.as_bytes()))
 }
 
-/// The reasoning item that an item was made with: its id says so.
+/// The id of the reasoning item that was made together with an item, which the item's id tells. `None` where there was
+/// none.
 pub(crate) fn reasoning_of(id: &str) -> Option<String> {
     let rest = id.strip_prefix("fc_r").or_else(|| id.strip_prefix("msg_r"))?;
     Some(format!("rs_{}", rest.split('_').next().unwrap_or(rest)))
 }
 
-/// The items of a reply, as they are when they are complete.
+/// The items of a reply in their final form.
 pub(crate) fn output(made: &NumberedReply<'_>) -> Vec<Value> {
     let seed = &made.seed;
     let with = if made.thinking.is_some() { "r" } else { "" };
@@ -115,7 +116,7 @@ fn numbered(events: Vec<Value>) -> Vec<String> {
         .collect()
 }
 
-/// The events of one item.
+/// Adds the events of one item.
 fn added(item: &Value, index: usize, events: &mut Vec<Value>) {
     let id = &item["id"];
     let mut empty = item.clone();
@@ -199,7 +200,7 @@ fn added(item: &Value, index: usize, events: &mut Vec<Value>) {
     events.push(json!({"type": "response.output_item.done", "output_index": index, "item": item}));
 }
 
-/// A stream that says that the prompt does not fit.
+/// A stream that reports that the prompt does not fit.
 pub(crate) fn refused(made: &NumberedReply<'_>, broken: &BrokenRule) -> Vec<String> {
     let mut last = response(made, "failed", &[]);
     last["error"] = json!({"code": broken.code, "message": broken.message});

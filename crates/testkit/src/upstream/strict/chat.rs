@@ -1,4 +1,4 @@
-//! Rules of Chat Completions.
+//! The rules of Chat Completions.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::upstream::errors::BrokenRule;
 use crate::upstream::request_parts::{AskedParts, array};
 
-/// Longest id of a call.
+/// The most characters of a call's id.
 const MAX_ID: usize = 40;
 
 pub(super) fn check(asked: &AskedParts) -> Result<(), BrokenRule> {
@@ -44,7 +44,7 @@ pub(super) fn check(asked: &AskedParts) -> Result<(), BrokenRule> {
     answered(&open)
 }
 
-/// The ids of a message's calls, each new.
+/// The ids of a message's calls. Each has to be new.
 fn calls<'a>(
     message: &'a Value,
     at: usize,
@@ -128,7 +128,8 @@ fn filled(message: &Value, at: usize) -> Result<(), BrokenRule> {
     }
 }
 
-/// What templates of open models ask, and what models that think do.
+/// The rules of chat templates of open models: roles alternate, and either all messages of the assistant have reasoning
+/// or none has.
 pub(super) fn alternates(asked: &AskedParts) -> Result<(), BrokenRule> {
     let messages = || asked.items.iter().enumerate().filter(|(_, m)| m["role"] == "assistant");
     let thinks = messages().any(|(_, message)| message["reasoning_content"].is_string());

@@ -1,4 +1,4 @@
-//! Rules of Gemini.
+//! The rules of Gemini.
 
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ pub(super) fn check(asked: &AskedParts) -> Result<(), BrokenRule> {
     signatures(items)
 }
 
-/// Roles alternate. Google asked for that once; its own CLI sends two contents of the user now.
+/// Checks that roles alternate. Google required that once; now its own CLI sends two contents of the user in a row.
 pub(super) fn alternates(asked: &AskedParts) -> Result<(), BrokenRule> {
     if asked.items.windows(2).all(|pair| side(&pair[0]) != side(&pair[1])) {
         return Ok(());
@@ -76,7 +76,7 @@ fn count(content: &Value, kind: &str) -> usize {
     array(&content["parts"]).iter().filter(|part| !part[kind].is_null()).count()
 }
 
-/// Responses are for the functions that were called.
+/// Checks that the responses are for the functions that were called.
 fn named(before: Option<&Value>, content: &Value) -> Result<(), BrokenRule> {
     let names = |content: &Value, kind: &str| {
         let mut names: Vec<String> = array(&content["parts"])
@@ -96,7 +96,7 @@ fn named(before: Option<&Value>, content: &Value) -> Result<(), BrokenRule> {
     ))
 }
 
-/// The first call of each step of the running turn has its signature.
+/// Checks that the first call of each step has a signature, since the user's last text.
 fn signatures(items: &[Value]) -> Result<(), BrokenRule> {
     let spoken =
         |content: &Value| side(content) == "user" && count(content, "functionResponse") == 0;

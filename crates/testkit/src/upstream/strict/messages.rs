@@ -1,4 +1,4 @@
-//! Rules of Anthropic Messages.
+//! The rules of Anthropic Messages.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use crate::upstream::errors::BrokenRule;
 use crate::upstream::request_parts::{AskedParts, array, parts};
 use crate::upstream::stream::messages::{bound, signature, signed};
 
-/// Cache marks that a request may have.
+/// The most cache marks in a request.
 const MAX_MARKS: usize = 4;
 
-/// Longest id of a call.
+/// The most characters of a call's id.
 const MAX_ID: usize = 64;
 
 pub(super) fn check(asked: &AskedParts) -> Result<(), BrokenRule> {
@@ -36,7 +36,7 @@ pub(super) fn check(asked: &AskedParts) -> Result<(), BrokenRule> {
     thought(asked, &turns)
 }
 
-/// Neighbours of one role, together: the index of the first, the role, the blocks.
+/// Neighbouring messages of the same role, as one turn: the index of the first, the role, the blocks.
 struct RoleTurn {
     at: usize,
     role: String,
@@ -67,7 +67,7 @@ fn marks(value: &Value) -> usize {
     }
 }
 
-/// Rules of single messages.
+/// Checks the rules for single messages.
 fn blocks(asked: &AskedParts) -> Result<(), BrokenRule> {
     let last = asked.items.len() - 1;
     for (at, message) in asked.items.iter().enumerate() {
@@ -111,7 +111,7 @@ fn first(turns: &[RoleTurn]) -> Result<(), BrokenRule> {
     if turns[0].role != "user" && !summary {
         return Err(BrokenRule::new("messages: first message must use the \"user\" role"));
     }
-    // The final message may be an empty system one, never the assistant's.
+    // The last message may be an empty system message, but not one of the assistant.
     if turns.last().is_some_and(|turn| turn.role == "assistant") {
         return Err(BrokenRule::new(
             "This model does not support assistant message prefill. The conversation must end with a \
@@ -126,7 +126,7 @@ fn ids<'a>(turn: &'a RoleTurn, kind: &str, key: &str) -> Vec<(usize, &'a str)> {
     of.map(|(at, block)| (at, block[key].as_str().unwrap_or_default())).collect()
 }
 
-/// Instructions between messages follow a turn of the user, and stand before the assistant or at the end.
+/// Checks that system messages follow a turn of the user, and that a turn of the assistant or nothing follows them.
 fn instructed(turns: &[RoleTurn]) -> Result<(), BrokenRule> {
     for (at, turn) in turns.iter().enumerate().filter(|(_, turn)| turn.role == "system") {
         let follows = at > 0 && turns[at - 1].role == "user";
@@ -142,7 +142,7 @@ fn instructed(turns: &[RoleTurn]) -> Result<(), BrokenRule> {
     Ok(())
 }
 
-/// Results stand in the message after their calls, before anything else in it.
+/// Checks that results are in the message after their calls, before any other block of it.
 fn paired(turns: &[RoleTurn]) -> Result<(), BrokenRule> {
     let mut seen = BTreeSet::new();
     let mut open: Vec<&str> = Vec::new();
@@ -199,7 +199,7 @@ fn unanswered(turn: &RoleTurn, open: &[&str], answered: &BTreeSet<&str>) -> Resu
     )))
 }
 
-/// Thinking is as it was, and stands before the calls of an open round.
+/// Checks that thinking is unchanged, and that it comes before the calls of the last turn.
 fn thought(asked: &AskedParts, turns: &[RoleTurn]) -> Result<(), BrokenRule> {
     for (at, message) in asked.items.iter().enumerate() {
         for (index, block) in parts(&message["content"]).iter().enumerate() {
@@ -240,7 +240,7 @@ fn thought(asked: &AskedParts, turns: &[RoleTurn]) -> Result<(), BrokenRule> {
     Ok(())
 }
 
-/// Whether the request asks for thinking with a budget: with `adaptive` the model may leave it out.
+/// Whether the request asks for thinking with a budget. With `adaptive` thinking the model may leave it out.
 fn thinks(asked: &AskedParts) -> bool {
     asked.body["thinking"]["type"] == "enabled"
 }

@@ -1,4 +1,4 @@
-//! What providers refuse, in their words.
+//! The rules of providers. A request that breaks one is refused in the provider's words.
 
 mod chat;
 mod gemini;
@@ -8,20 +8,21 @@ mod responses;
 use super::errors::BrokenRule;
 use super::request_parts::{AskedParts, WireDialect};
 
-/// How much the server looks at.
+/// How strictly requests are checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// Nothing is refused.
+    /// No request is refused.
     Off,
     /// The rules of the dialect's own provider.
     #[default]
     Provider,
-    /// Also what chat templates of open models ask: roles alternate, and a user does not speak
-    /// straight after a tool; what some messages have as `reasoning_content`, all have; in Responses, the results of calls follow them at once (`DeepSeek`).
+    /// Also the rules of chat templates of open models: roles alternate, and a user does not speak straight after a
+    /// tool. If one message of the assistant has `reasoning_content`, all have it. In Responses, results follow their
+    /// calls at once (`DeepSeek`).
     Templates,
 }
 
-/// The first rule that a request breaks.
+/// Fails with the first rule that a request breaks.
 pub(crate) fn check(asked: &AskedParts, strictness: Strictness) -> Result<(), BrokenRule> {
     if strictness == Strictness::Off {
         return Ok(());

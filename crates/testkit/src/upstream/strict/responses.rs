@@ -1,4 +1,4 @@
-//! Rules of Responses.
+//! The rules of Responses.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::upstream::errors::BrokenRule;
 use crate::upstream::request_parts::AskedParts;
 use crate::upstream::stream::responses::{reasoning_of, sealed};
 
-/// Longest id of a call.
+/// The most characters of a call's id.
 const MAX_ID: usize = 64;
 
 pub(super) fn check(asked: &AskedParts) -> Result<(), BrokenRule> {
@@ -78,7 +78,7 @@ fn is_call(kind: &str) -> bool {
     )
 }
 
-/// Ids begin as their kind says, are there once, and come with what they were made with.
+/// Checks that an id begins as its kind requires, is unique, and comes after the reasoning item that it was made with.
 fn identified<'a>(
     asked: &AskedParts,
     item: &'a Value,
@@ -133,9 +133,9 @@ fn identified<'a>(
     Ok(())
 }
 
-/// What the model thought stands before what it did.
+/// Checks that the item after a reasoning item is one that the model made with it.
 fn followed(items: &[Value], at: usize) -> Result<(), BrokenRule> {
-    // This server makes one a reply: two in a row have lost something.
+    // This server makes one reasoning item for each reply, so two in a row mean that the items between them are lost.
     let done = items.get(at + 1).is_some_and(|item| {
         let kind = item["type"].as_str().unwrap_or("message");
         is_call(kind)
@@ -151,7 +151,7 @@ fn followed(items: &[Value], at: usize) -> Result<(), BrokenRule> {
     )))
 }
 
-/// Users say `input_text`, assistants `output_text`.
+/// Checks that users send `input_text` and assistants `output_text`.
 fn spoken(item: &Value, at: usize) -> Result<(), BrokenRule> {
     let assistant = item["role"] == "assistant";
     let Some(parts) = item["content"].as_array() else {
@@ -181,7 +181,7 @@ fn spoken(item: &Value, at: usize) -> Result<(), BrokenRule> {
     Ok(())
 }
 
-/// Calls and their results are neighbours.
+/// Checks that results follow their calls without other items between.
 pub(super) fn adjacent(asked: &AskedParts) -> Result<(), BrokenRule> {
     let mut open: Vec<&str> = Vec::new();
     for item in &asked.items {
