@@ -15,6 +15,7 @@ export type * from './lib/types/fold.js'
 export type * from './lib/types/narration.js'
 export type * from './lib/types/policy.js'
 export type * from './lib/types/session.js'
+export type * from './lib/types/tool.js'
 
 /** A message as its provider defines it. midfold reads it, and defines no key of it. */
 export type Message = Record<string, any>

@@ -51,7 +51,7 @@ function* declarations(file) {
 
 test('everything in the types has words', { skip }, () => {
   const { files } = declared()
-  const records = ['entry', 'fold', 'narration', 'policy', 'session'].map((name) => `lib/types/${name}.d.ts`)
+  const records = ['entry', 'fold', 'narration', 'policy', 'session', 'tool'].map((name) => `lib/types/${name}.d.ts`)
   assert.deepEqual([...files.keys()].sort(), ['index.d.ts', ...records])
   const silent = []
   for (const [name, file] of files) {

@@ -13,11 +13,11 @@ Examples:
   midfold config --json
 
 Settings are read from midfold.toml in the working directory or the nearest above it, and from \
-midfold/config.toml in your config folder ($XDG_CONFIG_HOME, else ~/.config). Flags and environment \
-win over both, the project's file wins over yours. Paths are meant from the file's folder. The \
-project's file may come from somebody else: a policy that runs a command, and a store on a server, \
-are taken from yours alone, and so is all of `[serve]` but `strict`. A model that a transcript names wins over both files; no transcript names \
-a window or a tokenizer.
+midfold/config.toml in your config folder ($XDG_CONFIG_HOME, else ~/.config). Flags and environment win over \
+both, the project's file wins over yours. Paths are relative to the file's folder. The project's file may \
+come from somebody else: a policy that runs a command, and a store on a server, are taken from yours alone, \
+and so is all of `[serve]` but `strict`. A model that a transcript names wins over both files; no transcript \
+names a window or a tokenizer.
 
   window    = 128000                 # tokens
   windows   = { \"llama3.2*\" = 8192 } # of single models: they win over window
@@ -46,10 +46,10 @@ a window or a tokenizer.
   agent_tools  = false               # give agents tools that fold, pin and note
   cache_lifetime = 300               # seconds that the provider's cache keeps a prompt
 
-  [after_fold]                       # what stands in the summary of each fold
+  [after_fold]                       # texts that are put back after each fold
   text   = \"Answer in German.\"
   files  = [\"PLAN.md\"]              # read again from disk at each fold
-  tokens = 4000                      # all of it may take so many
+  tokens = 4000                      # the most that they take
 
   [[upstream]]                       # as often as there are places
   name   = \"local\"                  # reached by /to/local/… as well

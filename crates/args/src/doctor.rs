@@ -19,7 +19,7 @@ Looks at the store, who may read it, the providers, the clock, the files of sett
 nothing but a question for the list of models, without a key, leaves this machine. A check takes 3 seconds \
 at most.
 
-The exit code is 0 when nothing fails, 1 otherwise. What is a warning works, or can do without.")]
+The exit code is 0 when nothing fails, 1 otherwise. A warning is no failure: midfold works all the same.")]
 pub struct DoctorArgs {
     /// Where requests go: openai=URL, anthropic=URL, gemini=URL, NAME=URL, or one URL for all (may be repeated)
     /// [default: the providers themselves]

@@ -52,7 +52,7 @@ pub struct ExamArgs {
     /// Exams of your own in place of ours; without --suite nothing else is done
     #[arg(long, value_name = "FOLDER", help_heading = "Exam")]
     pub exam: Option<PathBuf>,
-    /// A third of each suite
+    /// Only a third of each suite
     #[arg(long, help_heading = "Exam")]
     pub quick: bool,
     /// Say what was not kept, too
@@ -68,11 +68,11 @@ pub struct ExamArgs {
 pub enum ExamPart {
     /// Recorded conversations with questions: what an agent has to know to carry on
     Reading,
-    /// What a user orders once, for good
+    /// Orders that a user gives once, for good
     Standing,
     /// Small chats, compacted twice
     Small,
-    /// Orders, and texts that want them forgotten
+    /// Orders, and texts that try to make a model forget them
     Attack,
 }
 

@@ -17,10 +17,10 @@ transcript before that (PreCompact), and afterwards tells the model by a recap o
 was taken away, and by which command it finds the originals (SessionStart, `compact`). Everything else \
 in the settings file stays as it is.
 
-A hook never stops Claude Code: it ends with 0, and why it could do nothing stands in the log that \
-`midfold hooks status` names.")]
+A hook never stops Claude Code: it ends with 0. If it could do nothing, the log that `midfold hooks status` \
+names says why.")]
 pub struct HooksArgs {
-    /// What is to be done.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: HooksCommand,
 }

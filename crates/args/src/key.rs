@@ -18,7 +18,7 @@ Examples:
 
 A server that was started with `midfold serve --keys keys.toml` reads the file again on SIGHUP.")]
 pub struct KeyCommands {
-    /// What is to be done.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: KeyCommand,
 }
@@ -26,7 +26,7 @@ pub struct KeyCommands {
 /// The subcommands of `midfold key`.
 #[derive(Debug, Subcommand)]
 pub enum KeyCommand {
-    /// Make a key and print it, once: the file has its hash alone
+    /// Make a key and print it, once: the file keeps only its hash
     New(NewKey),
     /// List the keys of a file
     List(KeysFile),
@@ -42,7 +42,7 @@ Example:
 
 Without --keys the lines for the file are printed to standard error.")]
 pub struct NewKey {
-    /// Whose it is: letters, digits, `.`, `_`, `-` and `@`. Conversations belong to the name
+    /// The client's name: letters, digits, `.`, `_`, `-` and `@`. Conversations belong to this name
     #[arg(value_name = "NAME")]
     pub name: String,
     /// What it may be used for (may be repeated) [default: proxy]
@@ -51,13 +51,13 @@ pub struct NewKey {
     /// How many requests it may make a minute [default: any number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub requests_per_minute: Option<u32>,
-    /// How long the body of a request may be: 500k, 16m [default: any length]
+    /// The most bytes in the body of a request: 500k, 16m [default: any number]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub longest_body: Option<u64>,
     /// How many messages a request may have [default: any number]
     #[arg(long, value_name = "N")]
     pub longest_history: Option<u64>,
-    /// Append it to this file, which is made where there is none
+    /// Append the key to this file, which is made if it is missing
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
 }
@@ -79,7 +79,7 @@ pub struct KeysFile {
 Example:
   midfold key remove alice --keys keys.toml")]
 pub struct RemoveKey {
-    /// Whose it is
+    /// The client's name
     #[arg(value_name = "NAME")]
     pub name: String,
     /// The file of keys
@@ -92,7 +92,7 @@ pub struct RemoveKey {
 pub enum ScopeName {
     /// Requests to providers
     Proxy,
-    /// One's own stored sessions, for when they are served
+    /// The client's own stored sessions
     Sessions,
     /// The server's metrics
     Admin,

@@ -69,7 +69,7 @@ Examples:
 
 Exit codes: 0 done, 1 a failed check or an input that cannot be used, 2 wrong usage.")]
 pub struct Cli {
-    /// What is to be done.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
     /// Print JSON, for programs
@@ -84,7 +84,7 @@ pub struct Cli {
         hide_possible_values = true
     )]
     pub color: ColorChoice,
-    /// What is logged, and where.
+    /// Which logs are written, and where.
     #[command(flatten)]
     pub logging: LoggingArgs,
 }
@@ -108,7 +108,7 @@ pub enum Command {
     Audit(AuditArgs),
     /// Bring back what a fold took out of the context
     Recall(RecallArgs),
-    /// Have a model narrate what waits in the queue
+    /// Have a model write the narrations that wait in the queue
     Worker(Box<WorkerArgs>),
     /// Be the proxy between an agent and its provider: fold what does not fit
     Serve(Box<ServeArgs>),
@@ -130,7 +130,7 @@ pub enum Command {
     Replay(Box<ReplayArgs>),
     /// Examine strategies: could an agent carry on from what is left, are the user's orders still there
     Exam(Box<ExamArgs>),
-    /// Make rows of training sets fit, with one summary in each that is too long
+    /// Shorten rows of training sets that are too long, by one summary in each
     Trajectories(Box<TrajectoriesArgs>),
     /// List the presets, or print one
     Presets(PresetsArgs),
@@ -200,7 +200,7 @@ pub struct CompactArgs {
     /// Keep at least the last N messages, verbatim
     #[arg(long, value_name = "N", help_heading = "Folding")]
     pub keep_last: Option<usize>,
-    /// Only when the policy's trigger fires; otherwise a fold is always tried
+    /// Fold only if the policy's trigger fires [default: always try]
     #[arg(long, help_heading = "Folding")]
     pub if_needed: bool,
     /// The model that narrates.
@@ -231,13 +231,13 @@ pub struct NarratorArgs {
     /// where it fails, or most of what it says is not in the conversation, the computed recap is used
     #[arg(long, value_name = "URL", help_heading = "Narration")]
     pub model: Option<String>,
-    /// The model's name there
+    /// The model's name at that service
     #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Narration")]
     pub model_name: String,
     /// The environment variable that holds the key
     #[arg(long, value_name = "NAME", help_heading = "Narration")]
     pub key_env: Option<String>,
-    /// Or the file that holds it
+    /// The file that holds the key
     #[arg(long, value_name = "FILE", conflicts_with = "key_env", help_heading = "Narration")]
     pub key_file: Option<PathBuf>,
     /// The model's window [default: built in, where the model is known]
@@ -269,7 +269,7 @@ pub struct InspectArgs {
     /// The policy.
     #[command(flatten)]
     pub folding: FoldingArgs,
-    /// Of several conversations, only number N (from 1)
+    /// Only conversation N of several (from 1)
     #[arg(long, value_name = "N")]
     pub only: Option<usize>,
     /// Draw what became of every message, fold by fold; with =N tell what fold N did
@@ -297,7 +297,7 @@ pub struct VerifyArgs {
     /// The original transcript
     #[arg(long, value_name = "FILE")]
     pub before: PathBuf,
-    /// The compacted one
+    /// The compacted transcript
     #[arg(long, value_name = "FILE")]
     pub after: PathBuf,
     /// The record that `compact --record` wrote: the fold itself is checked, too
@@ -306,7 +306,7 @@ pub struct VerifyArgs {
     /// What --before is written in [default: detected from its content]
     #[arg(long, value_name = "FORMAT", help_heading = "Formats")]
     pub from: Option<String>,
-    /// The dialect that it was converted to
+    /// The dialect that --before was converted to
     #[arg(long, value_name = "DIALECT", help_heading = "Formats")]
     pub to: Option<String>,
     /// How tokens are counted, and what they have to fit.
@@ -332,7 +332,7 @@ pub struct PresetsArgs {
 Example:
   midfold schema policy > policy.schema.json")]
 pub struct SchemaArgs {
-    /// Of what
+    /// The schema to print
     #[arg(value_name = "WHAT", default_value = "fold")]
     pub of: SchemaOf,
 }

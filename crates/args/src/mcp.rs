@@ -24,14 +24,14 @@ pub struct McpArgs {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
-    /// The session that is meant where a call names none
+    /// The session for calls that name none
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
     /// Only the sessions of this client: the name of its key in `midfold serve --keys`
     #[arg(long, value_name = "NAME")]
     pub owner: Option<String>,
-    /// Give the agent tools that fold its session (compact), keep a message whole (pin) and keep a line in each
-    /// recap (note): these are kept in the store
+    /// Give the agent tools that fold its session (compact), keep a message whole (pin) and keep a line in each recap
+    /// (note); the store keeps pins and notes
     #[arg(long)]
     pub agent_tools: bool,
 }

@@ -14,19 +14,19 @@ pub struct NarrationArgs {
     /// service. No request waits for it; where it fails, recaps are computed
     #[arg(long = "narrator", value_name = "URL")]
     pub url: Option<String>,
-    /// The model's name there
+    /// The model's name at that service
     #[arg(long = "narrator-model", value_name = "NAME", default_value = "default")]
     pub model: String,
     /// The environment variable that holds its key
     #[arg(long = "narrator-key-env", value_name = "NAME")]
     pub key_env: Option<String>,
-    /// Or the file that holds it
+    /// The file that holds the key
     #[arg(long = "narrator-key-file", value_name = "FILE", conflicts_with = "key_env")]
     pub key_file: Option<PathBuf>,
-    /// Narrations an hour, at most
+    /// The most narrations in an hour
     #[arg(long = "narrator-calls", value_name = "N", default_value_t = 60)]
     pub calls: u32,
-    /// Tokens an hour, at most: of prompts and replies
+    /// The most tokens in an hour, of prompts and replies
     #[arg(long = "narrator-tokens", value_name = "N", value_parser = tokens, default_value = "2m")]
     pub tokens: u64,
 }

@@ -26,7 +26,7 @@ pub struct ReplayArgs {
     /// Transcripts, or folders of them
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// What is replayed, and how it is counted.
+    /// Which conversations are replayed, and how they are measured.
     #[command(flatten)]
     pub measure: ReplayMeasure,
     /// Strategies to compare: presets, `raw`, `sliding`, `mask`, `clear` [default: all]
@@ -48,15 +48,14 @@ pub struct ReplayArgs {
         help_heading = "Strategies"
     )]
     pub engine_timeout: Duration,
-    /// What an engine holds: its own last output and what came since, the whole history, or one
-    /// after the other
+    /// What an engine holds: its own last output and what came since, the whole history, or both, one after the other
     #[arg(long, value_name = "FORM", default_value = "stateless", help_heading = "Strategies")]
     pub form: EngineForm,
     /// Have this model narrate, beside what is computed: an OpenAI-compatible service. Adds a run in
     /// session form for each policy; narrations cost what their prompts and replies cost
     #[arg(long, value_name = "URL", help_heading = "Narration")]
     pub model: Option<String>,
-    /// The model's name there
+    /// The model's name at that service
     #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Narration")]
     pub model_name: String,
     /// The environment variable that holds the key
@@ -103,17 +102,16 @@ pub struct ReplayMeasure {
     /// know one only)
     #[arg(long, value_name = "DIALECT", help_heading = "Measuring")]
     pub to: Option<String>,
-    /// How the arguments of calls are read, which are JSON
+    /// How the arguments of calls, which are JSON, are read
     #[arg(long, value_name = "HOW", default_value = "meant", help_heading = "Measuring")]
     pub arguments: ArgumentReading,
     /// Prices: the name of a built-in table, or a TOML file [default: reference]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Measuring")]
     pub prices: Option<String>,
-    /// How long the cache keeps a prefix that nothing asks for, where the files tell times [default: what
-    /// the prices say]
+    /// How long the cache keeps an unused prefix, where the files tell times [default: what the prices say]
     #[arg(long, value_name = "TIME", help_heading = "Measuring")]
     pub cache_lifetime: Option<CacheLifetime>,
-    /// Work on so many conversations at once [default: one a core]
+    /// Conversations to work on at once [default: one a core]
     #[arg(long, value_name = "N", help_heading = "Measuring")]
     pub jobs: Option<usize>,
 }
@@ -136,7 +134,7 @@ pub enum CacheLifetime {
 pub enum ArgumentReading {
     /// Without the escapes of their JSON: `\ttheme` is a tab and `theme`
     Meant,
-    /// As they were sent, so that `ttheme` counts as a name: beside figures of rulers that do so
+    /// As they were sent, so that `ttheme` counts as a name: as some other measures do
     Sent,
 }
 
@@ -157,6 +155,6 @@ pub enum EngineForm {
     Stateless,
     /// The whole history
     Session,
-    /// One after the other
+    /// Both, one after the other
     Both,
 }

@@ -17,11 +17,12 @@ Examples:
   midfold run --store memory --preset lean -- aider
   midfold run --client pi -- node cli.js
 
-A proxy as that of `midfold serve` listens on a free port of this machine for as long as CMD runs. CMD gets \
-this terminal, and is told of the proxy by variables: OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL, \
+A proxy like that of `midfold serve` listens on a free port of this machine for as long as CMD runs. CMD \
+gets this terminal, and finds the proxy by variables: OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL, \
 ANTHROPIC_API_URL, ANTHROPIC_API_BASE, GOOGLE_GEMINI_BASE_URL, GEMINI_BASE_URL, GEMINI_API_BASE, and \
 MIDFOLD_URL, the address alone. Requests go on to --upstream, else to what CMD's own configuration or these \
-variables said before, else to the providers themselves. Keys and logins are CMD's own, and go on with its requests.
+variables said before, else to the providers themselves. Keys and logins are CMD's own, and go on with its \
+requests.
 
 Clients that need more are known by the name of CMD, or by --client: claude, codex, opencode, pi, hermes. They \
 get options or variables; no file of theirs is changed.

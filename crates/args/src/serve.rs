@@ -21,18 +21,18 @@ Examples:
   OPENAI_BASE_URL=http://127.0.0.1:7878/v1 my-agent
   ANTHROPIC_BASE_URL=http://127.0.0.1:7878 claude
 
-Speaks Chat Completions, Responses, Messages and generateContent, whatever stands before them in the path; every \
-other path goes on as it is. \
-A request that fits its window leaves as it came, byte for byte. One that does not is read through a fold, \
-and so are the later requests of its conversation, so that the provider's prompt cache breaks once a fold.
+Speaks Chat Completions, Responses, Messages and generateContent, whatever comes before them in the path; \
+every other path passes unchanged. A request that fits its window leaves as it came, byte for byte. One that \
+does not is read through a fold, and so are the later requests of its conversation, so that the provider's \
+prompt cache breaks once a fold.
 
 Conversations are kept in the store, beside those of `midfold session`, and go on after a restart. They are \
 written while requests go on: no request waits for that. With `--store memory` nothing is written.
 
-A client that asks its provider for compaction gets it from midfold, whatever the backend can do: \
-Responses (`/v1/responses/compact`, `context_management`, `compaction_trigger`) and Messages (`compaction`, \
-`context_management.edits`). What such a compaction leaves travels with the client, sealed; it opens after a \
-restart, and on every node that has the key. With `--compaction upstream` such requests pass.
+A client that asks its provider for compaction gets it from midfold, whatever the backend can do: Responses \
+(`/v1/responses/compact`, `context_management`, `compaction_trigger`) and Messages (`compaction`, \
+`context_management.edits`). The client carries the result, sealed; it can be opened after a restart, and on \
+every node that has the key. With `--compaction upstream` such requests pass.
 
 The provider's keys are the client's own: they go on, and are neither kept nor logged. With --keys each \
 request has to have one of ours as well, in the header `midfold-key` or in the place of the provider's \
@@ -40,10 +40,11 @@ request has to have one of ours as well, in the header `midfold-key` or in the p
 the header `midfold: off` passes untouched; `midfold-policy: lean` chooses a preset. Answers say in \
 `midfold-session`, `midfold-fold`, `midfold-tokens-before` and `midfold-tokens-after` what was done.
 
-What is not said here is taken from variables (MIDFOLD_LISTEN, MIDFOLD_OPEN, MIDFOLD_ALLOW_ORIGIN, MIDFOLD_STRICT, MIDFOLD_RECALL, MIDFOLD_KEYS, \
-MIDFOLD_TLS_CERT, MIDFOLD_TLS_KEY, MIDFOLD_CA, MIDFOLD_UPSTREAM, MIDFOLD_UPSTREAM_OPENAI …, MIDFOLD_UPSTREAM_KEY_OPENAI …, \
-MIDFOLD_WINDOW; HTTPS_PROXY, HTTP_PROXY and NO_PROXY for the way out) \
-and from `[serve]` of your config.toml; `midfold config` shows them.
+Options that are missing here are taken from variables (MIDFOLD_LISTEN, MIDFOLD_OPEN, MIDFOLD_ALLOW_ORIGIN, \
+MIDFOLD_STRICT, MIDFOLD_RECALL, MIDFOLD_KEYS, MIDFOLD_TLS_CERT, MIDFOLD_TLS_KEY, MIDFOLD_CA, \
+MIDFOLD_UPSTREAM, MIDFOLD_UPSTREAM_OPENAI …, MIDFOLD_UPSTREAM_KEY_OPENAI …, MIDFOLD_WINDOW; HTTPS_PROXY, \
+HTTP_PROXY and NO_PROXY for the way out) and from `[serve]` of your config.toml; `midfold config` shows \
+them.
 
 Ctrl-c or SIGTERM ends it: requests under way are finished.")]
 pub struct ServeArgs {
@@ -53,15 +54,15 @@ pub struct ServeArgs {
     /// Listen where other machines can reach it, although no keys are asked for
     #[arg(long)]
     pub open: bool,
-    /// Let pages of this origin ask, and requests that come under its name, beside this server's own:
-    /// https://HOST (may be repeated)
+    /// Accept requests from pages of this origin and under this host name, beside the server's own: https://HOST (may
+    /// be repeated)
     #[arg(long, value_name = "ORIGIN")]
     pub allow_origin: Vec<String>,
     /// Ask for a key: the file that `midfold key new` writes. It is read again on SIGHUP
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
-    /// The variable that holds the server's own key for a provider, for clients that have ours in its place
-    /// (may be repeated)
+    /// The variable that holds the server's own key for a provider, sent for clients that have a key of --keys (may be
+    /// repeated)
     #[arg(long, value_name = "NAME=VARIABLE", value_parser = pair)]
     pub upstream_key: Vec<(String, String)>,
     /// Serve TLS with this certificate: a PEM file, the server's own certificate first
@@ -78,9 +79,9 @@ pub struct ServeArgs {
 /// The flags of every command that starts a proxy.
 #[derive(Debug, Args)]
 pub struct ProxyArgs {
-    /// Where requests go: openai=URL, anthropic=URL, gemini=URL, ollama=URL by their format; NAME=URL for a place
-    /// of your own, by the path /to/NAME/…, the header midfold-upstream, or `models` in your config.toml; or one
-    /// URL for all (may be repeated) [default: the providers themselves]
+    /// Where requests go (may be repeated). openai=URL, anthropic=URL, gemini=URL or ollama=URL: requests of this
+    /// format. NAME=URL: a place of your own, chosen by the path /to/NAME/…, the header midfold-upstream, or `models`
+    /// in your config.toml. URL alone: all requests [default: the providers themselves]
     #[arg(long, value_name = "NAME=URL")]
     pub upstream: Vec<String>,
     /// Trust the authorities of this PEM file, too, where requests go
@@ -101,8 +102,8 @@ pub struct ProxyArgs {
     /// (`midfold_pin`) and keeps a line in each recap (`midfold_note`), and answer their calls here, too
     #[arg(long)]
     pub agent_tools: bool,
-    /// How long the provider's cache keeps a prompt, where the request asks for no longer time: after a longer pause
-    /// a context above the buffer line is folded before it is sent, for nothing is lost that was not cold; 0: never
+    /// Seconds for which the provider's cache keeps a prompt, unless the request asks for longer. After a longer pause
+    /// a context above the buffer line is folded before it is sent, because the cache is cold anyway; 0: for ever
     /// [default: 300]
     #[arg(long, value_name = "SECONDS")]
     pub cache_lifetime: Option<u64>,
@@ -130,6 +131,6 @@ pub struct ProxyArgs {
 pub enum CompactedBy {
     /// midfold, in front of any backend
     Midfold,
-    /// The backend; what midfold sealed opens still
+    /// The backend; compactions that midfold sealed can still be opened
     Upstream,
 }

@@ -26,7 +26,7 @@ pub struct SessionArgs {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
-    /// What is to be done.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: SessionCommand,
 }
@@ -40,7 +40,7 @@ pub enum SessionCommand {
     Append(AppendArgs),
     /// Print the messages to send, folded first where that is due
     Context(ContextArgs),
-    /// Tell what the provider counted for a request
+    /// Record what the provider counted for a request
     Observe(ObserveArgs),
     /// Compact now
     Compact(CompactionArgs),
@@ -48,7 +48,7 @@ pub enum SessionCommand {
     Preview(CompactionArgs),
     /// Compact after the provider refused a request as too long
     Recover(RecoverArgs),
-    /// Show what a session is at
+    /// Show the figures of a session
     Status(StatusArgs),
     /// List the sessions
     List(ListArgs),
@@ -58,7 +58,7 @@ pub enum SessionCommand {
     Undo(UndoArgs),
     /// Keep a message, verbatim, out of every later fold
     Pin(PinArgs),
-    /// Let a pinned message go
+    /// Remove the pin of a message
     Unpin(PinArgs),
     /// Make a new session from the first messages of another
     Fork(ForkArgs),
@@ -130,10 +130,9 @@ Examples:
   echo '{\"role\":\"user\",\"content\":\"hi\"}' | midfold session append $id -
   midfold session append $id reply.json --key request-17
 
-One message, a list of messages, or one message a line. All of them are appended or none, and the \
-command ends with 0 only once they are durable. It prints nothing: -v says what was appended, --json \
-prints the place of each message in the log, from 0. With --key a repeated append is told apart from a new one \
-and changes nothing.")]
+One message, a list of messages, or one message a line. All of them are appended or none, and the command \
+ends with 0 only once they are durable. It prints nothing: -v says what was appended, --json prints the \
+place of each message in the log, from 0. With --key a repeated append is recognised and changes nothing.")]
 pub struct AppendArgs {
     /// The session
     #[arg(value_name = "ID")]
@@ -144,8 +143,7 @@ pub struct AppendArgs {
     /// Names this append: a retry with the same key returns the first answer
     #[arg(long, value_name = "KEY")]
     pub key: Option<String>,
-    /// Only when the session has so many messages: otherwise somebody else appended, and nothing
-    /// is done
+    /// Append only if the session has this many messages; if not, somebody else appended
     #[arg(long, value_name = "N")]
     pub expect: Option<u64>,
 }
@@ -203,7 +201,7 @@ pub struct ObserveArgs {
     /// Tokens of the prompt that were written to the cache
     #[arg(long, value_name = "N", requires = "prompt")]
     pub cache_write: Option<u64>,
-    /// The call that it was [default: the newest]
+    /// The number of the call [default: the newest]
     #[arg(long, value_name = "N")]
     pub call: Option<u64>,
 }
@@ -236,7 +234,7 @@ pub struct RecoverArgs {
     /// The session
     #[arg(value_name = "ID")]
     pub id: String,
-    /// The HTTP status; without it, the connection broke before one came
+    /// The HTTP status; leave it out if the connection broke before there was one
     #[arg(long, value_name = "N")]
     pub status: Option<u16>,
     /// The body of the answer; `-` reads standard input
@@ -264,7 +262,7 @@ pub struct StatusArgs {
 Example:
   midfold session list --limit 20")]
 pub struct ListArgs {
-    /// At most this many, the newest ids
+    /// List at most this many: the newest ids
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub limit: usize,
 }
@@ -365,9 +363,8 @@ Examples:
   midfold session policy $id --preset hermes
   midfold session policy $id > mine.toml
 
-What is folded stays as it is. The next fold follows the new policy, its record has the fingerprint \
-of it, and `session status` says since when it holds. Without --preset and --policy the policy is \
-printed.")]
+What is folded stays as it is. The next fold follows the new policy and records its fingerprint; `session \
+status` says since when it holds. Without --preset and --policy the policy is printed.")]
 pub struct SessionPolicyArgs {
     /// The session
     #[arg(value_name = "ID")]
@@ -383,8 +380,8 @@ pub struct SessionPolicyArgs {
 Example:
   midfold session model $id gpt-5-mini --window 128k
 
-The model's own trigger rules and rules of what is valid hold from then on, and what was learned of \
-the other one's counting and limits is forgotten.")]
+From then on the model's own trigger rules and provider's rules hold. Counts and limits that were learned of \
+the other model are forgotten.")]
 pub struct ModelArgs {
     /// The session
     #[arg(value_name = "ID")]

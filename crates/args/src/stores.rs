@@ -21,8 +21,8 @@ messages that are new to it: importing a file twice changes nothing. Where the c
 its summary and what follows are added to the session.
 
 A folder stands for the transcripts in it and below it: files that end in .jsonl, .json or .traj, also \
-packed (.gz, .zst). Those of them that hold no transcript are counted at the end. Of several files, one that \
-was named and cannot be imported is told, the others are done, and the exit code is 1. Where an id is taken by \
+packed (.gz, .zst). Files without a transcript are counted at the end. Of several files, one that was named \
+and cannot be imported is reported, the others are done, and the exit code is 1. Where an id is taken by \
 another conversation, the next one is used (run-2).
 
 With --watch the file is followed until Ctrl-C, of a folder always the transcript that was written last. \
@@ -48,7 +48,7 @@ pub struct ImportArgs {
     /// Convert to this dialect: openai-chat, anthropic, gemini, bedrock or ollama
     #[arg(long, value_name = "DIALECT", help_heading = "Formats")]
     pub to: Option<String>,
-    /// Of several conversations, only number N (from 1)
+    /// Only conversation N of several (from 1)
     #[arg(long, value_name = "N")]
     pub only: Option<usize>,
     /// What the sessions start with.
@@ -89,7 +89,7 @@ Examples:
   midfold audit --all --json
   midfold audit session.jsonl
 
-Ends with 1 when something does not hold.")]
+Ends with 1 if a check fails.")]
 pub struct AuditArgs {
     /// The store.
     #[command(flatten)]
@@ -119,7 +119,7 @@ pub struct RecallArgs {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
-    /// What is to be done.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: RecallCommand,
 }
@@ -222,7 +222,7 @@ pub struct NamesArgs {
     /// The session; or a transcript
     #[arg(value_name = "ID|FILE")]
     pub id: String,
-    /// What is to be done, in words: names that share them come first
+    /// The next piece of work, in words: names that share them come first
     #[arg(value_name = "QUESTION", default_value = "")]
     pub question: String,
     /// At most this many characters (up to 20,000)
@@ -278,7 +278,7 @@ pub struct DescribeArgs {
 Example:
   midfold recall tools --shape anthropic")]
 pub struct ToolsArgs {
-    /// How the provider wants them
+    /// The form that the provider takes
     #[arg(long, value_name = "SHAPE", default_value = "openai")]
     pub shape: ToolsShape,
 }
@@ -305,10 +305,10 @@ pub struct WorkerArgs {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
-    /// Where the model is
+    /// The URL of the model's service
     #[arg(long, value_name = "URL")]
     pub base_url: String,
-    /// Its name there
+    /// The model's name at that service
     #[arg(long, value_name = "NAME")]
     pub model: String,
     /// The environment variable that holds the key
@@ -321,7 +321,7 @@ pub struct WorkerArgs {
     /// [default: that of the model, where it is known]
     #[arg(long, value_name = "N", value_parser = tokens)]
     pub window: Option<u64>,
-    /// Do what is due, then end; with 1 where a job failed
+    /// Do the jobs that are due, then end; with 1 if a job failed
     #[arg(long)]
     pub once: bool,
     /// Jobs at a time
@@ -343,7 +343,7 @@ pub struct StoreCommands {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
-    /// What is to be done.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: StoreCommand,
 }
@@ -357,7 +357,7 @@ pub enum StoreCommand {
     Export(ExportArgs),
     /// Read what `export` wrote; all or nothing where the file is damaged
     Import(LoadArgs),
-    /// Delete the sessions that nothing happened in for long
+    /// Delete sessions that did not change for long
     Prune(PruneArgs),
 }
 

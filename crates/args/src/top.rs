@@ -19,7 +19,7 @@ sending everything, the share that came from the cache, and the folds. Enter ope
 each message, fold by fold. Enter again opens a fold: its recap, its edits and their reasons, what it lost. \
 `/` asks why a text was forgotten; `?` lists the keys.
 
-It looks twice a second whether something changed, and changes nothing. `midfold session` and the console of \
+It looks for changes twice a second, and changes nothing itself: `midfold session` and the console of \
 `midfold serve` do that.
 
 Where standard output is no terminal, the list is printed once; with --json as JSON. With SESSION it is that \

@@ -32,7 +32,7 @@ pub struct TrajectoriesArgs {
     /// The most tokens a row may have [default: 15,250]
     #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Folding")]
     pub target_tokens: Option<u64>,
-    /// Of them, what is set aside for the summary [default: 750]
+    /// Tokens of these for the summary [default: 750]
     #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Folding")]
     pub summary_tokens: Option<u64>,
     /// How many turns stay at the end [default: 4]
@@ -70,7 +70,7 @@ pub struct TrajectoriesArgs {
     /// How many rows to work on at once [default: the machine's cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Running")]
     pub workers: Option<u16>,
-    /// Bytes that are read at once: what is lost when a run is killed
+    /// Bytes to read at once: as many are lost when a run is killed
     #[arg(long, value_name = "N", default_value_t = 1 << 20, hide = true)]
     pub chunk_bytes: usize,
     /// Go on where a run with the same settings was killed
@@ -80,13 +80,13 @@ pub struct TrajectoriesArgs {
     /// no turn says, the computed summary is used
     #[arg(long, value_name = "URL", help_heading = "Summaries by a model")]
     pub model: Option<String>,
-    /// The model's name there
+    /// The model's name at that service
     #[arg(long, value_name = "NAME", help_heading = "Summaries by a model")]
     pub model_name: Option<String>,
     /// The environment variable that holds the key
     #[arg(long, value_name = "NAME", help_heading = "Summaries by a model")]
     pub key_env: Option<String>,
-    /// Or the file that holds it
+    /// The file that holds the key
     #[arg(
         long,
         value_name = "FILE",
@@ -97,13 +97,13 @@ pub struct TrajectoriesArgs {
     /// The model's window [default: built in, where the model is known]
     #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Summaries by a model")]
     pub model_window: Option<u64>,
-    /// Keep answers in this folder, and ask for none that is there [default: NAME.summaries]
+    /// Keep answers in this folder, and reuse those that are there [default: NAME.summaries]
     #[arg(long, value_name = "DIR", help_heading = "Summaries by a model")]
     pub cache: Option<PathBuf>,
-    /// Calls at once [default: 16]
+    /// The most calls at once [default: 16]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Summaries by a model")]
     pub concurrency: Option<u16>,
-    /// Begin no more calls than this in a minute
+    /// The most calls in a minute
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Summaries by a model")]
     pub per_minute: Option<u32>,
 }

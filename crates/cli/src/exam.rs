@@ -53,11 +53,10 @@ pub fn run(args: &ExamArgs, json: bool, output: &Output) -> Result<(), CommandEr
         output.stdout(text)?;
     }
     let Some(first) = results.failed.first() else { return Ok(()) };
-    let error =
-        CommandError::failed(format!("{} did not get through: {}", first.strategy, first.why));
+    let error = CommandError::failed(format!("{} failed: {}", first.strategy, first.why));
     let rest = results.failed.iter().skip(1);
-    let error =
-        rest.fold(error, |error, one| error.hint(format!("nor did {}: {}", one.strategy, one.why)));
+    let error = rest
+        .fold(error, |error, one| error.hint(format!("{} failed, too: {}", one.strategy, one.why)));
     let is_engine = |name: &str| {
         let mut named = candidates.iter().filter(|(other, _)| other == name);
         named.any(|(_, candidate)| matches!(candidate, ExamCandidate::Engine(_)))

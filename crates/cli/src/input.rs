@@ -160,7 +160,7 @@ fn unreadable(path: &Path, name: &str, error: &std::io::Error) -> Failure {
     if error.kind() == ErrorKind::FileTooLarge {
         let megabytes = MOST_STREAMED >> 20;
         return failed(format!("{name} does not end within {megabytes} MiB"))
-            .hint("that is as much as is read of a pipe or a device; of a file all is: name one");
+            .hint("a pipe or a device is read no further; name a file, which is read whole");
     }
     if error.kind() == ErrorKind::NotFound {
         return failed(format!("{name}: there is no such file"))

@@ -220,7 +220,7 @@ fn failed(host: &OpenStore, file: &Path, error: TransferError) -> CommandError {
 fn unreadable(file: &Path, error: &std::io::Error) -> CommandError {
     let error =
         CommandError::failed(format!("{} cannot be read: {}", file.display(), reason(error)));
-    error.maybe_hint(is_stdin(file).then(|| "the file is read twice: give it a name".to_owned()))
+    error.maybe_hint(is_stdin(file).then(|| "import reads it twice: name a file".to_owned()))
 }
 
 fn tell(

@@ -79,18 +79,18 @@ impl schemars::JsonSchema for Ratio {
     }
 }
 
-/// What a context may cost.
+/// The limits of a context, in tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Budget {
     /// The model's window, in tokens.
     pub window: u64,
-    /// Kept free for the reply.
+    /// Tokens of the window that are kept free for the reply.
     pub output_reserve: u64,
-    /// Kept free for what hooks add after compaction (projection note: 2,000 in its preset).
+    /// Tokens that are kept free for texts that hooks add after a fold (projection note: 2,000 in its preset).
     pub injection_reserve: u64,
-    /// What classes of content may take, as shares of the budget. A class of the policy's own
-    /// `[budget.tiers]` counts where it is not named here.
+    /// The most that classes of content may take, as shares of the budget. For a class that is not named here the
+    /// policy's `[budget.tiers]` applies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tiers: BTreeMap<TierName, Ratio>,
 }

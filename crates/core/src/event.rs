@@ -7,17 +7,17 @@ use smallvec::SmallVec;
 use crate::calendar::Millis;
 use crate::view::{EventView, TextOrigin};
 
-/// What a provider said that one request cost, in tokens.
+/// The tokens that one request cost, as the provider counted them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {
-    /// The whole prompt, cached parts included.
+    /// Tokens of the whole prompt, cached parts included.
     pub prompt: u64,
-    /// The reply.
+    /// Tokens of the reply.
     pub output: u64,
-    /// Part of the prompt that was read from the cache.
+    /// Tokens of the prompt that were read from the cache.
     pub cache_read: u64,
-    /// Part of the prompt that was written to the cache.
+    /// Tokens of the prompt that were written to the cache.
     pub cache_write: u64,
 }
 

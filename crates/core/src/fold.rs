@@ -23,84 +23,84 @@ pub use crate::span::Span;
 /// of the log; such records are still read and checked.
 pub const VERSION: u32 = 2;
 
-/// What is in the place of the span, in order.
+/// One part of the context in the place of a fold's span.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum FoldEntry {
     /// A recap, as the message that is sent.
     Recap {
-        /// Its bytes.
+        /// The message as JSON.
         bytes: String,
     },
     /// A marker, as the message that is sent.
     Marker {
-        /// Its bytes.
+        /// The message as JSON.
         bytes: String,
     },
-    /// Events that stay as they are.
+    /// Events that are sent unchanged.
     Verbatim {
-        /// First event.
+        /// The first event.
         from: u32,
-        /// One past the last.
+        /// One past the last event.
         to: u32,
     },
-    /// An event with edits.
+    /// An event that is sent with edits.
     Edited {
-        /// The event.
+        /// The number of the event.
         seq: u32,
-        /// The message as it is sent.
+        /// The edited message as JSON.
         bytes: String,
     },
 }
 
-/// What a reducer did to one part of one event.
+/// The edit of one block of an event by a reducer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockEdit {
-    /// The event.
+    /// The number of the event.
     pub seq: u32,
-    /// The block in it.
+    /// The index of the block in the event, from 0.
     pub block: u32,
     /// `replaced` or `removed`.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub kind: EditKind,
-    /// The reducer.
+    /// The reducer that made the edit.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub reducer: ReducerName,
-    /// Its reason code.
+    /// The reason code of the reducer.
     pub reason: String,
-    /// Tokens of the block before.
+    /// Tokens of the block before the edit.
     pub tokens_before: u32,
-    /// Tokens of the block after.
+    /// Tokens of the block after the edit.
     pub tokens_after: u32,
 }
 
-/// A repair in the context that the fold led to.
+/// A repair of a message in the context that the fold led to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RepairRecord {
-    /// Position in the context.
+    /// The index of the message in the context, from 0.
     pub index: u32,
-    /// The event that was rendered otherwise; none for an added piece.
+    /// The number of the event that was sent in another form; null for a message that was added.
     pub seq: Option<u32>,
-    /// Why.
+    /// The reason of the repair.
     pub why: RepairReason,
 }
 
-/// One region of the layout.
+/// One region of the layout: head, middle or tail.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RegionRecord {
-    /// First event.
+    /// The first event of the region.
     pub start: u32,
-    /// One past the last event.
+    /// One past the last event of the region.
     pub end: u32,
-    /// Tokens in the log.
+    /// Tokens of these events in the log.
     pub tokens: u64,
 }
 
-/// Where the cuts lay, and what set them.
+/// The head, the middle and the tail of the log when the fold was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LayoutRecord {
@@ -110,27 +110,27 @@ pub struct LayoutRecord {
     pub middle: RegionRecord,
     /// The tail.
     pub tail: RegionRecord,
-    /// What set the tail's boundary.
+    /// The rule that set where the tail begins.
     pub floor: TailFloor,
-    /// The last real user message, where it was carried as a pin.
+    /// The number of the user's last real message, if it was carried as a pin; else null.
     pub carried_user: Option<u32>,
-    /// Pinned events of the middle.
+    /// The numbers of the pinned events in the middle.
     pub pinned: Vec<u32>,
 }
 
-/// Each event's fate, counted. `verbatim + edited + recap + marker == events`.
+/// The number of events with each fate: `verbatim + edited + recap + marker == events`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FateCounts {
-    /// Events of the log when the fold was made.
+    /// The number of events in the log when the fold was made.
     pub events: u32,
-    /// Carried byte for byte.
+    /// Events that are sent byte for byte.
     pub verbatim: u32,
-    /// Edited by a reducer, or rendered otherwise by a repair.
+    /// Events that a reducer edited, or that a repair sends in another form.
     pub edited: u32,
-    /// Covered by a recap.
+    /// Events that a recap covers.
     pub recap: u32,
-    /// Covered by a marker.
+    /// Events that a marker covers.
     pub marker: u32,
 }
 
@@ -142,32 +142,32 @@ impl FateCounts {
     }
 }
 
-/// What the recap says, and what it does not.
+/// The recap of a fold, with figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecapRecord {
-    /// Its text.
+    /// The text of the recap.
     pub text: String,
-    /// Its role.
+    /// The role of the message that holds it.
     pub role: String,
-    /// Its tokens.
+    /// Tokens of the recap.
     pub tokens: u64,
-    /// Files that it names.
+    /// The number of files that the recap names.
     pub files: u32,
-    /// Secrets that were replaced in it.
+    /// The number of secrets that were replaced in it.
     pub redacted: u32,
-    /// A hash over its text.
+    /// A hash over the text.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub hash: Hash,
 }
 
-/// Identifiers of the covered span: how many, and the best of them.
+/// A list of identifiers (paths, ids, symbols) of the covered span.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdList {
-    /// How many.
+    /// The number of identifiers.
     pub count: u32,
-    /// The first of them, best first, at most 200 ([`IdList::SHOWN`]).
+    /// The identifiers that matter most, best first; at most 200 ([`IdList::SHOWN`]).
     pub first: Vec<String>,
 }
 
@@ -186,50 +186,49 @@ impl IdList {
     }
 }
 
-/// What one reducer took from covered events, by one rule.
+/// The blocks of covered events that one reducer edited for one reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PrunedCount {
-    /// The reducer.
+    /// The reducer that edited the blocks.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub reducer: ReducerName,
-    /// Its reason code.
+    /// The reason code of the reducer.
     pub reason: String,
-    /// Blocks that it edited.
+    /// The number of edited blocks.
     pub blocks: u32,
-    /// Their tokens before.
+    /// Tokens of these blocks before the edits.
     pub tokens_before: u64,
-    /// And after.
+    /// Tokens of these blocks after the edits.
     pub tokens_after: u64,
 }
 
-/// Joins a fold to what else is known of the request (Head, Middle, Tail and Summarizing Evicted
-/// Turns: the joining tuple).
+/// The step of a session that a fold belongs to, to join it with other records of the request (Head, Middle, Tail and
+/// Summarizing Evicted Turns: the joining tuple).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FoldJoin {
-    /// The session.
+    /// The id of the session.
     pub session: String,
-    /// The turn in it.
+    /// The turn in the session.
     pub turn: u32,
-    /// The request in the turn: the step.
+    /// The step in the turn: the number of the request.
     pub request: u32,
 }
 
-/// What became of one request to a model.
+/// The outcome of one request for a narration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerdictRecord {
-    /// The request.
+    /// The id of the request.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub request: Hash,
-    /// `accepted`, why the text was refused, why there is none, or `pending` where the fold did not
-    /// wait for it.
+    /// `accepted`, the reason why the reply was refused or is missing, or `pending` if the fold did not wait for it.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub code: VerdictCode,
-    /// For people; holds no key and no text of the log.
+    /// The outcome in words for people, without keys and without text of the log.
     pub detail: String,
-    /// The lines of the reply that were left out.
+    /// The lines of the reply that were left out of the narration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<DroppedLine>,
 }
@@ -238,120 +237,120 @@ pub struct VerdictRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DroppedLine {
-    /// Its start, without secrets and without what forges structure.
+    /// The start of the line, without secrets and without text that could forge structure.
     pub line: String,
-    /// A code (`false-quote`, `ungrounded`, `injected`), and what it is about.
+    /// The reason code (`false-quote`, `ungrounded`, `injected`), and the words that it is about.
     pub why: String,
 }
 
-/// The record of one compaction pass.
+/// The immutable record of one compaction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fold {
-    /// Shape of the record.
+    /// The version of the record's format.
     pub version: u32,
-    /// Hash of this record, chained over the fold before it.
+    /// The hash of this record, chained over the fold before it.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub id: Hash,
-    /// The fold before it.
+    /// The id of the fold that this one builds on; null for the first.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub prev: Option<Hash>,
-    /// Joins it to a request.
+    /// The step of the session at which the fold was made.
     pub joining: FoldJoin,
-    /// What it replaces.
+    /// The events that the fold replaces.
     pub span: Span,
-    /// What is there instead.
+    /// The parts of the context that replace them, in order.
     pub entries: Vec<FoldEntry>,
-    /// What reducers did.
+    /// The edits of reducers.
     pub edits: Vec<BlockEdit>,
-    /// What reducers took from events that the recap covers, before it was made.
+    /// The edits of reducers in events that the recap covers. They were made before the recap, which reads their
+    /// result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read: Vec<PrunedCount>,
-    /// What validity asked for.
+    /// The changes without which the provider would refuse the context.
     pub repairs: Vec<RepairRecord>,
-    /// The recap, where there is one.
+    /// The recap; null if the fold has none.
     pub recap: Option<RecapRecord>,
-    /// The lines of the recap that somebody asked for.
+    /// The lines of the recap that the agent or the settings asked for; left out if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub put_back: Option<PutBackRecord>,
-    /// Head, middle and tail.
+    /// The head, the middle and the tail when the fold was made.
     pub layout: LayoutRecord,
-    /// Signed reasoning of events before this one leaves the context: the model binds it to all that
-    /// stood before it, and that is not there any more. What came later is bound to the fold's own
-    /// context, and stays. 0 where the model does not bind.
+    /// Signed reasoning of events before this one leaves the context: it is bound to everything before it, and the fold
+    /// changes that. Later reasoning is bound to the folded context, and stays. 0 if the model does not bind reasoning.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub void_reasoning: u32,
-    /// The first message of the model's newest round, where its calls are told as text: it would have to
-    /// start with reasoning that is void.
+    /// The first message of the model's newest round, if the calls of that round are sent as text. As calls they would
+    /// have to start with reasoning that is void.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told_round: Option<u32>,
-    /// What was void before the fold, where the folds before it do not say so.
+    /// The reasoning that was void before this fold, if the earlier folds do not say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub void_before: Option<VoidReasoning>,
-    /// User and assistant took turns so far: what the fold adds keeps to that.
+    /// Whether user and assistant took turns so far. If so, the messages that the fold adds keep to that.
     #[serde(default, skip_serializing_if = "is_false")]
     pub keeps_turns: bool,
-    /// Name of the policy.
+    /// The name of the policy.
     pub policy: String,
-    /// Hash over the policy.
+    /// A hash over the whole policy.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub policy_fingerprint: Hash,
-    /// Name of the profile.
+    /// The name of the profile: the provider's rules.
     pub profile: String,
-    /// What counted the tokens.
+    /// The name of the counter that counted the tokens.
     pub counter: String,
-    /// The meter that the plan used.
+    /// The state of the meter when the fold was planned.
     pub meter: Meter,
-    /// The budget that the plan used.
+    /// The budget for which the fold was planned.
     pub budget: Budget,
-    /// Strategy (Head, Middle, Tail and Summarizing Evicted Turns).
+    /// The name of the strategy (Head, Middle, Tail and Summarizing Evicted Turns).
     pub strategy: String,
-    /// Tokens of the head, envelope included.
+    /// Tokens of the head, with system prompt and tools.
     pub head_tokens: u64,
-    /// Tokens of the middle before.
+    /// Tokens of the middle before the fold.
     pub middle_tokens: u64,
     /// Tokens of the tail.
     pub tail_tokens: u64,
-    /// Every message of the head is the same slice of the log.
+    /// Whether every message of the head is sent with the bytes of the log.
     pub head_verbatim: bool,
-    /// Every message of the tail is the same slice of the log.
+    /// Whether every message of the tail is sent with the bytes of the log.
     pub tail_verbatim: bool,
-    /// Counted tokens of the context before.
+    /// Counted tokens of the context before the fold.
     pub tokens_before: u64,
-    /// Counted tokens of the context after.
+    /// Counted tokens of the context after the fold.
     pub tokens_after: u64,
-    /// Messages of the context before.
+    /// Messages of the context before the fold.
     pub messages_before: u32,
-    /// Messages of the context after.
+    /// Messages of the context after the fold.
     pub messages_after: u32,
-    /// Messages that left the context.
+    /// The number of events that a recap or a marker covers.
     pub evicted: u32,
-    /// What is there where no model narrated, or behind what one narrated: `computed`, `marker`, `static`, or `host` for a recap of
-    /// the host's own; none when a model narrated, or nothing was covered.
+    /// The kind of text that replaces the covered events where no narration does: `computed`, `marker`, `static`, or
+    /// `host` for a recap of the host's own. Null if a model narrated alone, or if nothing was covered.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub fallback: Option<StandIn>,
-    /// Whether a fallback of midfold's own is there: the flag of Summarizing Evicted Turns.
+    /// Whether `fallback` is one of midfold's own texts: the flag of Summarizing Evicted Turns.
     #[serde(default)]
     pub fallback_used: bool,
-    /// Why the fold was made.
+    /// The reason for which the fold was made.
     #[serde(default)]
     pub cause: FoldCause,
-    /// The narration that is in the recap, where a model wrote one.
+    /// The narration in the recap; left out if no model wrote one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub narrated: Option<AcceptedNarration>,
-    /// What became of the model's replies since the fold before.
+    /// The outcomes of the requests for a narration since the fold before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verdicts: Vec<VerdictRecord>,
-    /// Identifiers of the covered span that the context still names.
+    /// The identifiers of the covered span that the context still has.
     pub kept_ids: IdList,
-    /// Identifiers of the covered span that it does not.
+    /// The identifiers of the covered span that the context no longer has.
     pub lost_ids: IdList,
-    /// Identifiers of the recap that no source has: none in a computed one.
+    /// The identifiers of the recap that no source of the recap has; empty for a computed recap.
     pub invented_ids: IdList,
-    /// Lost identifiers that the user or the assistant used again after the fold: null in a record
-    /// that was just made, filled where it is read again ([`Fold::with_references`]).
+    /// The lost identifiers that the user or the assistant used again after the fold. Null in a new record; filled
+    /// where the record is read again ([`Fold::with_references`]).
     pub referenced_later: Option<IdList>,
-    /// Each event's fate, counted.
+    /// The number of events with each fate.
     pub accounts: FateCounts,
 }
 

@@ -9,17 +9,17 @@ use crate::fold::Fold;
 use crate::ledger::CallRecord;
 use crate::trigger::FoldCause;
 
-/// How a fold stands.
+/// Whether a fold was ever in force, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum FoldStanding {
-    /// A request was read through it, or the context is read through it now, or what is read now was built on
-    /// it while no request was recorded yet.
+    /// A request was read through the fold, or it is the active fold. If no request was recorded before it was made, it
+    /// is enough that the active fold builds on it.
     InForce,
-    /// Prepared ahead by a worker, and not taken.
+    /// A worker prepared the fold ahead of time, and it was never used.
     Prepared,
-    /// Taken back before a request was read through it.
+    /// The fold was taken back before a request was read through it.
     Undone,
     /// Another fold was made on top of it before a request was read through it.
     Superseded,

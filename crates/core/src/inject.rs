@@ -32,15 +32,15 @@ pub struct Injections {
     hooks: Vec<InjectionHook>,
 }
 
-/// What one hook added to one request.
+/// The text that one hook added to one request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Injection {
-    /// The hook.
+    /// The name of the hook.
     pub hook: String,
-    /// What it took of its reserve.
+    /// The tokens that it took of its reserve, as the provider is expected to count them.
     pub tokens: u64,
-    /// A hash of its text: the ledger holds no content.
+    /// A hash over the text. The text itself is not kept.
     pub hash: Hash,
 }
 

@@ -12,22 +12,22 @@ use crate::policy::{HeadPolicy, HeadRule, Policy, RecapFallback, TailRule};
 use crate::unit::EventUnit;
 use crate::view::{BlockKind, BlockView, Role};
 
-/// What set the tail's boundary.
+/// The rule that set where the tail begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TailFloor {
-    /// The token floor was met last.
+    /// The floor in tokens decided.
     Tokens,
-    /// The message floor was met last.
+    /// The floor in messages decided.
     Messages,
-    /// The tail was extended to the last real user message.
+    /// The tail was extended to the user's last real message.
     LastUser,
-    /// The soft ceiling stopped the walk (Hermes Agent).
+    /// The soft ceiling stopped the walk towards the start (Hermes Agent).
     Ceiling,
-    /// The floors did not fit into the budget: the tail was shortened.
+    /// The floors did not fit into the budget, so the tail was shortened.
     Budget,
-    /// No cut satisfies the floors: head and tail are everything.
+    /// No cut meets the floors: head and tail hold all events.
     Everything,
 }
 

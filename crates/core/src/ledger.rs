@@ -16,15 +16,15 @@ use crate::project::Context;
 /// Version of the record's shape.
 pub const VERSION: u32 = 1;
 
-/// The longest prefix that a context shares with the one before: what a cache can serve.
+/// The longest prefix that a context shares with the one before. A provider's cache can serve it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SharedPrefix {
-    /// Messages.
+    /// The number of messages.
     pub messages: u32,
-    /// Their bytes.
+    /// The bytes of these messages.
     pub bytes: u64,
-    /// Their tokens, without the envelope's.
+    /// The counted tokens of these messages, without system prompt and tools.
     pub tokens: u64,
 }
 

@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 use crate::budget::Ratio;
 use crate::log::EventLog;
 
-/// The state of the meter, as a fold records it.
+/// The state of the meter, which turns counted tokens into the provider's tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Meter {
-    /// Real tokens per counted token: most often more than one.
+    /// Provider tokens per counted token; most often more than 1.
     #[serde(deserialize_with = "crate::budget::factor")]
     #[cfg_attr(feature = "schema", schemars(with = "f64", range(min = 0)))]
     pub ratio: Ratio,
-    /// Requests that the ratio was learned from.
+    /// The number of requests from which the ratio was learned.
     pub samples: u32,
-    /// Added on top where a limit must not be passed.
+    /// The share that is added to an estimate before it is compared with a limit.
     pub margin: Ratio,
-    /// Tokens of every request that the log does not hold: tools and system prompts that a host
-    /// keeps to itself. Anchors the figure on the provider's last count.
+    /// Tokens of every request that are not in the log: tools and system prompts that only the host knows. They are
+    /// the part of the provider's last count that the log does not explain.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unseen: u64,
 }

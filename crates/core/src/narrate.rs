@@ -228,20 +228,20 @@ impl ReplyVerdict {
     }
 }
 
-/// A reply that passed all checks, ready for the next fold that covers its span.
+/// A model's reply that passed all checks, ready for the next fold that covers its span.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AcceptedNarration {
-    /// The request that it answers.
+    /// The id of the request that it answers.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub request: Hash,
-    /// What it covers.
+    /// The events that it covers.
     pub span: Span,
-    /// Each section's name and its lines, harmless in any place of a recap.
+    /// The name and the lines of each section. The lines cannot forge the structure of a recap.
     pub sections: Vec<(String, String)>,
     /// The model that wrote it.
     pub model: String,
-    /// Lines of it that are in no section: they could not stand, or were beyond its cap.
+    /// The number of its lines that are in no section, because they failed a check or exceeded the cap.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u32,
 }

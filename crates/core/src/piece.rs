@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// Why a message was added to a context or an event was changed, so that the provider takes it: the trouble, and the
-/// remedy.
+/// Why a message was added to a context or an event was changed, so that the provider accepts it: the fault, and its
+/// repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

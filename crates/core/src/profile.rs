@@ -26,13 +26,13 @@ pub enum ReasoningBinding {
     OpenRound,
 }
 
-/// Signed reasoning that its model refuses: what it is bound to is not there any more.
+/// Signed reasoning that its model would refuse, because what it is bound to has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VoidReasoning {
-    /// It is void in events before this one.
+    /// All signed reasoning in events before this one is void.
     pub before: u32,
-    /// The first message of the round that was the newest then, where its calls are told as text.
+    /// The first message of the round that was the newest then, if the calls of that round are sent as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told_round: Option<u32>,
 }

@@ -150,7 +150,7 @@ impl ContextProjection {
     /// Makes the projection through `fold` out of this one, which has no fold, and reuses the pieces before the first
     /// change.
     pub(crate) fn refolded(&self, log: &EventLog, fold: &Fold) -> Self {
-        // Void reasoning changes pieces in front of the fold, so none of them could be reused.
+        // Void reasoning changes pieces in front of the fold, so no piece could be reused.
         if self.folded || fold.void_reasoning > 0 || !fold.applies_to(log) {
             return Self::new(log, Some(fold));
         }

@@ -8,7 +8,7 @@ use crate::ids::identifiers;
 use crate::log::{Event, EventLog};
 use crate::view::Role;
 
-/// A lost name that came up again.
+/// A name that a fold lost and that was used again later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NameReference {

@@ -4,18 +4,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Hash;
 
-/// The events that a fold replaces, named by the chain hashes at their ends.
+/// The events that a fold replaces. The chain hashes at their ends identify them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Span {
-    /// First event.
+    /// The first event.
     pub start: u32,
     /// One past the last event.
     pub end: u32,
-    /// Chain hash of everything before `start`.
+    /// The chain hash of all events before `start`.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub before: Hash,
-    /// Chain hash of everything before `end`: names the whole prefix.
+    /// The chain hash of all events before `end`.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub through: Hash,
 }

@@ -13,38 +13,38 @@ pub const READ: f64 = 0.1;
 /// The price of a token that is written to the cache.
 pub const WRITE: f64 = 1.25;
 
-/// Tokens of all requests of a session so far, as the provider counted them, beside what all of its
-/// messages would have been.
+/// The tokens of all requests of a session so far, as the provider counted them, and what these requests would have
+/// been without folds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionSpending {
-    /// Requests whose cost is known.
+    /// The number of requests whose cost is known.
     pub calls: u64,
-    /// Tokens of their prompts, cached ones included.
+    /// Tokens of the prompts, cached ones included.
     pub prompt: u64,
     /// Tokens of the replies.
     pub output: u64,
-    /// Tokens of the prompts that came from the cache.
+    /// Tokens of the prompts that were read from the cache.
     pub cache_read: u64,
     /// Tokens of the prompts that were written to the cache.
     pub cache_write: u64,
-    /// What the prompts would have been with every message in them; none where no request was folded, and they were
-    /// what they are.
+    /// The tokens of the same prompts with every message in them; left out if no request was folded, because then both
+    /// are the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfolded: Option<UnfoldedPrompts>,
 }
 
-/// Prompts with every message in them, in the tokens of the provider, by what they would have cost.
+/// The provider's tokens of all prompts with every message in them, by price.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnfoldedPrompts {
-    /// Tokens that neither came from the cache nor went into it.
+    /// Tokens that would have been neither read from the cache nor written to it.
     pub plain: u64,
-    /// Tokens from the cache.
+    /// Tokens that would have been read from the cache.
     pub read: u64,
-    /// Tokens that were written to it.
+    /// Tokens that would have been written to the cache.
     pub write: u64,
-    /// All tokens of the newest one.
+    /// All tokens of the newest prompt.
     pub last: u64,
 }
 
@@ -57,13 +57,13 @@ pub struct FoldedPrompt {
     pub whole: u64,
 }
 
-/// What prompts cost, in tokens at the price of plain input.
+/// The cost of prompts, in tokens at the price of plain input.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PromptCost {
-    /// What was sent.
+    /// The cost of the prompts as sent.
     pub sent: f64,
-    /// What sending every message would have cost, had it fitted and been cached as well as can be.
+    /// The cost of prompts with every message in them, if they had fitted and been cached as well as possible.
     pub everything: f64,
 }
 

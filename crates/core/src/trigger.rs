@@ -11,29 +11,30 @@ use crate::policy::{Policy, TriggerPolicy};
 pub use crate::calendar::Millis;
 pub use holding::{FoldBreaker, LADDER, ModelCooldown, PROBE_AFTER, STRIKES, rung};
 
-/// Why there should be a fold.
+/// The reason for which a fold is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum FoldCause {
-    /// Nobody has looked at the threshold yet: planning does.
+    /// Not decided yet: planning compares the context with the threshold.
     Check,
-    /// The line was crossed.
+    /// The context reached the threshold.
     #[default]
     Threshold,
-    /// A class of content passed its cap (`budget.tiers`).
+    /// A class of content exceeded its cap (`budget.tiers`).
     Tier,
-    /// The provider's cache of the prompt is cold, and the context above the buffer line: a fold spoils nothing.
+    /// The provider's cache of the prompt is cold and the context above the buffer line, so a fold wastes no cached
+    /// tokens.
     Cold,
-    /// A piece of work has just ended, and the seam line is crossed.
+    /// Some work has just ended, and the context is above the seam line.
     Seam,
-    /// The agent asked by a tool ([`Session::ask_for_fold`](crate::engine::Session::ask_for_fold)).
+    /// The agent asked for a fold by a tool ([`Session::ask_for_fold`](crate::engine::Session::ask_for_fold)).
     Agent,
-    /// A person asked: threshold and minimum reclaim do not apply.
+    /// A person asked for a fold. Threshold and least gain do not apply.
     Manual,
-    /// The provider said that the request was too long: the same.
+    /// The provider refused a request as too long. Threshold and least gain do not apply.
     Overflow,
-    /// A narration came back: a fold to take when the line is crossed.
+    /// A narration was ready. The fold is made ahead of time and is used when the line is crossed.
     Prepared,
 }
 
@@ -66,38 +67,38 @@ impl FoldCause {
     }
 }
 
-/// Where folding starts, and which rule says so.
+/// The line at which folding starts, and the rule that sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TriggerLine {
-    /// Fires at this many tokens.
+    /// The number of tokens at which folding starts.
     pub tokens: u64,
-    /// The rule that set it: the lowest of those that a policy names.
+    /// The rule that sets the line. Of several rules, the one with the lowest line wins.
     pub rule: LineRule,
 }
 
-/// The forms in which a policy can say when to fold.
+/// The rules by which a policy can say when to fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum LineRule {
     /// `threshold`: a share of the budget.
     Share,
-    /// `floor_tokens`: the share, raised (Hermes Agent).
+    /// `floor_tokens`: the share, raised to this number of tokens (Hermes Agent).
     Floor,
-    /// `tokens`: an absolute number.
+    /// `tokens`: a number of tokens.
     Tokens,
-    /// `reserve`: so many tokens are to stay free.
+    /// `reserve`: the number of tokens that have to stay free.
     Reserve,
-    /// `cliffs`: the price of the whole prompt rises there.
+    /// `cliffs`: a prompt size above which the whole prompt costs more.
     Cliff,
-    /// `budget.tiers`: a class of content passed its cap; the line is that cap.
+    /// `budget.tiers`: a class of content exceeded its cap; the line is that cap.
     Tier(TierName),
-    /// `buffer`: where folding starts while the provider's cache is cold.
+    /// `buffer`: the line while the provider's cache is cold.
     Buffer,
-    /// `seam`: where folding starts at the end of a piece of work.
+    /// `seam`: the line where some work has just ended.
     Seam,
-    /// Where folding starts when the agent asks for it.
+    /// The line where the agent asks for a fold.
     Agent,
 }
 
@@ -312,22 +313,22 @@ impl FoldDue {
     }
 }
 
-/// Why a crossed line does not fire.
+/// What holds a fold back although a line is crossed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum HoldReason {
     /// The policy's off switch.
     Off,
-    /// A call of the newest step waits for its result.
+    /// A call of the newest step has no result yet.
     OpenCall,
-    /// Two folds in a row freed too little.
+    /// Each of the last two folds freed too little.
     Breaker,
-    /// A fold was undone.
+    /// A person undid a fold.
     Undone,
-    /// The last fold freed little.
+    /// The last fold freed too little.
     LittleGained,
-    /// Planning found nothing worth folding, and little came since.
+    /// Planning found nothing worth folding, and few messages came since.
     NothingToGain,
 }
 

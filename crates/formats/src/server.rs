@@ -20,7 +20,8 @@ pub enum WindowQuestion {
 }
 
 impl WindowQuestion {
-    /// All questions. What is loaded comes before what could be loaded, and the first answer counts.
+    /// All questions, in the order in which they are asked; the first answer counts. Questions about models that are
+    /// loaded come before questions about models that could be.
     pub const ALL: [Self; 6] = [
         Self::OllamaLoaded,
         Self::LmStudio,

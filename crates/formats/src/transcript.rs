@@ -163,8 +163,7 @@ pub fn list(messages: &[Bytes], space: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The same JSON without line breaks. None of them is inside a string, because readers escape raw line breaks in
-/// strings.
+/// The same JSON without line breaks. This changes no string, because readers escape raw line breaks in strings.
 #[must_use]
 pub fn flat(json: &[u8]) -> Vec<u8> {
     json.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect()

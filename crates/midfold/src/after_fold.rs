@@ -18,7 +18,7 @@ const TOKENS: u64 = 4_000;
 /// A file with more bytes than this for each token of the limit is not read: no text has tokens of that length.
 const BYTES_PER_TOKEN: u64 = 16;
 
-/// Texts that are put back after each fold.
+/// The texts that are put back into the recap of each fold.
 ///
 /// ```
 /// use midfold::AfterFold;
@@ -31,17 +31,17 @@ const BYTES_PER_TOKEN: u64 = 16;
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AfterFold {
-    /// A text of the user's.
+    /// A text of the user's own.
     pub text: Option<String>,
-    /// Files of text, read at each fold.
+    /// Paths of text files. They are read again at each fold.
     pub files: Vec<PathBuf>,
-    /// Tokens that all of it may take; what does not fit is left out, and said. 4,000 at the start, and an eighth of the
-    /// budget at most.
+    /// The most tokens of all these texts; what does not fit is left out and reported. 4,000 by default, at most an
+    /// eighth of the budget.
     pub tokens: Option<u64>,
-    /// The folder from which the files are named.
+    /// The folder that the paths are relative to.
     #[serde(skip)]
     pub folder: Option<PathBuf>,
-    /// No file may lie outside of the folder: the settings came with it, perhaps from somebody else.
+    /// Whether files outside of the folder are refused: settings that came with the folder may be somebody else's.
     #[serde(skip)]
     pub is_bound: bool,
 }

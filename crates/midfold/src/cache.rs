@@ -10,22 +10,22 @@ use midfold_core::policy::{Policy, RecapFallback};
 use midfold_core::project::{Context, project};
 use serde::Serialize;
 
-/// Tokens at the start of one turn's prompt that the next turn's prompt repeats byte for byte, each of
-/// a prompt of its own.
+/// The tokens at the start of one turn's prompt that the next turn's prompt repeats byte for byte, for three ways of
+/// folding. A provider's cache can serve these tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CacheCheck {
-    /// Tokens of the turn's prompt, as midfold makes it.
+    /// Tokens of the turn's prompt, as midfold folds it.
     pub prompt: u64,
-    /// Repeated of `marker_prompt`, where a static marker stands for what left.
+    /// The repeated tokens of `marker_prompt`, where a static marker replaces the messages that left.
     pub marker: u64,
     /// Tokens of the prompt with the marker.
     pub marker_prompt: u64,
-    /// Repeated of `regenerated_prompt`, where a recap stands there that is written anew each turn.
+    /// The repeated tokens of `regenerated_prompt`, where the recap is written anew in each turn.
     pub regenerated: u64,
     /// Tokens of the prompt with that recap.
     pub regenerated_prompt: u64,
-    /// Repeated of `prompt` by midfold: the fold stays, and the next turn only adds to it.
+    /// The repeated tokens of `prompt`: the fold stays, and the next turn only adds messages.
     pub frozen: u64,
 }
 

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 
-/// A pattern of models' names: `*` is any run of characters, `?` any one; the case does not matter.
+/// A pattern of names of models: `*` is any run of characters, `?` any one character. Upper and lower case are the
+/// same.
 ///
 /// ```
 /// use midfold::ModelPattern;

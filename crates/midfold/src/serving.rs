@@ -8,7 +8,8 @@ use serde::Deserialize;
 
 use crate::model_pattern::ModelPattern;
 
-/// What is said about a server. What is left out is said further away, or is a default.
+/// The settings of a server. A setting that is left out is taken from the next place (environment, settings file), or
+/// is a default.
 ///
 /// ```
 /// use midfold::{ServerSettings, Settings};
@@ -24,32 +25,32 @@ use crate::model_pattern::ModelPattern;
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerSettings {
-    /// Where to listen.
+    /// The address and port to listen on.
     pub listen: Option<SocketAddr>,
-    /// Whether other machines may reach it although no keys are asked for.
+    /// Whether other machines may reach a server that asks for no keys.
     pub open: Option<bool>,
-    /// Whether what cannot be folded is an error.
+    /// Whether a request that cannot be folded is an error. Otherwise it is sent as it came.
     pub strict: Option<bool>,
-    /// Whether the model gets a tool that brings back what was folded.
+    /// Whether the model gets a tool that brings back folded messages.
     pub recall: Option<bool>,
-    /// Whether an agent's model gets tools by which it asks for a fold, keeps a message whole and keeps a line of its own.
+    /// Whether an agent's model gets tools to ask for a fold, to keep a message whole, and to keep a line in each
+    /// recap.
     pub agent_tools: Option<bool>,
-    /// Seconds after which a provider's cache has let a prompt go, where the request asks for no longer time; 0: it
-    /// never does.
+    /// Seconds for which the provider's cache keeps a prompt, unless the request asks for longer. 0: for ever.
     pub cache_lifetime: Option<u64>,
-    /// Origins whose pages may ask beside the server's own, and under whose names it is reached.
+    /// Other origins whose pages may send requests, and other names under which the server may be reached.
     pub allow_origin: Vec<String>,
-    /// The file of the clients' keys.
+    /// The file with the keys of the clients.
     pub keys: Option<PathBuf>,
-    /// The file of the certificate.
+    /// The file of the TLS certificate.
     pub tls_cert: Option<PathBuf>,
-    /// The file of its key.
+    /// The file of the certificate's private key.
     pub tls_key: Option<PathBuf>,
-    /// Where requests go, by the name of each place.
+    /// The upstreams that requests are sent to, by name.
     pub upstream: ServingUpstreams,
-    /// Certificates to trust beside the system's: a PEM file.
+    /// A PEM file of certificates to trust beside the system's.
     pub ca: Option<PathBuf>,
-    /// The environment variable that holds the server's own key, by upstream.
+    /// The environment variable with the server's own key for an upstream, by upstream.
     pub upstream_key: BTreeMap<String, String>,
 }
 
@@ -102,8 +103,8 @@ impl ServerSettings {
     }
 }
 
-/// Where requests go, by name: `openai`, `anthropic`, `gemini` and `ollama` are the places for what is written in
-/// their formats; any other name is one of the user's own.
+/// Upstreams by name. `openai`, `anthropic`, `gemini` and `ollama` take requests in their formats; any other name is
+/// one of the user's own.
 ///
 /// ```
 /// use midfold::ServingUpstreams;
@@ -118,14 +119,14 @@ impl ServerSettings {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServingUpstreams(pub BTreeMap<String, ServingUpstream>);
 
-/// One place where requests go.
+/// An upstream: a place that requests are sent to.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "UpstreamForm")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServingUpstream {
-    /// Its address.
+    /// The address.
     pub url: String,
-    /// The models that are asked there, whatever format the request has.
+    /// The models whose requests go there, whatever format these have.
     pub models: Vec<ModelPattern>,
 }
 
@@ -170,7 +171,7 @@ impl FromIterator<(String, String)> for ServingUpstreams {
     }
 }
 
-/// The two forms in a settings file: a list, or a table by names.
+/// The two forms of upstreams in a settings file: a list, or a table by names.
 #[derive(Deserialize)]
 #[serde(
     untagged,
@@ -178,9 +179,9 @@ impl FromIterator<(String, String)> for ServingUpstreams {
 )]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 enum UpstreamsForm {
-    /// `[[upstream]]`, as often as there are places.
+    /// A list: one `[[upstream]]` for each place.
     List(Vec<NamedForm>),
-    /// The addresses by the names of the places.
+    /// A table: the addresses by the names of the places.
     Table(BTreeMap<String, ServingUpstream>),
 }
 
@@ -190,7 +191,7 @@ enum UpstreamsForm {
 enum UpstreamForm {
     /// The address alone.
     Url(String),
-    /// The address, and what goes there.
+    /// The address, and the models that go there.
     Table(TableForm),
 }
 
@@ -198,9 +199,9 @@ enum UpstreamForm {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct TableForm {
-    /// Its address.
+    /// The address.
     url: String,
-    /// The models that are asked there, whatever format the request has: patterns such as `llama*`.
+    /// The models whose requests go there, whatever format these have: patterns such as `llama*`.
     #[serde(default)]
     models: Vec<ModelPattern>,
 }
@@ -209,11 +210,11 @@ struct TableForm {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct NamedForm {
-    /// What it is called: in a path `/to/NAME/…`, and in the header `midfold-upstream`.
+    /// The name of the place, as in a path `/to/NAME/…` and in the header `midfold-upstream`.
     name: String,
-    /// Its address.
+    /// The address.
     url: String,
-    /// The models that are asked there, whatever format the request has: patterns such as `llama*`.
+    /// The models whose requests go there, whatever format these have: patterns such as `llama*`.
     #[serde(default)]
     models: Vec<ModelPattern>,
 }

@@ -42,14 +42,14 @@ impl DoorHost {
     }
 }
 
-/// A policy that is no preset.
+/// A policy that is not a preset.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "PathBuf")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum PolicyFrom {
-    /// A file of TOML.
+    /// The path of a TOML file.
     File(PathBuf),
-    /// TOML.
+    /// The text of a policy in TOML.
     Toml(String),
 }
 
@@ -83,9 +83,8 @@ impl From<PathBuf> for PolicyFrom {
     }
 }
 
-/// What is said by name about conversations and sessions. What is left out follows from the
-/// conversation, or is a default. Reads from a file as it is (`policy` is a path there); what is said
-/// nearer is laid over it with [`Settings::over`].
+/// The settings of conversations and sessions. A setting that is left out follows from the conversation, or is a
+/// default. In a file, `policy` is a path. Nearer settings replace farther ones with [`Settings::over`].
 ///
 /// ```
 /// use midfold::{Door, Failure, DoorHost, Settings};
@@ -102,39 +101,39 @@ impl From<PathBuf> for PolicyFrom {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Settings {
-    /// The window in tokens.
+    /// The model's window in tokens.
     pub window: Option<u64>,
-    /// The windows of models, by patterns of their names: they win over a `window` of the same file.
+    /// The windows of models in tokens, by patterns of names. They win over a `window` of the same file.
     pub windows: ModelWindows,
-    /// How to count: a name, or the path of a `tokenizer.json`.
+    /// The counter: its name, or the path of a `tokenizer.json`.
     pub tokenizer: Option<String>,
-    /// The rules of the provider that contexts have to keep, by name.
+    /// The provider's rules for contexts: the name of a profile.
     pub profile: Option<String>,
-    /// The model that the contexts go to, also where a conversation names another. No file says it.
+    /// The model that the contexts go to, even if a conversation names another. Files do not have this setting.
     #[serde(skip)]
     pub model: Option<String>,
-    /// The model that contexts go to where a conversation names none: a file holds for many.
+    /// The model that the contexts go to if a conversation names none.
     #[serde(rename = "model")]
     pub default_model: Option<String>,
-    /// The dialect to convert messages to.
+    /// The dialect that messages are converted to.
     pub to: Option<String>,
-    /// When and how to fold: a preset by its name.
+    /// When and how to fold: the name of a preset.
     pub preset: Option<String>,
-    /// Or a policy of the caller's own: the path of a TOML file.
+    /// A policy of the user's own: the path of a TOML file.
     pub policy: Option<PolicyFrom>,
-    /// Caps of classes of content as shares of the budget, over those of the policy.
+    /// The caps of classes of content, as shares of the budget. They win over the policy's.
     pub tiers: BTreeMap<TierName, Ratio>,
-    /// Have spans narrated, whatever the policy says.
+    /// Whether a model narrates, whatever the policy says.
     pub narrate: bool,
     /// The URL of the store: `sqlite:PATH`, `postgres://…` or `memory`.
     pub store: Option<String>,
-    /// Prices: a table by its name, or the path of a TOML file.
+    /// The prices: the name of a table, or the path of a TOML file.
     pub prices: Option<String>,
-    /// Where a server's requests go; the same may stand in `serve`.
+    /// The upstreams of a server; they may also be in `serve`.
     pub upstream: ServingUpstreams,
-    /// What is said about a server.
+    /// The settings of a server.
     pub serve: ServerSettings,
-    /// Texts for the recap of each fold.
+    /// The texts that go into the recap of each fold.
     #[serde(rename = "after_fold")]
     pub after_fold: AfterFold,
 }

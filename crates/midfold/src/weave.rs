@@ -20,7 +20,7 @@ pub enum Tint {
 /// How a fate is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Glyph {
-    /// A mark one column wide. The marks differ, so that they can be told apart without colour.
+    /// A mark one column wide. The marks differ, so that they can be distinguished without colour.
     pub mark: char,
     /// Its colour.
     pub tint: Tint,

@@ -168,7 +168,7 @@ fn limit(found: Diagnosis) -> Option<u64> {
     }
 }
 
-/// The parameters that a server says it does not take. `None` where it names none of ours.
+/// The parameters that a server says it does not take. `None` where it names no parameter of ours.
 fn unsupported(text: &str) -> Option<OmittedParameters> {
     let text = text.to_ascii_lowercase();
     let refuses = ["unsupported", "not supported", "unrecognized", "unknown", "extra inputs"];

@@ -14,7 +14,7 @@ use hyper::header::{CONTENT_LENGTH, HeaderValue};
 use hyper::http::request::Parts;
 use midfold::DialectKind;
 use midfold::formats::request as wire;
-use midfold_proxy::vendor::{RequestPurpose, VendorOutcome, VendorRequest};
+use midfold_proxy::vendor::{RequestPurpose, VendorOutcome, VendorRequest, VendorWork};
 use midfold_proxy::{MatchedRequest, RequestFault, RequestSender};
 
 use crate::answers::{error, respond};
@@ -211,7 +211,8 @@ impl ProxyRequest {
         }
         let keep = work.as_ref().and_then(|work| work.standing().map(str::to_owned));
         // A compaction block belongs into one answer, so midfold's tools, which may join several answers, are left out.
-        let recalls = work.is_none() && can_be_joined(&request, stream, &self.parts.uri);
+        let is_plain = work.as_ref().is_none_or(VendorWork::only_reports);
+        let recalls = is_plain && can_be_joined(&request, stream, &self.parts.uri);
         let mut turn = match self.turn(request, is_replay, keep, recalls, &who, working).await {
             Ok(turn) => turn,
             Err(cause) => return self.open(Body::from(body), cause).await,

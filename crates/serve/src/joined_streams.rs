@@ -19,6 +19,7 @@ use midfold::formats::recall_tool::JoinedStream;
 use crate::answers::respond;
 use crate::broken_answers::BreakingBody;
 use crate::upstream_call::{ResponseBody, UpstreamAnswer, UpstreamCall};
+use crate::vendor::InsertedAnswer;
 
 /// Why a stream breaks off: asking the upstream again failed.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +45,7 @@ pub(crate) struct StreamedAnswer {
 impl StreamedAnswer {
     /// Makes the response for the client.
     pub fn answer(
-        trip: UpstreamCall,
+        mut trip: UpstreamCall,
         head: &Parts,
         held: Vec<Bytes>,
         body: Incoming,
@@ -52,11 +53,16 @@ impl StreamedAnswer {
     ) -> Response {
         let mut headers = trip.told(head);
         headers.remove(CONTENT_LENGTH);
+        let insert = trip.insert.take();
         let joined = JoinedStream::new(trip.turn.request().kind());
         let streamed =
             Self { asking: Some((trip, tee)), held: held.into(), body, joined, id: None };
         let pulled = PulledBody(PullState::Next(Box::new(streamed)));
-        respond(head.status, headers, Body::new(BreakingBody::new(pulled)))
+        let body = match insert {
+            Some(insert) => Body::new(BreakingBody::new(InsertedAnswer::new(pulled, insert, true))),
+            None => Body::new(BreakingBody::new(pulled)),
+        };
+        respond(head.status, headers, body)
     }
 
     /// The next bytes for the client; `None` at the end.

@@ -115,7 +115,7 @@ impl UpstreamCall {
 
     /// The response to the client when the last answer has come.
     fn last(
-        self,
+        mut self,
         head: &Parts,
         answers: &[Bytes],
         seen: &AnswerFacts,
@@ -124,6 +124,7 @@ impl UpstreamCall {
         let kind = self.turn.request().kind();
         let mut headers = self.told(head);
         headers.remove(CONTENT_LENGTH);
+        let insert = self.insert.take();
         self.ending().end(seen, false);
         // An answer of Responses lists the tools of the request; midfold's have to be removed from the list.
         let is_other = answers.len() > 1
@@ -133,6 +134,7 @@ impl UpstreamCall {
             [only] if !is_other => only.clone(),
             all => Bytes::from(joined(kind, all)),
         };
+        let body = insert.map_or_else(|| body.clone(), |insert| insert.whole(&body).into());
         respond(head.status, headers, Body::from(body))
     }
 }

@@ -4,18 +4,16 @@
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use hyper::StatusCode;
-use hyper::body::Frame;
+use hyper::body::{Body, Frame};
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use midfold::formats::vendor::anthropic::without_betas;
 use midfold_proxy::OutgoingRequest;
 use midfold_proxy::vendor::{AnswerInsert, MadeAnswer, VendorRefusal};
 
 use crate::headers;
-use crate::tee::TeedBody;
 
 /// The header in which a client names the betas that its request uses.
 const BETA: &str = "anthropic-beta";
@@ -46,24 +44,24 @@ pub(crate) fn refused(refused: VendorRefusal) -> Response {
 }
 
 fn answer(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response {
-    let mut response = Response::new(Body::from(body));
+    let mut response = Response::new(axum::body::Body::from(body));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }
 
 /// A provider's answer into which something is inserted.
-pub(crate) struct InsertedAnswer {
-    inner: TeedBody,
+pub(crate) struct InsertedAnswer<B: Body> {
+    inner: B,
     insert: Option<AnswerInsert>,
     /// The bytes so far of an answer that is one document; `None` for a stream.
     whole: Option<Vec<u8>>,
     /// The error of an answer that broke off. It is reported after the held bytes were sent.
-    broken: Option<hyper::Error>,
+    broken: Option<B::Error>,
 }
 
-impl InsertedAnswer {
-    pub fn new(inner: TeedBody, insert: AnswerInsert, is_stream: bool) -> Self {
+impl<B: Body> InsertedAnswer<B> {
+    pub fn new(inner: B, insert: AnswerInsert, is_stream: bool) -> Self {
         Self { inner, insert: Some(insert), whole: (!is_stream).then(Vec::new), broken: None }
     }
 
@@ -107,14 +105,18 @@ impl InsertedAnswer {
     }
 }
 
-impl hyper::body::Body for InsertedAnswer {
+impl<B> Body for InsertedAnswer<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Unpin,
+{
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = B::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         loop {
             if let Some(error) = self.broken.take() {
                 return Poll::Ready(Some(Err(error)));

@@ -450,23 +450,23 @@ pub struct SessionActivity {
     pub calls: u64,
 }
 
-/// What a session holds: what deleting it takes away.
+/// The records of a session. Deleting the session deletes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionExtent {
-    /// The session's id.
+    /// The id of the session.
     pub session: String,
-    /// Number of events.
+    /// The number of events.
     pub events: u64,
-    /// Number of folds.
+    /// The number of folds.
     pub folds: u64,
-    /// Number of model calls in the ledger.
+    /// The number of model calls in the ledger.
     pub calls: u64,
-    /// Number of jobs, ended ones included.
+    /// The number of jobs, with those that have ended.
     pub jobs: u64,
-    /// Bytes of its events and of the records of its folds, calls and jobs.
+    /// The bytes of its events and of the records of its folds, calls and jobs.
     pub bytes: u64,
-    /// When it last changed: the newest of its making, its newest event, fold and call.
+    /// When the session last changed, in milliseconds since 1970: the newest of its creation, events, folds and calls.
     pub changed: Millis,
 }
 

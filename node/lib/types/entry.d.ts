@@ -3,60 +3,60 @@
 
 /** A recap, as the message that is sent. */
 export interface FoldEntryRecap {
-  /** Its bytes. */
+  /** The message as JSON. */
   bytes: string
   kind: 'recap'
 }
 
 /** A marker, as the message that is sent. */
 export interface FoldEntryMarker {
-  /** Its bytes. */
+  /** The message as JSON. */
   bytes: string
   kind: 'marker'
 }
 
-/** Events that stay as they are. */
+/** Events that are sent unchanged. */
 export interface FoldEntryVerbatim {
-  /** First event. */
+  /** The first event. */
   from: number
   kind: 'verbatim'
-  /** One past the last. */
+  /** One past the last event. */
   to: number
 }
 
-/** An event with edits. */
+/** An event that is sent with edits. */
 export interface FoldEntryEdited {
-  /** The message as it is sent. */
+  /** The edited message as JSON. */
   bytes: string
   kind: 'edited'
-  /** The event. */
+  /** The number of the event. */
   seq: number
 }
 
-/** What is in the place of the span, in order. */
+/** One part of the context in the place of a fold's span. */
 export type FoldEntry = FoldEntryRecap | FoldEntryMarker | FoldEntryVerbatim | FoldEntryEdited
 
-/** What a reducer did to one part of one event. */
+/** The edit of one block of an event by a reducer. */
 export interface BlockEdit {
-  /** The block in it. */
+  /** The index of the block in the event, from 0. */
   block: number
   /** `replaced` or `removed`. */
   kind: string
-  /** Its reason code. */
+  /** The reason code of the reducer. */
   reason: string
-  /** The reducer. */
+  /** The reducer that made the edit. */
   reducer: string
-  /** The event. */
+  /** The number of the event. */
   seq: number
-  /** Tokens of the block after. */
+  /** Tokens of the block after the edit. */
   tokens_after: number
-  /** Tokens of the block before. */
+  /** Tokens of the block before the edit. */
   tokens_before: number
 }
 
 /**
- * Why a message was added to a context or an event was changed, so that the provider takes it: the trouble, and the
- * remedy. `unanswered-call`: The log has no result for a call: one was added. `orphan-result`: A result has no call:
+ * Why a message was added to a context or an event was changed, so that the provider accepts it: the fault, and its
+ * repair. `unanswered-call`: The log has no result for a call: one was added. `orphan-result`: A result has no call:
  * it is sent as text. `duplicate-id`: Calls of one step share an id, or their id is empty: all but the first, and all
  * that are empty, got one of their own, and so did their results. `half-character`: A client that cuts texts left
  * half a character (a lone surrogate): U+FFFD is in its place. `empty-message`: A message has no content: a fixed
@@ -69,40 +69,40 @@ export interface BlockEdit {
  */
 export type RepairReason = 'unanswered-call' | 'orphan-result' | 'duplicate-id' | 'half-character' | 'empty-message' | 'other-shape' | 'unknown-role' | 'system-inside' | 'bound-reasoning' | 'told-call' | 'bridge' | 'lone-reasoning'
 
-/** A repair in the context that the fold led to. */
+/** A repair of a message in the context that the fold led to. */
 export interface RepairRecord {
-  /** Position in the context. */
+  /** The index of the message in the context, from 0. */
   index: number
-  /** The event that was rendered otherwise; none for an added piece. */
+  /** The number of the event that was sent in another form; null for a message that was added. */
   seq: number | null
-  /** Why. */
+  /** The reason of the repair. */
   why: RepairReason
 }
 
 /**
- * Who asked for something to be put back. `note`: The agent, by a note. `text`: The settings, with a text of their
- * own. `file`: The settings, with the name of a file.
+ * Who asked for a text to be put back. `note`: The agent, by a note. `text`: The settings, by a text in them. `file`:
+ * The settings, by the name of a file.
  */
 export type PutBackSource = 'note' | 'text' | 'file'
 
-/** One note, text or file that was to be put back. */
+/** One note, text or file that was put back, or that is missing. */
 export interface PutBackPart {
-  /** Why it is not there, in words. */
+  /** The reason for which the part is missing, in words; left out if it is there. */
   missing?: string | null
-  /** The file's name; empty for what has none. */
+  /** The file's name; empty for a note or a text. */
   name?: string
   /** Who asked for it. */
   source: PutBackSource
-  /** Its tokens; 0 where it is missing. */
+  /** The tokens of the part; 0 if it is missing. */
   tokens: number
 }
 
-/** The lines of a recap that somebody asked for, and that the log does not say. */
+/** The lines of a recap that the agent or the settings asked for. They are not in the log. */
 export interface PutBackRecord {
-  /** A hash over its lines in the recap. */
+  /** A hash over these lines. */
   hash: string
-  /** Each of its parts, in order. */
+  /** The parts of these lines, in order. */
   parts: PutBackPart[]
-  /** Tokens that it takes of the recap. */
+  /** The tokens that these lines take of the recap. */
   tokens: number
 }

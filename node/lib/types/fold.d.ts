@@ -2,29 +2,29 @@
 // Written by tools/door-types: change the sources that it reads.
 import type { BlockEdit, FoldEntry, PutBackRecord, RepairRecord } from './entry.js'
 
-/** Each event's fate, counted. `verbatim + edited + recap + marker == events`. */
+/** The number of events with each fate: `verbatim + edited + recap + marker == events`. */
 export interface FateCounts {
-  /** Edited by a reducer, or rendered otherwise by a repair. */
+  /** Events that a reducer edited, or that a repair sends in another form. */
   edited: number
-  /** Events of the log when the fold was made. */
+  /** The number of events in the log when the fold was made. */
   events: number
-  /** Covered by a marker. */
+  /** Events that a marker covers. */
   marker: number
-  /** Covered by a recap. */
+  /** Events that a recap covers. */
   recap: number
-  /** Carried byte for byte. */
+  /** Events that are sent byte for byte. */
   verbatim: number
 }
 
-/** What a context may cost. */
+/** The limits of a context, in tokens. */
 export interface Budget {
-  /** Kept free for what hooks add after compaction (projection note: 2,000 in its preset). */
+  /** Tokens that are kept free for texts that hooks add after a fold (projection note: 2,000 in its preset). */
   injection_reserve: number
-  /** Kept free for the reply. */
+  /** Tokens of the window that are kept free for the reply. */
   output_reserve: number
   /**
-   * What classes of content may take, as shares of the budget. A class of the policy's own `[budget.tiers]` counts
-   * where it is not named here.
+   * The most that classes of content may take, as shares of the budget. For a class that is not named here the
+   * policy's `[budget.tiers]` applies.
    */
   tiers?: Record<string, number>
   /** The model's window, in tokens. */
@@ -32,268 +32,270 @@ export interface Budget {
 }
 
 /**
- * Why there should be a fold. `check`: Nobody has looked at the threshold yet: planning does. `threshold`: The line
- * was crossed. `tier`: A class of content passed its cap (`budget.tiers`). `cold`: The provider's cache of the prompt
- * is cold, and the context above the buffer line: a fold spoils nothing. `seam`: A piece of work has just ended, and
- * the seam line is crossed. `agent`: The agent asked by a tool. `manual`: A person asked: threshold and minimum
- * reclaim do not apply. `overflow`: The provider said that the request was too long: the same. `prepared`: A
- * narration came back: a fold to take when the line is crossed.
+ * The reason for which a fold is made. `check`: Not decided yet: planning compares the context with the threshold.
+ * `threshold`: The context reached the threshold. `tier`: A class of content exceeded its cap (`budget.tiers`).
+ * `cold`: The provider's cache of the prompt is cold and the context above the buffer line, so a fold wastes no
+ * cached tokens. `seam`: Some work has just ended, and the context is above the seam line. `agent`: The agent asked
+ * for a fold by a tool. `manual`: A person asked for a fold. Threshold and least gain do not apply. `overflow`: The
+ * provider refused a request as too long. Threshold and least gain do not apply. `prepared`: A narration was ready.
+ * The fold is made ahead of time and is used when the line is crossed.
  */
 export type FoldCause = 'check' | 'threshold' | 'tier' | 'cold' | 'seam' | 'agent' | 'manual' | 'overflow' | 'prepared'
 
-/** Identifiers of the covered span: how many, and the best of them. */
+/** A list of identifiers (paths, ids, symbols) of the covered span. */
 export interface IdList {
-  /** How many. */
+  /** The number of identifiers. */
   count: number
-  /** The first of them, best first, at most 200. */
+  /** The identifiers that matter most, best first; at most 200. */
   first: string[]
 }
 
 /**
- * Joins a fold to what else is known of the request (Head, Middle, Tail and Summarizing Evicted Turns: the joining
- * tuple).
+ * The step of a session that a fold belongs to, to join it with other records of the request (Head, Middle, Tail and
+ * Summarizing Evicted Turns: the joining tuple).
  */
 export interface FoldJoin {
-  /** The request in the turn: the step. */
+  /** The step in the turn: the number of the request. */
   request: number
-  /** The session. */
+  /** The id of the session. */
   session: string
-  /** The turn in it. */
+  /** The turn in the session. */
   turn: number
 }
 
 /**
- * What set the tail's boundary. `tokens`: The token floor was met last. `messages`: The message floor was met last.
- * `last-user`: The tail was extended to the last real user message. `ceiling`: The soft ceiling stopped the walk
- * (Hermes Agent). `budget`: The floors did not fit into the budget: the tail was shortened. `everything`: No cut
- * satisfies the floors: head and tail are everything.
+ * The rule that set where the tail begins. `tokens`: The floor in tokens decided. `messages`: The floor in messages
+ * decided. `last-user`: The tail was extended to the user's last real message. `ceiling`: The soft ceiling stopped
+ * the walk towards the start (Hermes Agent). `budget`: The floors did not fit into the budget, so the tail was
+ * shortened. `everything`: No cut meets the floors: head and tail hold all events.
  */
 export type TailFloor = 'tokens' | 'messages' | 'last-user' | 'ceiling' | 'budget' | 'everything'
 
-/** One region of the layout. */
+/** One region of the layout: head, middle or tail. */
 export interface RegionRecord {
-  /** One past the last event. */
+  /** One past the last event of the region. */
   end: number
-  /** First event. */
+  /** The first event of the region. */
   start: number
-  /** Tokens in the log. */
+  /** Tokens of these events in the log. */
   tokens: number
 }
 
-/** Where the cuts lay, and what set them. */
+/** The head, the middle and the tail of the log when the fold was made. */
 export interface LayoutRecord {
-  /** The last real user message, where it was carried as a pin. */
+  /** The number of the user's last real message, if it was carried as a pin; else null. */
   carried_user: number | null
-  /** What set the tail's boundary. */
+  /** The rule that set where the tail begins. */
   floor: TailFloor
   /** The head. */
   head: RegionRecord
   /** The middle. */
   middle: RegionRecord
-  /** Pinned events of the middle. */
+  /** The numbers of the pinned events in the middle. */
   pinned: number[]
   /** The tail. */
   tail: RegionRecord
 }
 
-/** The state of the meter, as a fold records it. */
+/** The state of the meter, which turns counted tokens into the provider's tokens. */
 export interface Meter {
-  /** Added on top where a limit must not be passed. */
+  /** The share that is added to an estimate before it is compared with a limit. */
   margin: number
-  /** Real tokens per counted token: most often more than one. */
+  /** Provider tokens per counted token; most often more than 1. */
   ratio: number
-  /** Requests that the ratio was learned from. */
+  /** The number of requests from which the ratio was learned. */
   samples: number
   /**
-   * Tokens of every request that the log does not hold: tools and system prompts that a host keeps to itself. Anchors
-   * the figure on the provider's last count.
+   * Tokens of every request that are not in the log: tools and system prompts that only the host knows. They are the
+   * part of the provider's last count that the log does not explain.
    */
   unseen?: number
 }
 
-/** The events that a fold replaces, named by the chain hashes at their ends. */
+/** The events that a fold replaces. The chain hashes at their ends identify them. */
 export interface Span {
-  /** Chain hash of everything before `start`. */
+  /** The chain hash of all events before `start`. */
   before: string
   /** One past the last event. */
   end: number
-  /** First event. */
+  /** The first event. */
   start: number
-  /** Chain hash of everything before `end`: names the whole prefix. */
+  /** The chain hash of all events before `end`. */
   through: string
 }
 
-/** A reply that passed all checks, ready for the next fold that covers its span. */
+/** A model's reply that passed all checks, ready for the next fold that covers its span. */
 export interface AcceptedNarration {
-  /** Lines of it that are in no section: they could not stand, or were beyond its cap. */
+  /** The number of its lines that are in no section, because they failed a check or exceeded the cap. */
   left_out?: number
   /** The model that wrote it. */
   model: string
-  /** The request that it answers. */
+  /** The id of the request that it answers. */
   request: string
-  /** Each section's name and its lines, harmless in any place of a recap. */
+  /** The name and the lines of each section. The lines cannot forge the structure of a recap. */
   sections: [string, string][]
-  /** What it covers. */
+  /** The events that it covers. */
   span: Span
 }
 
-/** What one reducer took from covered events, by one rule. */
+/** The blocks of covered events that one reducer edited for one reason. */
 export interface PrunedCount {
-  /** Blocks that it edited. */
+  /** The number of edited blocks. */
   blocks: number
-  /** Its reason code. */
+  /** The reason code of the reducer. */
   reason: string
-  /** The reducer. */
+  /** The reducer that edited the blocks. */
   reducer: string
-  /** And after. */
+  /** Tokens of these blocks after the edits. */
   tokens_after: number
-  /** Their tokens before. */
+  /** Tokens of these blocks before the edits. */
   tokens_before: number
 }
 
-/** What the recap says, and what it does not. */
+/** The recap of a fold, with figures. */
 export interface RecapRecord {
-  /** Files that it names. */
+  /** The number of files that the recap names. */
   files: number
-  /** A hash over its text. */
+  /** A hash over the text. */
   hash: string
-  /** Secrets that were replaced in it. */
+  /** The number of secrets that were replaced in it. */
   redacted: number
-  /** Its role. */
+  /** The role of the message that holds it. */
   role: string
-  /** Its text. */
+  /** The text of the recap. */
   text: string
-  /** Its tokens. */
+  /** Tokens of the recap. */
   tokens: number
 }
 
 /** A line of a reply that was left out of the narration. */
 export interface DroppedLine {
-  /** Its start, without secrets and without what forges structure. */
+  /** The start of the line, without secrets and without text that could forge structure. */
   line: string
-  /** A code (`false-quote`, `ungrounded`, `injected`), and what it is about. */
+  /** The reason code (`false-quote`, `ungrounded`, `injected`), and the words that it is about. */
   why: string
 }
 
-/** What became of one request to a model. */
+/** The outcome of one request for a narration. */
 export interface VerdictRecord {
-  /** `accepted`, why the text was refused, why there is none, or `pending` where the fold did not wait for it. */
+  /** `accepted`, the reason why the reply was refused or is missing, or `pending` if the fold did not wait for it. */
   code: string
-  /** For people; holds no key and no text of the log. */
+  /** The outcome in words for people, without keys and without text of the log. */
   detail: string
-  /** The lines of the reply that were left out. */
+  /** The lines of the reply that were left out of the narration. */
   dropped?: DroppedLine[]
-  /** The request. */
+  /** The id of the request. */
   request: string
 }
 
-/** Signed reasoning that its model refuses: what it is bound to is not there any more. */
+/** Signed reasoning that its model would refuse, because what it is bound to has changed. */
 export interface VoidReasoning {
-  /** It is void in events before this one. */
+  /** All signed reasoning in events before this one is void. */
   before: number
-  /** The first message of the round that was the newest then, where its calls are told as text. */
+  /** The first message of the round that was the newest then, if the calls of that round are sent as text. */
   told_round?: number | null
 }
 
-/** The record of one compaction pass. */
+/** The immutable record of one compaction. */
 export interface Fold {
-  /** Each event's fate, counted. */
+  /** The number of events with each fate. */
   accounts: FateCounts
-  /** The budget that the plan used. */
+  /** The budget for which the fold was planned. */
   budget: Budget
-  /** Why the fold was made. */
+  /** The reason for which the fold was made. */
   cause: FoldCause
-  /** What counted the tokens. */
+  /** The name of the counter that counted the tokens. */
   counter: string
-  /** What reducers did. */
+  /** The edits of reducers. */
   edits: BlockEdit[]
-  /** What is there instead. */
+  /** The parts of the context that replace them, in order. */
   entries: FoldEntry[]
-  /** Messages that left the context. */
+  /** The number of events that a recap or a marker covers. */
   evicted: number
   /**
-   * What is there where no model narrated, or behind what one narrated: `computed`, `marker`, `static`, or `host` for
-   * a recap of the host's own; none when a model narrated, or nothing was covered.
+   * The kind of text that replaces the covered events where no narration does: `computed`, `marker`, `static`, or
+   * `host` for a recap of the host's own. Null if a model narrated alone, or if nothing was covered.
    */
   fallback: string | null
-  /** Whether a fallback of midfold's own is there: the flag of Summarizing Evicted Turns. */
+  /** Whether `fallback` is one of midfold's own texts: the flag of Summarizing Evicted Turns. */
   fallback_used: boolean
-  /** Tokens of the head, envelope included. */
+  /** Tokens of the head, with system prompt and tools. */
   head_tokens: number
-  /** Every message of the head is the same slice of the log. */
+  /** Whether every message of the head is sent with the bytes of the log. */
   head_verbatim: boolean
-  /** Hash of this record, chained over the fold before it. */
+  /** The hash of this record, chained over the fold before it. */
   id: string
-  /** Identifiers of the recap that no source has: none in a computed one. */
+  /** The identifiers of the recap that no source of the recap has; empty for a computed recap. */
   invented_ids: IdList
-  /** Joins it to a request. */
+  /** The step of the session at which the fold was made. */
   joining: FoldJoin
-  /** User and assistant took turns so far: what the fold adds keeps to that. */
+  /** Whether user and assistant took turns so far. If so, the messages that the fold adds keep to that. */
   keeps_turns?: boolean
-  /** Identifiers of the covered span that the context still names. */
+  /** The identifiers of the covered span that the context still has. */
   kept_ids: IdList
-  /** Head, middle and tail. */
+  /** The head, the middle and the tail when the fold was made. */
   layout: LayoutRecord
-  /** Identifiers of the covered span that it does not. */
+  /** The identifiers of the covered span that the context no longer has. */
   lost_ids: IdList
-  /** Messages of the context after. */
+  /** Messages of the context after the fold. */
   messages_after: number
-  /** Messages of the context before. */
+  /** Messages of the context before the fold. */
   messages_before: number
-  /** The meter that the plan used. */
+  /** The state of the meter when the fold was planned. */
   meter: Meter
-  /** Tokens of the middle before. */
+  /** Tokens of the middle before the fold. */
   middle_tokens: number
-  /** The narration that is in the recap, where a model wrote one. */
+  /** The narration in the recap; left out if no model wrote one. */
   narrated?: AcceptedNarration | null
-  /** Name of the policy. */
+  /** The name of the policy. */
   policy: string
-  /** Hash over the policy. */
+  /** A hash over the whole policy. */
   policy_fingerprint: string
-  /** The fold before it. */
+  /** The id of the fold that this one builds on; null for the first. */
   prev: string | null
-  /** Name of the profile. */
+  /** The name of the profile: the provider's rules. */
   profile: string
-  /** The lines of the recap that somebody asked for. */
+  /** The lines of the recap that the agent or the settings asked for; left out if there are none. */
   put_back?: PutBackRecord | null
-  /** What reducers took from events that the recap covers, before it was made. */
+  /**
+   * The edits of reducers in events that the recap covers. They were made before the recap, which reads their result.
+   */
   read?: PrunedCount[]
-  /** The recap, where there is one. */
+  /** The recap; null if the fold has none. */
   recap: RecapRecord | null
   /**
-   * Lost identifiers that the user or the assistant used again after the fold: null in a record that was just made,
-   * filled where it is read again.
+   * The lost identifiers that the user or the assistant used again after the fold. Null in a new record; filled where
+   * the record is read again.
    */
   referenced_later: IdList | null
-  /** What validity asked for. */
+  /** The changes without which the provider would refuse the context. */
   repairs: RepairRecord[]
-  /** What it replaces. */
+  /** The events that the fold replaces. */
   span: Span
-  /** Strategy (Head, Middle, Tail and Summarizing Evicted Turns). */
+  /** The name of the strategy (Head, Middle, Tail and Summarizing Evicted Turns). */
   strategy: string
   /** Tokens of the tail. */
   tail_tokens: number
-  /** Every message of the tail is the same slice of the log. */
+  /** Whether every message of the tail is sent with the bytes of the log. */
   tail_verbatim: boolean
-  /** Counted tokens of the context after. */
+  /** Counted tokens of the context after the fold. */
   tokens_after: number
-  /** Counted tokens of the context before. */
+  /** Counted tokens of the context before the fold. */
   tokens_before: number
   /**
-   * The first message of the model's newest round, where its calls are told as text: it would have to start with
-   * reasoning that is void.
+   * The first message of the model's newest round, if the calls of that round are sent as text. As calls they would
+   * have to start with reasoning that is void.
    */
   told_round?: number | null
-  /** What became of the model's replies since the fold before. */
+  /** The outcomes of the requests for a narration since the fold before. */
   verdicts?: VerdictRecord[]
-  /** Shape of the record. */
+  /** The version of the record's format. */
   version: number
-  /** What was void before the fold, where the folds before it do not say so. */
+  /** The reasoning that was void before this fold, if the earlier folds do not say so. */
   void_before?: VoidReasoning | null
   /**
-   * Signed reasoning of events before this one leaves the context: the model binds it to all that stood before it,
-   * and that is not there any more. What came later is bound to the fold's own context, and stays. 0 where the model
-   * does not bind.
+   * Signed reasoning of events before this one leaves the context: it is bound to everything before it, and the fold
+   * changes that. Later reasoning is bound to the folded context, and stays. 0 if the model does not bind reasoning.
    */
   void_reasoning?: number
 }

@@ -1,108 +1,109 @@
 /** A policy: when and how to fold. */
 // Written by tools/door-types: change the sources that it reads.
 import type { NarrationPolicy } from './narration.js'
+import type { ToolDefinition } from './tool.js'
 
-/** Settings of `arguments`. */
+/** Settings of the reducer `arguments`. */
 export interface ArgumentsPolicy {
-  /** Longer strings inside are cut to this length (Hermes Agent: 200). */
+  /** In longer arguments, strings are cut to this many characters (Hermes Agent: 200). */
   leaf_chars?: number
-  /** Arguments up to this length stay, in characters (Hermes Agent: 500). */
+  /** Arguments of up to this many characters stay (Hermes Agent: 500). */
   max_chars?: number
 }
 
-/** Caps of classes of content, as `[budget.tiers]` of a policy. */
+/** The caps of classes of content: `[budget.tiers]` of a policy. */
 export interface TierCaps {
   /**
-   * What a class may take of the budget, over the whole context. Passed, it is evicted from the oldest on, before the
-   * threshold is reached.
+   * The share of the budget that a class may take in the whole context. Above it, the oldest content of the class is
+   * evicted, even below the threshold.
    */
   tiers?: Record<string, number>
 }
 
-/** Settings of `dedup`. */
+/** Settings of the reducer `dedup`. */
 export interface DedupPolicy {
-  /** Results shorter than this are left alone, in characters (Hermes Agent: 200). */
+  /** Results shorter than this many characters are left alone (Hermes Agent: 200). */
   min_chars?: number
 }
 
 /**
- * An engine, by name (Hermes Agent: engines are pluggable and chosen by configuration). `midfold`: The built-in one.
- * `passthrough`: Sends everything, always.
+ * The name of an engine (Hermes Agent: engines are pluggable and chosen by configuration). `midfold`: The built-in
+ * engine. `passthrough`: An engine that sends every message and never folds.
  */
 export type EngineName = 'midfold' | 'passthrough' | { command: string[] } | (string & {})
 
 /**
- * What the shares of a policy are of in a compaction by hand of less than the budget, where no size is asked for.
- * `context`: Of what there is: who asks for a compaction gets one. `budget`: Of the budget, as when the line is
- * crossed: what the floors protect stays, and a list that they protect whole is left alone (Head, Middle, Tail:
- * nothing to compress).
+ * What the shares of a policy refer to in a manual compaction of a context within the budget, without a requested
+ * size. `context`: The tokens of the present context, so that a person who asks for a compaction gets one. `budget`:
+ * The budget, as in an automatic fold. What the floors protect stays, and a conversation that they protect as a whole
+ * is left alone (Head, Middle, Tail: nothing to compress).
  */
 export type ManualShare = 'context' | 'budget'
 
-/** What a fold has to reach. */
+/** The goals of a fold. */
 export interface FoldGoals {
-  /** What the policy's shares are of where a person asks for a fold of less than the budget. */
+  /** What the policy's shares refer to if a person asks for a compaction while the context is within the budget. */
   by_hand?: ManualShare
-  /** A fold that frees less than this share of the budget is not made. */
+  /** The share of the budget that a fold has to free; otherwise it is not made. */
   min_reclaim?: number
-  /** The context after a fold should cost at most this share of the budget. */
+  /** The share of the budget that the context should take at most after a fold. */
   target?: number
 }
 
 /**
- * How the head is found. `task`: Leading system messages and everything up to the first real task. `first-user`:
- * Leading system messages and the message after them if it is the user's (Head, Middle, Tail). `messages`: The first
- * n messages. `system`: Leading system messages only (projection note).
+ * The rules that find the head. `task`: Leading system messages, and everything up to the user's first real task.
+ * `first-user`: Leading system messages, and the next message if it is the user's (Head, Middle, Tail). `messages`:
+ * The first `messages` messages. `system`: Leading system messages only (projection note).
  */
 export type HeadRule = 'task' | 'first-user' | 'messages' | 'system'
 
-/** What stays verbatim at the front. A cut snaps forward to a unit boundary. */
+/** The messages that stay unchanged at the front. The cut moves forward to the end of a unit. */
 export interface HeadPolicy {
-  /** For `messages`: leading system messages are among them. */
+  /** For `messages`: whether `messages` counts the leading system messages. */
   count_system?: boolean
-  /** The first task leaves the head after the first fold, once a later request replaced it. */
+  /** Whether the first task leaves the head once there was a fold and the user made another request. */
   decay?: boolean
-  /** For `messages`: how many. */
+  /** For `messages`: the number of messages. */
   messages?: number
-  /** How the head is found. */
+  /** The rule that finds the head. */
   rule?: HeadRule
 }
 
 /**
- * Messages of the user, the assistant or the application whose words match this regular expression. What a tool
- * answered is asked for by its file.
+ * Keeps messages of the user, the assistant or the application whose words match this regular expression. Results of
+ * tools are not searched; they are kept by their file.
  */
 export interface KeepRuleMessage {
   message: string
 }
 
 /**
- * The newest content of each file that matches this glob, as it was read or written, with its call, and the edits of
- * it since.
+ * Keeps the newest content of each file that matches this glob: the read or write with its call, and the edits since.
  */
 export interface KeepRuleFile {
   file: string
 }
 
-/** One entry of `keep`: `{ message = "…" }` or `{ file = "…" }`. */
+/** An entry of `keep`: `{ message = "…" }` or `{ file = "…" }`. */
 export type KeepRule = KeepRuleMessage | KeepRuleFile
 
 /**
- * How much of the middle a recap covers. `middle`: All of it. `overflow`: The oldest part that has to go to reach the
- * target (projection note).
+ * How much of the middle a recap covers. `middle`: The whole middle. `overflow`: The oldest part, as much as has to
+ * go to reach the target (projection note).
  */
 export type CoverExtent = 'middle' | 'overflow'
 
 /**
- * What a recap is made of when no model answers. `computed`: The computed sections. `marker`: The fixed marker (Head,
- * Middle, Tail and Summarizing Evicted Turns). `static`: A fixed sentence with the number of messages (Hermes Agent).
+ * The kinds of recap when no model narrates. `computed`: The sections that midfold computes. `marker`: The fixed
+ * marker (Head, Middle, Tail and Summarizing Evicted Turns). `static`: A fixed sentence with the number of messages
+ * (Hermes Agent).
  */
 export type RecapFallback = 'computed' | 'marker' | 'static'
 
 /**
- * What a recap is made from, by a model or without one. `log`: The messages as the log has them. `reduced`: What the
- * reducers before it left of them: they run first, and a model is sent less (Hermes Agent, What Survives the
- * Compression).
+ * The form of the covered messages from which a recap is made, by a model or without one. `log`: The messages as the
+ * log has them. `reduced`: The messages as the other reducers left them. These run first, and a model is sent less
+ * (Hermes Agent, What Survives the Compression).
  */
 export type RecapSource = 'log' | 'reduced'
 
@@ -112,282 +113,241 @@ export type RecapSource = 'log' | 'reduced'
  */
 export type RecapRole = 'assistant' | 'user' | 'opposite'
 
-/** What is in the place of a covered span. */
+/** The text that replaces covered events. */
 export interface RecapPolicy {
-  /** At most this share of the budget … */
+  /** The recap takes at most this share of the budget … */
   cap?: number
-  /** … and at most this many tokens (0: no further cap). */
+  /** … and at most this many tokens (0: no cap in tokens). */
   cap_tokens?: number
-  /** How much of the middle it covers. */
+  /** How much of the middle the recap covers. */
   cover?: CoverExtent
-  /** What it is made of when no model answers. */
+  /** The kind of recap when no model narrates. */
   fallback?: RecapFallback
-  /** Adds `<read-files>` and `<modified-files>` blocks (What Survives the Compression). */
+  /** Whether the recap ends with `<read-files>` and `<modified-files>` blocks (What Survives the Compression). */
   file_blocks?: boolean
-  /** Where head and tail leave more of the target than the share, it may take that, too. */
+  /** Whether the recap may exceed its share if head and tail leave more room below the target. */
   fills?: boolean
-  /** Its first line. */
+  /** The first line of the recap. */
   header?: string
-  /** The text that stands for a span when there is no recap (Summarizing Evicted Turns). */
+  /** The text that replaces a span when there is no recap (Summarizing Evicted Turns). */
   marker?: string
-  /** A line below the header (Hermes Agent writes it behind the system prompt, which stays as it is here). */
+  /** A line below the header. (Hermes Agent writes it after the system prompt, which stays unchanged here.) */
   note?: string
-  /** What of the covered messages it is made from. */
+  /** The form of the covered messages from which the recap is made. */
   reads?: RecapSource
-  /** The role that it takes where the profile allows it. */
+  /** The role of the recap, if the profile allows it. */
   role?: RecapRole
 }
 
 /**
- * A reducer. `terminal`: Collapse carriage-return progress, strip ANSI. `dedup`: Point identical results to the
- * newest. `supersede`: Stub reads that a later read or write made stale. `retain`: Expire results by age or count.
- * `stub`: One-line stubs. `arguments`: Clip call arguments. `reasoning`: Drop reasoning in the middle. `window`: Cap
- * plain dialogue. `recap`: Cover the oldest span by a recap.
+ * The name of a reducer: a rule that makes the middle smaller. `terminal`: Collapses progress output with carriage
+ * returns, and strips ANSI codes. `dedup`: Points identical results to the newest. `supersede`: Replaces reads that a
+ * later read or write made stale by a line. `retain`: Lets results expire by age or count. `stub`: Replaces results
+ * by one line that says what happened. `arguments`: Clips long arguments of calls. `reasoning`: Drops reasoning in
+ * the middle. `window`: Caps plain dialogue. `recap`: Covers the oldest span by a recap.
  */
 export type ReducerName = 'terminal' | 'dedup' | 'supersede' | 'retain' | 'stub' | 'arguments' | 'reasoning' | 'window' | 'recap'
 
-/** A rule for some tools. */
+/** The limits of `retain` for some tools. */
 export interface RetainRule {
-  /** As in `RetainPolicy`. */
+  /** The limit of age, as in `RetainPolicy`. */
   age?: number | null
-  /** As in `RetainPolicy`. */
+  /** The limit of number, as in `RetainPolicy`. */
   count?: number | null
-  /** Tool names, or kinds in angle brackets: `<read>`, `<search>`. */
+  /** Names of tools, or kinds in angle brackets: `<read>`, `<search>`. */
   names?: string[]
-  /** Their results never expire. */
+  /** Whether the results of these tools never expire. */
   never_evict?: boolean
 }
 
 /**
- * How the age of a result is counted. `steps`: Assistant messages after the result (What Survives the Compression).
- * `turns`: Real user messages after the result (projection note).
+ * The unit in which the age of a result is counted. `steps`: Assistant messages after the result (What Survives the
+ * Compression). `turns`: Real user messages after the result (projection note).
  */
 export type AgeUnit = 'steps' | 'turns'
 
-/** Settings of `retain`: how long results stay. */
+/** Settings of the reducer `retain`: how long results stay. */
 export interface RetainPolicy {
-  /** Counts the results of all tools together. */
+  /** Whether `count` counts the results of all tools together. */
   across?: boolean
-  /** A result expires when more than this many units came after it. */
+  /** A result expires when more than this many steps or turns came after it. Without it, age does not matter. */
   age?: number | null
-  /** Of one tool, only the newest n results stay. */
+  /** Of each tool, only this many of the newest results stay. Without it, their number does not matter. */
   count?: number | null
-  /** Tools whose results never expire, and stay beside a recap, too. */
+  /** Tools whose results never expire. These results also stay beside a recap. */
   never_evict?: string[]
-  /** What expired results say. */
+  /** The text that replaces an expired result. */
   stub?: string
-  /** Rules for single tools or kinds of tools; the first that names the tool wins. */
+  /** Limits for single tools or kinds of tools; the first rule that names the tool wins. */
   tools?: RetainRule[]
-  /** What age counts. */
+  /** The unit of `age`. */
   unit?: AgeUnit
 }
 
-/** Settings of `stub`. */
+/** Settings of the reducer `stub`. */
 export interface StubPolicy {
-  /** Results up to this length stay, in characters (Hermes Agent: 200). */
+  /** Results of up to this many characters stay (Hermes Agent: 200). */
   min_chars?: number
-  /** Salient lines (errors, failing tests, outliers) kept below the stub, in characters. */
+  /** The most characters of salient lines (errors, failing tests, outliers) that are kept below the stub. */
   salient_chars?: number
 }
 
-/** Settings of `supersede`. */
+/** Settings of the reducer `supersede`. */
 export interface SupersedePolicy {
-  /** Results shorter than this are left alone, in characters. */
+  /** Results shorter than this many characters are left alone. */
   min_chars?: number
 }
 
 /**
- * How the tail is found. `floors`: Walk back until both floors hold (Head, Middle, Tail). `ceiling`: Walk back while
- * the tail stays below 1.5 × its budget, counting chars/4 + 10 (Hermes Agent).
+ * The rules that find the tail. `floors`: Extends the tail towards the start until both floors are met (Head, Middle,
+ * Tail). `ceiling`: Extends the tail towards the start while it is below 1.5 × its size, counting chars/4 + 10 for a
+ * message (Hermes Agent).
  */
 export type TailRule = 'floors' | 'ceiling'
 
-/** What stays verbatim at the end. */
+/** The messages that stay unchanged at the end. */
 export interface TailPolicy {
   /**
-   * The last real user message stays verbatim: in the tail where that costs at most half as much again, else as a pin
-   * after the recap.
+   * Whether the user's last real message stays verbatim. It joins the tail if that makes the tail at most half as
+   * large again; else it stays as a pin after the recap.
    */
   last_user?: boolean
-  /** And at least this many messages. */
+  /** The fewest messages of the tail. */
   min_messages?: number
   /**
-   * For `ceiling`: reducers leave at least so many of the newest messages alone, and those within `ratio` (Hermes
+   * For `ceiling`: the number of newest messages that reducers leave alone, beside those within `ratio` (Hermes
    * Agent: `protect_last_n`).
    */
   protect_messages?: number
-  /** At least this share of the budget (for `ceiling`: of the threshold). */
+  /** The least size of the tail, as a share of the budget (for `ceiling`: of the threshold). */
   ratio?: number
-  /** How the tail is found. */
+  /** The rule that finds the tail. */
   rule?: TailRule
 }
 
-/** Settings of `terminal`. */
+/** Settings of the reducer `terminal`. */
 export interface TerminalPolicy {
-  /** Results shorter than this are left alone, in characters. */
+  /** Results shorter than this many characters are left alone. */
   min_chars?: number
 }
 
 /**
- * Whose words the result of a tool holds. `nobody`: The tool's own. `marked`: A person's where the client marks them
- * as such: a plan that is approved with a remark. `person`: A person's, all of them: a question to the user.
+ * Trigger rules for models whose name contains `name`. If several entries match, the longest `name` wins. A rule that
+ * is left out stays as in the policy.
  */
-export type AnswerSource = 'nobody' | 'marked' | 'person'
-
-/**
- * What a tool does. `read`: Shows a file. `write`: Writes a whole file. `edit`: Changes a part of a file. `search`:
- * Looks for text or names. `list`: Lists a folder. `shell`: Runs a command or a program. `web`: Fetches or searches
- * the web, drives a browser. `task`: Hands work to another agent. `todo`: Keeps the list of what is to be done.
- * `other`: Anything else, and every unknown tool.
- */
-export type ToolKind = 'read' | 'write' | 'edit' | 'search' | 'list' | 'shell' | 'web' | 'task' | 'todo' | 'other'
-
-/** An argument whose value decides what a tool does. */
-export interface ToolMode {
-  /** The argument. */
-  arg?: string
-  /** Kind by value. */
-  kinds?: Record<string, ToolKind>
-}
-
-/** One entry of the table: tools that work alike. Also the form in which a policy adds tools. */
-export interface ToolDefinition {
-  /** Whose words its results hold. */
-  answers?: AnswerSource
-  /** Arguments that hold a program in another language. */
-  code?: string[]
-  /** Arguments that hold a shell command. */
-  commands?: string[]
-  /** Arguments with the last line of a partial read. */
-  end?: string[]
-  /** What they do. */
-  kind?: ToolKind
-  /** Arguments with the number of lines of a partial read. */
-  limit?: string[]
-  /** An argument whose value decides the kind. */
-  mode?: ToolMode | null
-  /** Their names; `*` at the end stands for any rest. */
-  names?: string[]
-  /** Arguments with the first line of a partial read. */
-  offset?: string[]
-  /** Arguments that hold a patch. */
-  patches?: string[]
-  /** Arguments that name files; for a listing the folder. */
-  paths?: string[]
-  /** Arguments that say what is looked for. */
-  queries?: string[]
-  /** Arguments with a pair of first and last line. */
-  range?: string[]
-}
-
-/** Trigger rules for models whose name contains `name`; the longest such name counts. What is not said stays. */
 export interface ModelTrigger {
-  /** Price cliffs. */
+  /** Prompt sizes in tokens above which the model charges more. */
   cliffs?: number[] | null
-  /** Part of the model's name; case does not matter. */
+  /** A part of the model's name, in any case. */
   name?: string
-  /** Tokens to leave free. */
+  /** The tokens of the budget that have to stay free. */
   reserve?: number | null
-  /** Share of the budget. */
+  /** The share of the budget at which folding starts. */
   threshold?: number | null
-  /** Absolute number of tokens. */
+  /** The number of tokens at which folding starts. */
   tokens?: number | null
 }
 
 /** When to fold. */
 export interface TriggerPolicy {
   /**
-   * A model is asked to narrate from this share of the budget on, so that the narration is there when the trigger
-   * fires. Below `threshold`; where another rule sets the line, the buffer keeps its proportion to it.
+   * The share of the budget from which a model is asked to narrate, so that the narration is ready when the trigger
+   * fires. It is below `threshold`. If another rule sets the line, the buffer keeps its proportion to it.
    */
   buffer?: number
-  /** Prompt sizes above which a model charges more for the whole prompt: folding starts 5 % below the lowest. */
+  /**
+   * Prompt sizes in tokens above which a model charges more for the whole prompt. Folding starts 5 % below the
+   * lowest.
+   */
   cliffs?: number[]
   /** The threshold is at least this many tokens (Hermes Agent: 64,000) … */
   floor_tokens?: number
   /**
-   * … and where that reaches the window, this share of it instead, below the window (Hermes Agent: `min(0.85 ×
-   * window, window − 1)`).
+   * … and if that reaches the window, it is this share of the window instead (Hermes Agent: `min(0.85 × window,
+   * window − 1)`).
    */
   floored_share?: number | null
-  /** Kept free for what hooks inject (projection note: 2,000 tokens). */
+  /** Tokens that are kept free for texts that hooks inject (projection note: 2,000). */
   injection_reserve?: number
-  /** Added to every estimate that a limit is held against (projection note: 10 %). */
+  /** The share that is added to every estimate before it is compared with a limit (projection note: 10 %). */
   margin?: number
-  /** Conversations of at most this many messages are left alone (Hermes Agent: 7). */
+  /** Conversations of at most this many messages are never folded (Hermes Agent: 7). */
   min_messages?: number
   /** Other rules for single models. */
   models?: ModelTrigger[]
-  /** Off: nothing folds by itself, not even at the window; a person still can. */
+  /** Whether the session folds by itself. If off, it does not even at the window; a person still can compact it. */
   on?: boolean
-  /** And where fewer than this many tokens of the budget are left (0: no such rule). */
+  /** … or where fewer than this many tokens of the budget are left (0: no such rule). */
   reserve?: number
   /**
-   * From this share of the budget on a fold comes where a piece of work has just ended: a user's turn, an item of the
-   * to-do list, a commit, a check that passed. It waits for that up to the threshold. 0, or not below `threshold`:
-   * the threshold alone counts. Where another rule sets the line, it keeps its proportion to it.
+   * The share of the budget from which the session folds at a seam, where some work has just ended: a user's turn, an
+   * item of the to-do list, a commit, a check that passed. 0, or not below `threshold`: seams do not matter. If
+   * another rule sets the line, the share keeps its proportion to it.
    */
   seam?: number
-  /** Fires at this share of the budget. */
+  /** Folding starts at this share of the budget … */
   threshold?: number
-  /** And at this many tokens, where that is less (0: no such rule). */
+  /** … or at this many tokens, if that is less (0: no such rule) … */
   tokens?: number
 }
 
-/** Settings of `window`: a cap on plain dialogue (projection note), off unless one is set. */
+/** Settings of the reducer `window`: a cap on plain dialogue (projection note). Off unless one of them is set. */
 export interface WindowPolicy {
-  /** Keep the newest dialogue up to this many tokens. */
+  /** The tokens of newest dialogue that stay. */
   tokens?: number | null
-  /** Keep the dialogue of the newest n turns. */
+  /** The number of newest turns whose dialogue stays. */
   turns?: number | null
 }
 
-/** When and how to fold. Every ratio multiplies the budget's tokens; every threshold is `≥`. */
+/** When and how to fold. Every ratio is a share of the budget's tokens; a threshold is crossed when it is reached. */
 export interface Policy {
   /** The preset that holds where nothing else is said; `default` without it. */
   base?: string
-  /** Clips long call arguments. */
+  /** Settings of `arguments`, which clips long arguments of calls. */
   arguments?: ArgumentsPolicy
-  /** Caps of classes of content. */
+  /** The caps of classes of content. */
   budget?: TierCaps
-  /** Points identical results to the newest. */
+  /** Settings of `dedup`, which points identical results to the newest. */
   dedup?: DedupPolicy
-  /** Which engine: `midfold`, or `passthrough`, which changes nothing. */
+  /** The engine: `midfold`, or `passthrough`, which changes nothing. */
   engine?: EngineName
-  /** What a fold has to reach. */
+  /** The goals of a fold. */
   fold?: FoldGoals
-  /** What stays verbatim at the front. */
+  /** The messages that stay unchanged at the front. */
   head?: HeadPolicy
-  /** What stays word for word through every fold: messages by their words, files by their paths. */
+  /** The content that stays word for word through every fold: messages by their words, files by their paths. */
   keep?: KeepRule[]
-  /** Name for records and reports. */
+  /** The name of the policy, for records and reports. */
   name?: string
-  /** How a model would narrate, where one is at hand. */
+  /** How a model narrates, if one is configured. */
   narration?: NarrationPolicy
-  /** What is in the place of a covered span. */
+  /** The text that replaces covered events. */
   recap?: RecapPolicy
-  /** The reducers to run, in order, cheap to expensive. */
+  /** The reducers to run, in this order: the cheap ones first. */
   reducers?: ReducerName[]
-  /** Lets results expire by age or count. */
+  /** Settings of `retain`, which lets results expire by age or count. */
   retain?: RetainPolicy
-  /** Which document or measurement the constants come from. */
+  /** The document or the measurement that the constants come from. */
   source?: string
-  /** `strategy` in fold records (Head, Middle, Tail: `head-tail`, Summarizing Evicted Turns: `summarize`). */
+  /**
+   * The value of `strategy` in fold records (Head, Middle, Tail: `head-tail`, Summarizing Evicted Turns:
+   * `summarize`).
+   */
   strategy?: string
-  /** Replaces results by one line that says what happened. */
+  /** Settings of `stub`, which replaces a result by one line that says what happened. */
   stub?: StubPolicy
-  /** One line for people. */
+  /** What the policy does, in one line for people. */
   summary?: string
-  /** Drops reads that a later read or write made stale. */
+  /** Settings of `supersede`, which drops reads that a later read or write made stale. */
   supersede?: SupersedePolicy
-  /** What stays verbatim at the end. */
+  /** The messages that stay unchanged at the end. */
   tail?: TailPolicy
-  /** Collapses progress output. */
+  /** Settings of `terminal`, which collapses progress output. */
   terminal?: TerminalPolicy
-  /** Tools that the built-in table does not know, or knows otherwise. */
+  /** Tools that the built-in table does not know, or describes otherwise. */
   tools?: ToolDefinition[]
   /** When to fold. */
   trigger?: TriggerPolicy
-  /** Caps plain dialogue. */
+  /** Settings of `window`, which caps plain dialogue. */
   window?: WindowPolicy
 }

@@ -10,11 +10,11 @@ import type { Meter } from './fold.js'
 export type TierName = 'results' | 'arguments' | 'dialogue'
 
 /**
- * The forms in which a policy can say when to fold. `share`: `threshold`: a share of the budget. `floor`:
- * `floor_tokens`: the share, raised (Hermes Agent). `tokens`: `tokens`: an absolute number. `reserve`: `reserve`: so
- * many tokens are to stay free. `cliff`: `cliffs`: the price of the whole prompt rises there. `buffer`: `buffer`:
- * where folding starts while the provider's cache is cold. `seam`: `seam`: where folding starts at the end of a piece
- * of work. `agent`: Where folding starts when the agent asks for it.
+ * The rules by which a policy can say when to fold. `share`: `threshold`: a share of the budget. `floor`:
+ * `floor_tokens`: the share, raised to this number of tokens (Hermes Agent). `tokens`: `tokens`: a number of tokens.
+ * `reserve`: `reserve`: the number of tokens that have to stay free. `cliff`: `cliffs`: a prompt size above which the
+ * whole prompt costs more. `buffer`: `buffer`: the line while the provider's cache is cold. `seam`: `seam`: the line
+ * where some work has just ended. `agent`: The line where the agent asks for a fold.
  */
 export type LineRule = 'share' | 'floor' | 'tokens' | 'reserve' | 'cliff' | { tier: TierName } | 'buffer' | 'seam' | 'agent'
 
@@ -42,96 +42,96 @@ export interface Due {
   undone?: null
 }
 
-/** Where folding starts, and which rule says so. */
+/** The line at which folding starts, and the rule that sets it. */
 export interface TriggerLine {
-  /** The rule that set it: the lowest of those that a policy names. */
+  /** The rule that sets the line. Of several rules, the one with the lowest line wins. */
   rule: LineRule
-  /** Fires at this many tokens. */
+  /** The number of tokens at which folding starts. */
   tokens: number
 }
 
-/** What the engine says of a session: `midfold session status --json` and the HTTP API have it as `status`. */
+/** The figures of a session: `status` in `midfold session status --json` and in the HTTP API. */
 export interface SessionStatus {
-  /** The active fold. */
+  /** The id of the active fold; left out if nothing is folded. */
   active_fold?: string | null
-  /** What a context may cost: the window without reserves. */
+  /** The tokens that a context may take: the window without its reserves. */
   budget_tokens: number
-  /** Folds that were made. */
+  /** The number of folds that were in force. */
   compaction_count: number
-  /** The same since the last reset, by the seed's name. */
+  /** The number of folds in force since the last reset, under Hermes Agent's name. */
   compression_count: number
-  /** The window, as far as the provider let know. */
+  /** The model's window in tokens, as far as the provider revealed it. */
   context_length: number
-  /** Percent of the window in use, as estimated. */
+  /** The percentage of the window that the context takes, as estimated. */
   context_percent: number
-  /** What the provider will count for the context. */
+  /** Tokens of the context, as the provider is expected to count them. */
   context_tokens: number
-  /** Seconds until a model is asked again. */
+  /** Seconds until a model may be asked for a narration again. */
   cooldown_seconds: number
-  /** Whether a fold is due, and what holds it back. */
+  /** Whether a fold is due, and what holds it back if not. */
   due: Due
-  /** The engine. */
+  /** The engine: `midfold` or `passthrough`. */
   engine: string
-  /** Events of the log. */
+  /** The number of events in the log. */
   events: number
-  /** The provider's count of the last reply. */
+  /** Tokens of the last reply, as the provider counted them. */
   last_completion_tokens: number
-  /** The provider's count of the last prompt. */
+  /** Tokens of the last prompt, as the provider counted them. */
   last_prompt_tokens: number
-  /** Both. */
+  /** The sum of both. */
   last_total_tokens: number
   /** Counted tokens of the whole log. */
   log_tokens: number
-  /** Messages of the context. */
+  /** The number of messages in the context. */
   messages: number
-  /** The meter. */
+  /** The meter, which turns counted tokens into the provider's tokens. */
   meter: Meter
-  /** The model, where one was named. */
+  /** The model that the contexts go to; empty if none was named. */
   model: string
-  /** A narration is being written. */
+  /** Whether a narration is being written. */
   narration_asked: boolean
-  /** A narration waits for its fold. */
+  /** Whether a narration is ready for the next fold. */
   narration_ready: boolean
-  /** Pinned events. */
+  /** The numbers of the pinned events. */
   pins: number[]
-  /** The policy's name. */
+  /** The name of the policy. */
   policy: string
-  /** Its fingerprint, as the records of folds have it. */
+  /** The fingerprint of the policy, as in the records of folds. */
   policy_fingerprint: string
-  /** Events that there were when the policy was changed; none where it never was. */
+  /** The number of events in the log when the policy was changed; left out if it never was. */
   policy_since?: number | null
-  /** Messages that the policy keeps at the front, beside what its rule finds. */
+  /** The number of messages that the policy keeps at the front, beside those that its head rule finds. */
   protect_first_n: number
   /**
-   * Messages at the end that the policy leaves as they are at least: its tail, or what its reducers may not touch,
-   * where that is more (Hermes Agent: 6).
+   * The fewest messages at the end that the policy leaves unchanged: the larger of its tail and of what its reducers
+   * may not touch (Hermes Agent: 6).
    */
   protect_last_n: number
-  /** The session. */
+  /** The id of the session. */
   session: string
-  /** Folds in a row that freed too little. */
+  /** The number of the last folds in a row that freed too little. */
   strikes: number
-  /** Where folding starts, and by which rule. */
+  /** The line in tokens at which folding starts, with the rule that sets it. */
   threshold: TriggerLine
-  /** The share of the budget in the policy. */
+  /** The policy's threshold, as a share of the budget. */
   threshold_percent: number
-  /** `threshold.tokens`, by the seed's name. */
+  /** `threshold.tokens`, under Hermes Agent's name. */
   threshold_tokens: number
-  /** Percent of the window that the last prompt took, as the provider counted it (Hermes Agent). */
+  /** The percentage of the window that the last prompt took, as the provider counted it (Hermes Agent). */
   usage_percent: number
 }
 
-/** Something that does not hold. */
+/** A rule that does not hold. */
 export interface AuditFinding {
-  /** What it is about: `fold 2`, `call 17`. */
+  /** The record that breaks the rule: `fold 2`, `call 17`. */
   at: string
-  /** What is wrong. */
+  /** The fault, in words. */
   detail: string
-  /** One of `rule`. */
+  /** The name of the rule, one of `rule`. */
   rule: string
 }
 
-/** A lost name that came up again. */
+/** A name that a fold lost and that was used again later. */
 export interface NameReference {
   /** The name. */
   name: string
@@ -139,100 +139,105 @@ export interface NameReference {
   seq: number
 }
 
-/** A fold, as answers name it. */
+/** A reference to a fold in an answer. */
 export interface FoldRef {
-  /** Events of the log when it was made. */
+  /** The number of events in the log when the fold was made. */
   events: number
-  /** Its id. */
+  /** The id of the fold. */
   id: string
-  /** Its number in the session, from 1. */
+  /** The number of the fold in the session, from 1. */
   number: number
 }
 
-/** What one rule took out. */
+/** The content that one rule took out of the context. */
 export interface RemovedByRule {
-  /** Events, or blocks of events. */
+  /** The number of events; for a reducer, the number of blocks. */
   items: number
-  /** The reducer's reason code; what the stand-in was made of. */
+  /**
+   * The reason code of the reducer. For `recap`: what the recap was made of (`narrated`, `computed`, `static`,
+   * `host`).
+   */
   reason: string
-  /** The rule: `recap`, `marker`, or a reducer. */
+  /** The rule: `recap`, `marker`, or the name of a reducer. */
   rule: string
-  /** Tokens of what is there now. */
+  /** Tokens of the text that replaces them. */
   tokens_after: number
-  /** Their tokens before. */
+  /** Their tokens before the fold. */
   tokens_before: number
 }
 
 /**
- * How a fold stands. `in-force`: A request was read through it, or the context is read through it now, or what is
- * read now was built on it while no request was recorded yet. `prepared`: Prepared ahead by a worker, and not taken.
- * `undone`: Taken back before a request was read through it. `superseded`: Another fold was made on top of it before
- * a request was read through it.
+ * Whether a fold was ever in force, and if not, why. `in-force`: A request was read through the fold, or it is the
+ * active fold. If no request was recorded before it was made, it is enough that the active fold builds on it.
+ * `prepared`: A worker prepared the fold ahead of time, and it was never used. `undone`: The fold was taken back
+ * before a request was read through it. `superseded`: Another fold was made on top of it before a request was read
+ * through it.
  */
 export type FoldStanding = 'in-force' | 'prepared' | 'undone' | 'superseded'
 
-/** What one fold lost, and kept. */
+/** The account of one fold: what it took out of the context, and what is still there. */
 export interface FoldReceipt {
-  /** Those of them that the user or the assistant used again, and where first. */
+  /** The lost names that the user or the assistant used again, each with the first event that did. */
   asked_again: NameReference[]
-  /** One past its last. */
+  /** One past the last event of the span. */
   end: number
   /** The fold. */
   fold: FoldRef
-  /** Whether the head is the log's own. */
+  /** Whether every message of the head is sent with the bytes of the log. */
   head_verbatim: boolean
-  /** Whether the log still holds those, byte for byte. */
+  /** Whether the log still holds these events, byte for byte. */
   intact: boolean
-  /** Identifiers that the context still names: how many, and the best of them. */
+  /** The names of the span that the context still has: their number, and those that matter most. */
   kept_ids: [number, string[]]
-  /** Identifiers that it does not. */
+  /** The names of the span that the context no longer has, in the same form. */
   lost_ids: [number, string[]]
-  /** Messages of the context after. */
+  /** Messages of the context after the fold. */
   messages_after: number
-  /** Messages of the context before. */
+  /** Messages of the context before the fold. */
   messages_before: number
-  /** Pinned events of the span, sent as they were. */
+  /** The pinned events of the span, which are sent unchanged. */
   pins: number[]
-  /** Its policy. */
+  /** The name of the fold's policy. */
   policy: string
-  /** Events of the span that are not sent as they were: recall returns each of them. */
+  /** The events of the span that are not sent in their original form. Recall returns each of them. */
   recallable: number[]
-  /** What left, by rule; the costliest first. */
+  /** The content that left, by rule; the rule that freed most tokens first. */
   removed: RemovedByRule[]
-  /** How it stands: what was never in force lost nothing. */
+  /** Whether the fold was ever in force. A fold that never was lost nothing. */
   standing: FoldStanding
-  /** First event of the span. */
+  /** The first event of the fold's span. */
   start: number
-  /** Whether the tail is the log's own. */
+  /** Whether every message of the tail is sent with the bytes of the log. */
   tail_verbatim: boolean
-  /** Tokens of the context after. */
+  /** Counted tokens of the context after the fold. */
   tokens_after: number
-  /** Tokens of the context before. */
+  /** Counted tokens of the context before the fold. */
   tokens_before: number
 }
 
-/** What came of an audit. */
+/** The result of an audit. */
 export interface Audit {
-  /** Calls that were checked. */
+  /** The number of calls that were checked. */
   calls: number
-  /** What does not hold; empty when all does. */
+  /** The faults; empty if every rule holds. */
   findings: AuditFinding[]
-  /** Folds that were in force. Those that were not are checked, too, and have their receipts. */
+  /** The number of folds that were in force. Folds that never were are checked, too, and have receipts. */
   folds: number
-  /** What each fold took out of the context. */
+  /** For each fold, what it took out of the context. */
   receipts: FoldReceipt[]
 }
 
 /**
- * The answer in one word. `never-said`: No event of the log holds it. `not-yet`: It was said later. `gone`: It had
- * left: neither an event nor the recap named it. `in-recap`: Only the recap named it. `edited`: Only an edited or
- * repaired event named it. `verbatim`: An event carried it as it was.
+ * The answer in one word: the best form in which the model saw the text. `never-said`: No event of the log has the
+ * text. `not-yet`: Only later events have the text. `gone`: The text had left the context: neither an event nor the
+ * recap had it. `in-recap`: Only the recap had the text. `edited`: Only an edited or repaired event had the text.
+ * `verbatim`: An unchanged event had the text.
  */
 export type SightAnswer = 'never-said' | 'not-yet' | 'gone' | 'in-recap' | 'edited' | 'verbatim'
 
-/** A name of the text that a fold lost, and that came up again. */
+/** A name in the text that a fold lost and that was used again later. */
 export interface AskedAgain {
-  /** The fold that lost it. */
+  /** The fold that lost the name. */
   fold: FoldRef
   /** The name. */
   name: string
@@ -240,13 +245,13 @@ export interface AskedAgain {
   seq: number
 }
 
-/** When an event stopped carrying the text. */
+/** The fold since which an event has not shown the text. */
 export interface WhenLeft {
-  /** The fold that did it. */
+  /** The fold. */
   fold: FoldRef
-  /** Its reason: the reducer's code, or what the recap was made of. */
+  /** The reason: the reducer's code, or what the recap was made of. */
   reason: string
-  /** By which rule: `recap`, `marker`, or the reducer. */
+  /** The rule: `recap`, `marker`, or the name of a reducer. */
   rule: string
 }
 
@@ -258,114 +263,115 @@ export interface WhenLeft {
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'other'
 
 /**
- * Where a verbatim event stands. `head`: Before the fold's span. `pinned`: In the span, pinned (or carried as the
- * last request). `kept`: In the span, which did not cover it. `tail`: In the tail, or there is no fold.
+ * The region of the context that holds a verbatim event. `head`: The head: before the fold's span. `pinned`: In the
+ * span, pinned or carried as the user's last request. `kept`: In the span, but not covered by the fold. `tail`: The
+ * tail; also for every event where there is no fold.
  */
 export type VerbatimPlace = 'head' | 'pinned' | 'kept' | 'tail'
 
-/** The event was not there yet. */
+/** The event came later. */
 export interface SightNotYet {
   is: 'not-yet'
 }
 
-/** All of it. */
+/** The event was in the context, unchanged. */
 export interface SightVerbatim {
   is: 'verbatim'
-  /** Where. */
+  /** The region of the context that held it. */
   place: VerbatimPlace
 }
 
-/** An edited form of it. */
+/** A reducer had edited the event. */
 export interface SightEdited {
   is: 'edited'
-  /** Whether that still names the text. */
+  /** Whether the edited form still has the text. */
   named: boolean
-  /** Its reason code. */
+  /** The reason code of the edit. */
   reason: string
   /** The reducer that edited it. */
   reducer: string
 }
 
-/** Another form of it, because the provider would have refused it. */
+/** The event was sent in another form, because the provider would have refused the original. */
 export interface SightRepaired {
   is: 'repaired'
-  /** Whether that still names the text. */
+  /** Whether that form still has the text. */
   named: boolean
-  /** Why. */
+  /** The reason of the repair. */
   why: RepairReason
 }
 
-/** The recap instead of it. */
+/** A recap replaced the event. */
 export interface SightRecap {
   is: 'recap'
-  /** Whether the recap names the text. */
+  /** Whether the recap has the text. */
   named: boolean
 }
 
-/** A marker instead of it. */
+/** A marker replaced the event. */
 export interface SightMarker {
   is: 'marker'
 }
 
-/** What the model saw of one event. */
+/** The form in which the model saw one event. */
 export type Sight = SightNotYet | SightVerbatim | SightEdited | SightRepaired | SightRecap | SightMarker
 
 /** A later event that used the text. */
 export interface TextUse {
-  /** Whether the event before had stopped carrying it by then. */
+  /** Whether the original event no longer showed the text by then. */
   after_left: boolean
-  /** Who used it. */
+  /** Who used the text. */
   by: Role
-  /** The event. */
+  /** The number of the event. */
   seq: number
 }
 
-/** One event that holds the text. */
+/** One event that has the text. */
 export interface Occurrence {
-  /** When the event stopped carrying it. */
+  /** The fold since which the event has not shown the text; null while it shows it. */
   left: WhenLeft | null
-  /** Whether recall can bring it back: the event is in the log, which loses nothing. */
+  /** Whether recall can bring the event back. True for every event that the log had at that moment. */
   recall: boolean
-  /** Who wrote it. */
+  /** Who wrote the event. */
   role: Role
-  /** The event: what recall is asked for. */
+  /** The number of the event, as recall takes it. */
   seq: number
-  /** What the model saw of it. */
+  /** The form in which the model saw the event. */
   sight: Sight
-  /** The text with what is around it. */
+  /** The text with some words around it. */
   snippet: string
-  /** The first later message of the user or the model that names it. */
+  /** The first later message of the user or the model that has the text; null if there is none. */
   used: TextUse | null
 }
 
-/** What came of the question. */
+/** The answer to the question whether the model saw a text. */
 export interface Explanation {
   /** The answer. */
   answer: SightAnswer
-  /** Names of it that a fold lost and that the user or the model used again. */
+  /** The names in the text that a fold lost and that the user or the model used again. */
   asked_again?: AskedAgain[]
-  /** The call that was asked about; none for the session as it stands. */
+  /** The number of the call that was asked about; null for the present state of the session. */
   call: number | null
-  /** Events that it was made from. */
+  /** The number of events in the log at that moment. */
   events: number
-  /** The fold that it was read through. */
+  /** The fold that was active at that moment; null if there was none. */
   fold: FoldRef | null
-  /** Whether the recap names it. */
+  /** Whether the recap has the text. */
   in_recap: boolean
-  /** The fold with which it left the model's sight: neither an event nor the recap named it any more. */
+  /** The fold since which neither an event nor the recap has the text; null unless the answer is `gone`. */
   lost_with: FoldRef | null
-  /** Every event that holds it, in order. */
+  /** Every event that has the text, in the order of the log. */
   occurrences: Occurrence[]
-  /** What was asked for. */
+  /** The text that was looked for. */
   text: string
 }
 
-/** What one hook added to one request. */
+/** The text that one hook added to one request. */
 export interface Injection {
-  /** A hash of its text: the ledger holds no content. */
+  /** A hash over the text. The text itself is not kept. */
   hash: string
-  /** The hook. */
+  /** The name of the hook. */
   hook: string
-  /** What it took of its reserve. */
+  /** The tokens that it took of its reserve, as the provider is expected to count them. */
   tokens: number
 }

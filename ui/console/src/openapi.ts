@@ -62,7 +62,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say what this server is set to, and what it did so far */
+        /** Give the server's settings and its counts so far */
         get: operations["server"];
         put?: never;
         post?: never;
@@ -97,7 +97,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say what a session is at */
+        /** Give the figures of a session */
         get: operations["status"];
         put?: never;
         post?: never;
@@ -115,7 +115,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Hold all records against the log */
+        /** Check all records against the log */
         get: operations["audit"];
         put?: never;
         post?: never;
@@ -392,7 +392,7 @@ export interface paths {
         /** Keep a message out of every later fold, verbatim */
         put: operations["pin"];
         post?: never;
-        /** Let a pinned message go */
+        /** Remove the pin of a message */
         delete: operations["unpin"];
         options?: never;
         head?: never;
@@ -492,7 +492,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what happened */
+        /** List messages, one line each */
         get: operations["recallOutline"];
         put?: never;
         post?: never;
@@ -562,7 +562,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell what the provider counted for a request */
+        /** Record what the provider counted for a request */
         post: operations["observe"];
         delete?: never;
         options?: never;
@@ -574,69 +574,72 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description A reply that passed all checks, ready for the next fold that covers its span. */
+        /** @description A model's reply that passed all checks, ready for the next fold that covers its span. */
         AcceptedNarration: {
             /**
              * Format: uint32
-             * @description Lines of it that are in no section: they could not stand, or were beyond its cap.
+             * @description The number of its lines that are in no section, because they failed a check or exceeded the cap.
              */
             left_out?: number;
             /** @description The model that wrote it. */
             model: string;
-            /** @description The request that it answers. */
+            /** @description The id of the request that it answers. */
             request: string;
-            /** @description Each section's name and its lines, harmless in any place of a recap. */
+            /** @description The name and the lines of each section. The lines cannot forge the structure of a recap. */
             sections: [
                 string,
                 string
             ][];
-            /** @description What it covers. */
+            /** @description The events that it covers. */
             span: components["schemas"]["Span"];
         };
-        /** @description How the age of a result is counted. */
+        /** @description The unit in which the age of a result is counted. */
         AgeUnit: "steps" | "turns";
         /** @description Whose words the result of a tool holds. */
         AnswerSource: "nobody" | "marked" | "person";
         /** @description Messages to append. */
         AppendBody: {
-            /** @description As they are to be sent: their bytes are kept. */
+            /** @description The messages as they are to be sent. Their bytes are kept. */
             messages: {
                 [key: string]: unknown;
             }[];
         };
-        /** @description Messages that were appended. */
+        /** @description The result of an append. */
         AppendedMessages: {
             /**
              * Format: uint64
-             * @description How many.
+             * @description The number of appended messages.
              */
             count: number;
             /**
              * Format: uint64
-             * @description The place of the first one.
+             * @description The number of the first appended message in the log.
              */
             first: number;
-            /** @description The key was used before: this is the first answer, and nothing was appended. */
+            /**
+             * @description Whether the idempotency key was used before. If so, this is the first answer again, and nothing was appended
+             *     now.
+             */
             repeated: boolean;
         };
-        /** @description Settings of `arguments`. */
+        /** @description Settings of the reducer `arguments`. */
         ArgumentsPolicy: {
             /**
              * Format: uint
-             * @description Longer strings inside are cut to this length (Hermes Agent: 200).
+             * @description In longer arguments, strings are cut to this many characters (Hermes Agent: 200).
              * @default 200
              */
             leaf_chars: number;
             /**
              * Format: uint
-             * @description Arguments up to this length stay, in characters (Hermes Agent: 500).
+             * @description Arguments of up to this many characters stay (Hermes Agent: 500).
              * @default 500
              */
             max_chars: number;
         };
-        /** @description A name of the text that a fold lost, and that came up again. */
+        /** @description A name in the text that a fold lost and that was used again later. */
         AskedAgain: {
-            /** @description The fold that lost it. */
+            /** @description The fold that lost the name. */
             fold: components["schemas"]["FoldRef"];
             /** @description The name. */
             name: string;
@@ -646,76 +649,76 @@ export interface components {
              */
             seq: number;
         };
-        /** @description What came of an audit. */
+        /** @description The result of an audit. */
         Audit: {
             /**
              * Format: uint32
-             * @description Calls that were checked.
+             * @description The number of calls that were checked.
              */
             calls: number;
-            /** @description What does not hold; empty when all does. */
+            /** @description The faults; empty if every rule holds. */
             findings: components["schemas"]["AuditFinding"][];
             /**
              * Format: uint32
-             * @description Folds that were in force. Those that were not are checked, too, and have their receipts.
+             * @description The number of folds that were in force. Folds that never were are checked, too, and have receipts.
              */
             folds: number;
-            /** @description What each fold took out of the context. */
+            /** @description For each fold, what it took out of the context. */
             receipts: components["schemas"]["FoldReceipt"][];
         };
-        /** @description Something that does not hold. */
+        /** @description A rule that does not hold. */
         AuditFinding: {
-            /** @description What it is about: `fold 2`, `call 17`. */
+            /** @description The record that breaks the rule: `fold 2`, `call 17`. */
             at: string;
-            /** @description What is wrong. */
+            /** @description The fault, in words. */
             detail: string;
-            /** @description One of [`rule`]. */
+            /** @description The name of the rule, one of [`rule`]. */
             rule: string;
         };
-        /** @description What a reducer did to one part of one event. */
+        /** @description The edit of one block of an event by a reducer. */
         BlockEdit: {
             /**
              * Format: uint32
-             * @description The block in it.
+             * @description The index of the block in the event, from 0.
              */
             block: number;
             /** @description `replaced` or `removed`. */
             kind: string;
-            /** @description Its reason code. */
+            /** @description The reason code of the reducer. */
             reason: string;
-            /** @description The reducer. */
+            /** @description The reducer that made the edit. */
             reducer: string;
             /**
              * Format: uint32
-             * @description The event.
+             * @description The number of the event.
              */
             seq: number;
             /**
              * Format: uint32
-             * @description Tokens of the block after.
+             * @description Tokens of the block after the edit.
              */
             tokens_after: number;
             /**
              * Format: uint32
-             * @description Tokens of the block before.
+             * @description Tokens of the block before the edit.
              */
             tokens_before: number;
         };
-        /** @description What a context may cost. */
+        /** @description The limits of a context, in tokens. */
         Budget: {
             /**
              * Format: uint64
-             * @description Kept free for what hooks add after compaction (projection note: 2,000 in its preset).
+             * @description Tokens that are kept free for texts that hooks add after a fold (projection note: 2,000 in its preset).
              */
             injection_reserve: number;
             /**
              * Format: uint64
-             * @description Kept free for the reply.
+             * @description Tokens of the window that are kept free for the reply.
              */
             output_reserve: number;
             /**
-             * @description What classes of content may take, as shares of the budget. A class of the policy's own
-             *     `[budget.tiers]` counts where it is not named here.
+             * @description The most that classes of content may take, as shares of the budget. For a class that is not named here the
+             *     policy's `[budget.tiers]` applies.
              */
             tiers?: {
                 [key: string]: components["schemas"]["Ratio"];
@@ -726,46 +729,46 @@ export interface components {
              */
             window: number;
         };
-        /** @description What a context may cost. */
+        /** @description The budget of a session. */
         BudgetView: {
             /**
              * Format: uint64
-             * @description Kept free for what hooks add.
+             * @description Tokens that are kept free for texts that hooks add.
              */
             injection_reserve: number;
             /**
              * Format: uint64
-             * @description Kept free for the reply.
+             * @description Tokens that are kept free for the reply.
              */
             output_reserve: number;
-            /** @description What classes of content take now, and what they may take where that is capped. */
+            /** @description For each class of content, the tokens that it takes now, and its cap. */
             tiers: {
                 [key: string]: components["schemas"]["TierCap"];
             };
             /**
              * Format: uint64
-             * @description What is left.
+             * @description The tokens that are left for a context.
              */
             tokens: number;
             /**
              * Format: uint64
-             * @description The model's window.
+             * @description The model's window in tokens.
              */
             window: number;
         };
         /**
-         * @description Tokens at the start of one turn's prompt that the next turn's prompt repeats byte for byte, each of
-         *     a prompt of its own.
+         * @description The tokens at the start of one turn's prompt that the next turn's prompt repeats byte for byte, for three ways of
+         *     folding. A provider's cache can serve these tokens.
          */
         CacheCheck: {
             /**
              * Format: uint64
-             * @description Repeated of `prompt` by midfold: the fold stays, and the next turn only adds to it.
+             * @description The repeated tokens of `prompt`: the fold stays, and the next turn only adds messages.
              */
             frozen: number;
             /**
              * Format: uint64
-             * @description Repeated of `marker_prompt`, where a static marker stands for what left.
+             * @description The repeated tokens of `marker_prompt`, where a static marker replaces the messages that left.
              */
             marker: number;
             /**
@@ -775,12 +778,12 @@ export interface components {
             marker_prompt: number;
             /**
              * Format: uint64
-             * @description Tokens of the turn's prompt, as midfold makes it.
+             * @description Tokens of the turn's prompt, as midfold folds it.
              */
             prompt: number;
             /**
              * Format: uint64
-             * @description Repeated of `regenerated_prompt`, where a recap stands there that is written anew each turn.
+             * @description The repeated tokens of `regenerated_prompt`, where the recap is written anew in each turn.
              */
             regenerated: number;
             /**
@@ -789,270 +792,273 @@ export interface components {
              */
             regenerated_prompt: number;
         };
-        /** @description A request, and its messages. */
+        /** @description A request with its messages. */
         CallDetail: {
             /**
              * Format: uint64
-             * @description Their bytes.
+             * @description The bytes of these messages.
              */
             bytes: number;
             /**
              * Format: uint32
-             * @description Messages of the log that it was made from.
+             * @description The number of messages in the log when the request was made.
              */
             events: number;
             /**
              * Format: uint64
-             * @description Tokens of the whole log then.
+             * @description Counted tokens of the whole log at that time, with system prompt and tools.
              */
             everything: number;
             /**
              * Format: uint64
-             * @description The number of the fold that it was read through.
+             * @description The number of the fold that was active; null if there was none.
              */
             fold: number | null;
-            /** @description What hooks added. */
+            /** @description The texts that hooks added. */
             injections: components["schemas"]["Injection"][];
             /**
              * Format: uint32
-             * @description Messages that were sent.
+             * @description The number of messages that were sent.
              */
             messages: number;
             /**
              * Format: uint64
-             * @description Its number in the session, from 1.
+             * @description The number of the request in the session, from 1.
              */
             number: number;
-            /** @description What it has in common with the request before: a cache can serve that. */
+            /** @description The prefix that the request shares with the one before. The provider's cache can serve it. */
             prefix: components["schemas"]["SharedPrefix"];
-            /** @description The messages hash to what the ledger says. */
+            /** @description Whether these messages have the hash that the ledger recorded. */
             proven: boolean;
             /**
-             * @description What it sent, projected again. Through a proxy, what came after the model's last message is in the next
-             *     request.
+             * @description The messages that were sent, projected again from the log. For a request through the proxy, messages after the
+             *     model's last one are missing: they belong to the next request.
              */
             sent: components["schemas"]["PieceView"][];
             /**
              * Format: uint64
-             * @description When.
+             * @description When the request was made, in milliseconds since 1970.
              */
             time: number;
             /**
              * Format: uint64
-             * @description Tokens as midfold counts them.
+             * @description Tokens of the request, as midfold counts them.
              */
             tokens_counted: number;
             /**
              * Format: uint64
-             * @description Tokens as the provider was expected to count them.
+             * @description Tokens of the request, as the provider was expected to count them.
              */
             tokens_estimated: number;
-            /** @description What the provider counted. */
+            /** @description The tokens as the provider counted them; null if it did not report them. */
             usage: components["schemas"]["Usage"] | null;
         };
         /** @description The requests of a session. */
         CallList: {
-            /** @description The oldest first. */
+            /** @description The requests, the oldest first. */
             calls: components["schemas"]["CallView"][];
         };
-        /** @description A request, as the ledger has it. */
+        /** @description A request in the ledger of a session. */
         CallView: {
             /**
              * Format: uint64
-             * @description Their bytes.
+             * @description The bytes of these messages.
              */
             bytes: number;
             /**
              * Format: uint32
-             * @description Messages of the log that it was made from.
+             * @description The number of messages in the log when the request was made.
              */
             events: number;
             /**
              * Format: uint64
-             * @description Tokens of the whole log then.
+             * @description Counted tokens of the whole log at that time, with system prompt and tools.
              */
             everything: number;
             /**
              * Format: uint64
-             * @description The number of the fold that it was read through.
+             * @description The number of the fold that was active; null if there was none.
              */
             fold: number | null;
-            /** @description What hooks added. */
+            /** @description The texts that hooks added. */
             injections: components["schemas"]["Injection"][];
             /**
              * Format: uint32
-             * @description Messages that were sent.
+             * @description The number of messages that were sent.
              */
             messages: number;
             /**
              * Format: uint64
-             * @description Its number in the session, from 1.
+             * @description The number of the request in the session, from 1.
              */
             number: number;
-            /** @description What it has in common with the request before: a cache can serve that. */
+            /** @description The prefix that the request shares with the one before. The provider's cache can serve it. */
             prefix: components["schemas"]["SharedPrefix"];
             /**
              * Format: uint64
-             * @description When.
+             * @description When the request was made, in milliseconds since 1970.
              */
             time: number;
             /**
              * Format: uint64
-             * @description Tokens as midfold counts them.
+             * @description Tokens of the request, as midfold counts them.
              */
             tokens_counted: number;
             /**
              * Format: uint64
-             * @description Tokens as the provider was expected to count them.
+             * @description Tokens of the request, as the provider was expected to count them.
              */
             tokens_estimated: number;
-            /** @description What the provider counted. */
+            /** @description The tokens as the provider counted them; null if it did not report them. */
             usage: components["schemas"]["Usage"] | null;
         };
-        /** @description A message, before and after. */
+        /** @description A message of the context before and after a fold. */
         ChangedMessage: {
-            /** @description As it is sent now; none where it left. */
+            /** @description The message as sent after the fold; null if it left the context. */
             after: string | null;
-            /** @description As it was sent before; its beginning where it is long. */
+            /** @description The message as sent before the fold; the beginning of a long one. */
             before: string;
-            /** @description What became of it. */
+            /** @description The fate of the message as a letter, as in `fates` of a fold. */
             fate: string;
-            /** @description By which rule, and why. */
+            /** @description The reducer and its reason; null unless a reducer edited the message. */
             reason: string | null;
-            /** @description Who speaks. */
+            /** @description Who wrote the message. */
             role: string;
             /**
              * Format: uint32
-             * @description Its place in the log.
+             * @description The number of the message in the log, from 0.
              */
             seq: number;
             /**
              * Format: uint32
-             * @description Its tokens now.
+             * @description Tokens of the message after the fold; 0 if it left.
              */
             tokens_after: number;
             /**
              * Format: uint32
-             * @description Its tokens before.
+             * @description Tokens of the message before the fold.
              */
             tokens_before: number;
-            /** @description The tool. */
+            /** @description The tool that it calls, or whose result it is; null if there is none. */
             tool: string | null;
         };
-        /** @description How it is compacted. */
+        /** @description A compaction that is asked for. */
         CompactQuery: {
-            /** @description What the recap should keep before anything else. */
+            /** @description The content that the recap should keep before anything else. */
             focus?: string | null;
             /**
-             * @description Only say what it would do.
+             * @description Whether to return only what the compaction would do.
              * @default false
              */
             preview?: boolean;
         };
-        /** @description A compaction that was asked for. */
+        /** @description The result of a compaction, or of its preview. */
         CompactionView: {
-            /** @description The context after. */
+            /** @description The size of the context after the fold. */
             after: components["schemas"]["ContextSize"];
-            /** @description The context before. */
+            /** @description The size of the context before the fold. */
             before: components["schemas"]["ContextSize"];
-            /** @description What the provider's cache can read again on the next turn; asked of a preview. */
+            /**
+             * @description The tokens that the provider's cache can serve on the next turn. Null if this is no preview, or if there are no
+             *     two turns to compare.
+             */
             cache: components["schemas"]["CacheCheck"] | null;
-            /** @description What counts the session's tokens. */
+            /** @description The counter of the session's tokens. */
             counter: string;
-            /** @description The counter is an estimate, and no vocabulary. */
+            /** @description Whether the counter estimates, instead of using the model's vocabulary. */
             estimate: boolean;
-            /** @description The fold. */
+            /** @description The fold; null if none was made. */
             fold: components["schemas"]["FoldBrief"] | null;
-            /** @description `Compressed: 40 → 12 messages`. */
+            /** @description The messages in one line: `Compressed: 40 → 12 messages`. */
             headline: string;
-            /** @description What is in the place of what left. */
+            /** @description What replaced the messages that left, in words; null if nothing was folded. */
             instead: string | null;
-            /** @description Why fewer messages can take more tokens, where they do. */
+            /** @description Why fewer messages take more tokens; null if they do not. */
             note: string | null;
-            /** @description `folded` or `nothing`. */
+            /** @description `folded`, or `nothing` if no fold was made. */
             outcome: string;
-            /** @description Nothing was done. */
+            /** @description Whether this is a preview, in which nothing was changed. */
             preview: boolean;
-            /** @description Why nothing is folded. */
+            /** @description The reason why nothing was folded, in words; null if a fold was made. */
             reason: string | null;
-            /** @description What the agent reads where messages were folded. */
+            /** @description The text that the agent reads in the place of the folded messages; null if there is none. */
             recap: string | null;
-            /** @description The session. */
+            /** @description The id of the session. */
             session: string;
-            /** @description The tokens in one line. */
+            /** @description The tokens in one line: `Rough transcript estimate: ~90,000 → ~30,000 tokens`. */
             token_line: string;
         };
-        /** @description What is compared. */
+        /** @description A comparison of policies over the messages of a session. */
         CompareBody: {
-            /** @description Names of presets; `raw` sends everything. */
+            /** @description The names of presets; `raw` sends every message. */
             policies: string[];
             /**
              * Format: uint64
-             * @description The window, in tokens; that of the session without it.
+             * @description The window in tokens; that of the session without it.
              */
             window?: number | null;
         };
-        /** @description What a fold changed in the context, message by message. */
+        /** @description The messages of the context that a fold changed or took out. */
         ContextDiff: {
-            /** @description Some of the messages that this fold changed or took out, in order. */
+            /** @description One page of these messages, in order. */
             rows: components["schemas"]["ChangedMessage"][];
             /**
              * Format: uint64
-             * @description How many messages the fold changed or took out; `rows` is one page of them.
+             * @description The number of these messages on all pages.
              */
             total: number;
         };
-        /** @description How a context is asked for. */
+        /** @description A query for the context to send. */
         ContextQuery: {
-            /** @description Texts of hooks, beside the newest request: they are sent and not kept. */
+            /** @description The texts of hooks to add beside the newest request. They are sent and not kept. */
             injections?: components["schemas"]["InjectionBody"][];
-            /** @description Write a call into the ledger; `true` without it. */
+            /** @description Whether to write a call into the ledger; `true` without it. */
             record?: boolean | null;
         };
-        /** @description How large a context is. */
+        /** @description The size of a context. */
         ContextSize: {
             /**
              * Format: uint64
-             * @description Messages.
+             * @description The number of messages.
              */
             messages: number;
             /**
              * Format: uint64
-             * @description Tokens.
+             * @description The number of tokens.
              */
             tokens: number;
         };
-        /** @description What prompts cost: tokens at the price of plain input (docs/MEASURES.md). */
+        /** @description The cost of prompts, in tokens at the price of plain input (docs/MEASURES.md). */
         CostView: {
             /**
              * Format: double
-             * @description What sending every message would have cost, had it fitted.
+             * @description The cost of prompts with every message in them, if they had fitted.
              */
             everything: number;
             /**
              * Format: double
-             * @description What was sent.
+             * @description The cost of the prompts as sent.
              */
             sent: number;
-            /** @description `tokens`. */
+            /** @description The unit of both: `tokens`. */
             unit: string;
         };
         /** @description How much of the middle a recap covers. */
         CoverExtent: "middle" | "overflow";
-        /** @description Settings of `dedup`. */
+        /** @description Settings of the reducer `dedup`. */
         DedupPolicy: {
             /**
              * Format: uint
-             * @description Results shorter than this are left alone, in characters (Hermes Agent: 200).
+             * @description Results shorter than this many characters are left alone (Hermes Agent: 200).
              * @default 200
              */
             min_chars: number;
         };
         /** @description A line of a reply that was left out of the narration. */
         DroppedLine: {
-            /** @description Its start, without secrets and without what forges structure. */
+            /** @description The start of the line, without secrets and without text that could forge structure. */
             line: string;
-            /** @description A code (`false-quote`, `ungrounded`, `injected`), and what it is about. */
+            /** @description The reason code (`false-quote`, `ungrounded`, `injected`), and the words that it is about. */
             why: string;
         };
         /** @description Whether a fold is due. */
@@ -1081,314 +1087,316 @@ export interface components {
             /** @description Held: a person took a fold back. */
             undone?: null;
         };
-        /** @description What a reducer did to a part of a message. */
+        /** @description The edit of a part of a message by a reducer. */
         EditLine: {
             /** @description `replaced` or `removed`. */
             kind: string;
-            /** @description The code of the reason. */
+            /** @description The reason code of the reducer. */
             reason: string;
             /** @description The reducer's name. */
             reducer: string;
             /**
              * Format: uint32
-             * @description The message.
+             * @description The number of the message.
              */
             seq: number;
             /**
              * Format: uint32
-             * @description Tokens after.
+             * @description Tokens of the part after the edit.
              */
             tokens_after: number;
             /**
              * Format: uint32
-             * @description Tokens before.
+             * @description Tokens of the part before the edit.
              */
             tokens_before: number;
         };
-        /** @description An engine, by name (Hermes Agent: engines are pluggable and chosen by configuration). */
+        /** @description The name of an engine (Hermes Agent: engines are pluggable and chosen by configuration). */
         EngineName: "midfold" | "passthrough" | {
-            /** @description Program and arguments. */
+            /** @description The program and its arguments. */
             command: string[];
         } | string;
-        /** @description What came of the question. */
+        /** @description The answer to the question whether the model saw a text. */
         Explanation: {
             /** @description The answer. */
             answer: components["schemas"]["SightAnswer"];
-            /** @description Names of it that a fold lost and that the user or the model used again. */
+            /** @description The names in the text that a fold lost and that the user or the model used again. */
             asked_again?: components["schemas"]["AskedAgain"][];
             /**
              * Format: uint64
-             * @description The call that was asked about; none for the session as it stands.
+             * @description The number of the call that was asked about; null for the present state of the session.
              */
             call: number | null;
             /**
              * Format: uint32
-             * @description Events that it was made from.
+             * @description The number of events in the log at that moment.
              */
             events: number;
-            /** @description The fold that it was read through. */
+            /** @description The fold that was active at that moment; null if there was none. */
             fold: components["schemas"]["FoldRef"] | null;
-            /** @description Whether the recap names it. */
+            /** @description Whether the recap has the text. */
             in_recap: boolean;
-            /**
-             * @description The fold with which it left the model's sight: neither an event nor the recap named it
-             *     any more.
-             */
+            /** @description The fold since which neither an event nor the recap has the text; null unless the answer is `gone`. */
             lost_with: components["schemas"]["FoldRef"] | null;
-            /** @description Every event that holds it, in order. */
+            /** @description Every event that has the text, in the order of the log. */
             occurrences: components["schemas"]["Occurrence"][];
-            /** @description What was asked for. */
+            /** @description The text that was looked for. */
             text: string;
         };
-        /** @description Each message in columns, and what each fold made of it. No texts: a session can have 100,000 messages. */
+        /**
+         * @description The messages of a session in columns, and their fates in each fold. It has no texts, because a session can have
+         *     100,000 messages.
+         */
         FabricView: {
             /**
              * Format: uint64
-             * @description The number of the active fold.
+             * @description The number of the active fold; null if nothing is folded.
              */
             active: number | null;
             /**
              * Format: uint64
-             * @description Number of messages.
+             * @description The number of messages.
              */
             events: number;
             /** @description All folds, oldest first. */
             folds: components["schemas"]["FoldBrief"][];
-            /** @description Head, middle and tail of the active fold. */
+            /** @description The head, the middle and the tail of the active fold; null if nothing is folded. */
             layout: components["schemas"]["FoldLayout"] | null;
-            /** @description Pinned messages. */
+            /** @description The numbers of the pinned messages. */
             pins: number[];
-            /** @description One letter a message: `s` system, `u` user, `a` assistant, `t` tool, `o` other. */
+            /** @description The roles of the messages, one letter each: `s` system, `u` user, `a` assistant, `t` tool, `o` other. */
             roles: string;
-            /** @description The session. */
+            /** @description The id of the session. */
             session: string;
-            /** @description Tokens of each message. */
+            /** @description The tokens of each message. */
             tokens: number[];
-            /** @description Of each message: the place of its tool in `tools`; -1 for none. */
+            /** @description For each message, the index of its tool in `tools`; -1 if it has none. */
             tool: number[];
-            /** @description Names of tools. */
+            /** @description The names of the tools, each once. */
             tools: string[];
             /** @description The turn of each message. */
             turns: number[];
         };
-        /** @description Each event's fate, counted. `verbatim + edited + recap + marker == events`. */
+        /** @description The number of events with each fate: `verbatim + edited + recap + marker == events`. */
         FateCounts: {
             /**
              * Format: uint32
-             * @description Edited by a reducer, or rendered otherwise by a repair.
+             * @description Events that a reducer edited, or that a repair sends in another form.
              */
             edited: number;
             /**
              * Format: uint32
-             * @description Events of the log when the fold was made.
+             * @description The number of events in the log when the fold was made.
              */
             events: number;
             /**
              * Format: uint32
-             * @description Covered by a marker.
+             * @description Events that a marker covers.
              */
             marker: number;
             /**
              * Format: uint32
-             * @description Covered by a recap.
+             * @description Events that a recap covers.
              */
             recap: number;
             /**
              * Format: uint32
-             * @description Carried byte for byte.
+             * @description Events that are sent byte for byte.
              */
             verbatim: number;
         };
-        /** @description Requests that went on as they came, for one cause. */
+        /** @description Requests that did not fit and were passed on unchanged for one cause. */
         FaultCount: {
             /** @description The name of the cause. */
             cause: string;
-            /** @description It in words. */
+            /** @description The cause in words. */
             reason: string;
             /**
              * Format: uint64
-             * @description How many there were.
+             * @description The number of requests.
              */
             requests: number;
         };
         /**
-         * @description A glob over the paths of files: `**` is any folders, `*` any name. Without a leading `/`, it may begin at
-         *     any folder.
+         * @description A glob over the paths of files: `**` is any number of folders, `*` any part of a name. A glob without a leading `/`
+         *     matches from any folder on.
          */
         FileGlob: string;
         /** @description Whether a message shows the newest state of a file that the log has at several times. */
         FileVersion: {
-            /** @description Nothing later reads or writes it. */
+            /** @description Whether no later message reads or writes the file. */
             newest: boolean;
-            /** @description The file. */
+            /** @description The path of the file. */
             path: string;
             /**
              * Format: uint64
-             * @description The message that shows its newest state, or changes it last.
+             * @description The number of the message that shows the newest state, or that changed the file last.
              */
             see: number;
         };
-        /** @description The record of one compaction pass. */
+        /** @description The immutable record of one compaction. */
         Fold: {
-            /** @description Each event's fate, counted. */
+            /** @description The number of events with each fate. */
             accounts: components["schemas"]["FateCounts"];
-            /** @description The budget that the plan used. */
+            /** @description The budget for which the fold was planned. */
             budget: components["schemas"]["Budget"];
             /**
-             * @description Why the fold was made.
+             * @description The reason for which the fold was made.
              * @default threshold
              */
             cause: components["schemas"]["FoldCause"];
-            /** @description What counted the tokens. */
+            /** @description The name of the counter that counted the tokens. */
             counter: string;
-            /** @description What reducers did. */
+            /** @description The edits of reducers. */
             edits: components["schemas"]["BlockEdit"][];
-            /** @description What is there instead. */
+            /** @description The parts of the context that replace them, in order. */
             entries: components["schemas"]["FoldEntry"][];
             /**
              * Format: uint32
-             * @description Messages that left the context.
+             * @description The number of events that a recap or a marker covers.
              */
             evicted: number;
             /**
-             * @description What is there where no model narrated, or behind what one narrated: `computed`, `marker`, `static`, or `host` for a recap of
-             *     the host's own; none when a model narrated, or nothing was covered.
+             * @description The kind of text that replaces the covered events where no narration does: `computed`, `marker`, `static`, or
+             *     `host` for a recap of the host's own. Null if a model narrated alone, or if nothing was covered.
              */
             fallback: string | null;
             /**
-             * @description Whether a fallback of midfold's own is there: the flag of Summarizing Evicted Turns.
+             * @description Whether `fallback` is one of midfold's own texts: the flag of Summarizing Evicted Turns.
              * @default false
              */
             fallback_used: boolean;
             /**
              * Format: uint64
-             * @description Tokens of the head, envelope included.
+             * @description Tokens of the head, with system prompt and tools.
              */
             head_tokens: number;
-            /** @description Every message of the head is the same slice of the log. */
+            /** @description Whether every message of the head is sent with the bytes of the log. */
             head_verbatim: boolean;
-            /** @description Hash of this record, chained over the fold before it. */
+            /** @description The hash of this record, chained over the fold before it. */
             id: string;
-            /** @description Identifiers of the recap that no source has: none in a computed one. */
+            /** @description The identifiers of the recap that no source of the recap has; empty for a computed recap. */
             invented_ids: components["schemas"]["IdList"];
-            /** @description Joins it to a request. */
+            /** @description The step of the session at which the fold was made. */
             joining: components["schemas"]["FoldJoin"];
-            /** @description User and assistant took turns so far: what the fold adds keeps to that. */
+            /** @description Whether user and assistant took turns so far. If so, the messages that the fold adds keep to that. */
             keeps_turns?: boolean;
-            /** @description Identifiers of the covered span that the context still names. */
+            /** @description The identifiers of the covered span that the context still has. */
             kept_ids: components["schemas"]["IdList"];
-            /** @description Head, middle and tail. */
+            /** @description The head, the middle and the tail when the fold was made. */
             layout: components["schemas"]["LayoutRecord"];
-            /** @description Identifiers of the covered span that it does not. */
+            /** @description The identifiers of the covered span that the context no longer has. */
             lost_ids: components["schemas"]["IdList"];
             /**
              * Format: uint32
-             * @description Messages of the context after.
+             * @description Messages of the context after the fold.
              */
             messages_after: number;
             /**
              * Format: uint32
-             * @description Messages of the context before.
+             * @description Messages of the context before the fold.
              */
             messages_before: number;
-            /** @description The meter that the plan used. */
+            /** @description The state of the meter when the fold was planned. */
             meter: components["schemas"]["Meter"];
             /**
              * Format: uint64
-             * @description Tokens of the middle before.
+             * @description Tokens of the middle before the fold.
              */
             middle_tokens: number;
-            /** @description The narration that is in the recap, where a model wrote one. */
+            /** @description The narration in the recap; left out if no model wrote one. */
             narrated?: components["schemas"]["AcceptedNarration"] | null;
-            /** @description Name of the policy. */
+            /** @description The name of the policy. */
             policy: string;
-            /** @description Hash over the policy. */
+            /** @description A hash over the whole policy. */
             policy_fingerprint: string;
-            /** @description The fold before it. */
+            /** @description The id of the fold that this one builds on; null for the first. */
             prev: string | null;
-            /** @description Name of the profile. */
+            /** @description The name of the profile: the provider's rules. */
             profile: string;
-            /** @description The lines of the recap that somebody asked for. */
+            /** @description The lines of the recap that the agent or the settings asked for; left out if there are none. */
             put_back?: components["schemas"]["PutBackRecord"] | null;
-            /** @description What reducers took from events that the recap covers, before it was made. */
+            /**
+             * @description The edits of reducers in events that the recap covers. They were made before the recap, which reads their
+             *     result.
+             */
             read?: components["schemas"]["PrunedCount"][];
-            /** @description The recap, where there is one. */
+            /** @description The recap; null if the fold has none. */
             recap: components["schemas"]["RecapRecord"] | null;
             /**
-             * @description Lost identifiers that the user or the assistant used again after the fold: null in a record
-             *     that was just made, filled where it is read again ([`Fold::with_references`]).
+             * @description The lost identifiers that the user or the assistant used again after the fold. Null in a new record; filled
+             *     where the record is read again ([`Fold::with_references`]).
              */
             referenced_later: components["schemas"]["IdList"] | null;
-            /** @description What validity asked for. */
+            /** @description The changes without which the provider would refuse the context. */
             repairs: components["schemas"]["RepairRecord"][];
-            /** @description What it replaces. */
+            /** @description The events that the fold replaces. */
             span: components["schemas"]["Span"];
-            /** @description Strategy (Head, Middle, Tail and Summarizing Evicted Turns). */
+            /** @description The name of the strategy (Head, Middle, Tail and Summarizing Evicted Turns). */
             strategy: string;
             /**
              * Format: uint64
              * @description Tokens of the tail.
              */
             tail_tokens: number;
-            /** @description Every message of the tail is the same slice of the log. */
+            /** @description Whether every message of the tail is sent with the bytes of the log. */
             tail_verbatim: boolean;
             /**
              * Format: uint64
-             * @description Counted tokens of the context after.
+             * @description Counted tokens of the context after the fold.
              */
             tokens_after: number;
             /**
              * Format: uint64
-             * @description Counted tokens of the context before.
+             * @description Counted tokens of the context before the fold.
              */
             tokens_before: number;
             /**
              * Format: uint32
-             * @description The first message of the model's newest round, where its calls are told as text: it would have to
-             *     start with reasoning that is void.
+             * @description The first message of the model's newest round, if the calls of that round are sent as text. As calls they would
+             *     have to start with reasoning that is void.
              */
             told_round?: number | null;
-            /** @description What became of the model's replies since the fold before. */
+            /** @description The outcomes of the requests for a narration since the fold before. */
             verdicts?: components["schemas"]["VerdictRecord"][];
             /**
              * Format: uint32
-             * @description Shape of the record.
+             * @description The version of the record's format.
              */
             version: number;
-            /** @description What was void before the fold, where the folds before it do not say so. */
+            /** @description The reasoning that was void before this fold, if the earlier folds do not say so. */
             void_before?: components["schemas"]["VoidReasoning"] | null;
             /**
              * Format: uint32
-             * @description Signed reasoning of events before this one leaves the context: the model binds it to all that
-             *     stood before it, and that is not there any more. What came later is bound to the fold's own
-             *     context, and stays. 0 where the model does not bind.
+             * @description Signed reasoning of events before this one leaves the context: it is bound to everything before it, and the fold
+             *     changes that. Later reasoning is bound to the folded context, and stays. 0 if the model does not bind reasoning.
              */
             void_reasoning?: number;
         };
         /** @description A fold in one line. */
         FoldBrief: {
-            /** @description The context is read through it now. */
+            /** @description Whether this is the active fold. */
             active: boolean;
             /**
              * Format: uint64
-             * @description Tokens of the context after.
+             * @description Counted tokens of the context after the fold.
              */
             after: number;
             /**
              * Format: uint32
-             * @description Messages that there were.
+             * @description The number of messages in the log when the fold was made.
              */
             at: number;
             /**
              * Format: uint64
-             * @description Tokens of the context before.
+             * @description Counted tokens of the context before the fold.
              */
             before: number;
-            /** @description Why it was made. */
+            /** @description The reason for which the fold was made. */
             cause: components["schemas"]["FoldCause"];
             /**
-             * @description What became of the messages that there were, as runs of a letter and a number. `v` verbatim, `p` pinned,
-             *     `s` a line says what it was, `c` shortened, `r` in the recap, `m` behind the marker, `x` repaired.
+             * @description The fates of all messages in order, as pairs of a letter and the number of messages. `v` verbatim, `p` pinned,
+             *     `s` replaced by a line, `c` shortened, `r` in the recap, `m` behind the marker, `x` repaired.
              */
             fates?: [
                 string,
@@ -1396,208 +1404,211 @@ export interface components {
             ][];
             /**
              * Format: uint64
-             * @description Tokens that it freed.
+             * @description Counted tokens that the fold freed.
              */
             freed: number;
-            /** @description Its id. */
+            /** @description The id of the fold. */
             id: components["schemas"]["Hash"];
             /**
              * Format: uint64
-             * @description When it was made; none for one that is not made.
+             * @description When the fold was made, in milliseconds since 1970; null for a preview.
              */
             made: number | null;
             /**
              * Format: uint64
-             * @description Its number in the session, from 1; none for one that is not made.
+             * @description The number of the fold in the session, from 1; null for a preview.
              */
             number: number | null;
-            /** @description The policy that made it. */
+            /** @description The name of the policy that made the fold. */
             policy: string;
             /**
              * Format: uint64
              * @description Tokens of the recap.
              */
             recap_tokens: number;
-            /** @description What stands for what left: `narrated`, `computed`, `marker`, `static`, `host`. */
+            /**
+             * @description The kind of text in the place of messages that left: `narrated`, `computed`, `marker`, `static`, `host`, or
+             *     `none`.
+             */
             stand_in: string;
-            /** @description Whether it was ever in force, and what it is where it was not; none for one that is not made. */
+            /** @description Whether the fold was ever in force, and if not, why. Null for a preview. */
             standing: components["schemas"]["FoldStanding"] | null;
-            /** @description It was taken back: no fold that is read now builds on it. */
+            /** @description Whether the fold was taken back: the active fold does not build on it. */
             undone: boolean;
         };
-        /** @description Why there should be a fold. */
+        /** @description The reason for which a fold is made. */
         FoldCause: "check" | "threshold" | "tier" | "cold" | "seam" | "agent" | "manual" | "overflow" | "prepared";
-        /** @description What a fold covers. */
+        /** @description The messages that a fold covers, and the names that it lost. */
         FoldDescription: {
-            /** @description Whether contexts are read through it. */
+            /** @description Whether this is the active fold. */
             active: boolean;
-            /** @description Those of the lost identifiers that the user or the model used again, and where. */
+            /** @description The lost identifiers that the user or the model used again, each with the first message that did. */
             asked_again: components["schemas"]["NameReference"][];
             /**
-             * @description Runs of messages that it does not send as they were, first and last of each: what
-             *     [`super::expand`] brings back.
+             * @description The runs of messages that are not sent in their original form: the first and the last message of each.
+             *     [`super::expand`] brings them back.
              */
             covered: [
                 number,
                 number
             ][];
-            /** @description Messages of them that are sent in an edited form. */
+            /** @description The messages among them that are sent in an edited form. */
             edited: number[];
             /**
              * Format: uint32
-             * @description Messages of the session when it was made.
+             * @description The number of messages in the session when the fold was made.
              */
             folded_at: number;
-            /** @description Its id. */
+            /** @description The id of the fold. */
             id: string;
             /**
              * Format: uint64
-             * @description Messages of the span that stay as they are.
+             * @description The number of messages of the span that stay unchanged.
              */
             kept: number;
-            /**
-             * @description Identifiers of the covered messages that the context no longer names: worth a
-             *     [`super::grep`].
-             */
+            /** @description The identifiers of the covered messages that the context no longer has: worth a [`super::grep`]. */
             lost_ids: string[];
             /**
              * Format: uint64
-             * @description Its number in the session, from 1.
+             * @description The number of the fold in the session, from 1.
              */
             number: number;
-            /** @description Its policy. */
+            /** @description The name of the fold's policy. */
             policy: string;
-            /** @description The text of the recap or marker. */
+            /** @description The text of the recap or marker; null if there is none. */
             recap: string | null;
-            /** @description What stands for the covered messages: `computed`, `marker`, `static`; none when nothing does. */
+            /**
+             * @description The kind of text that replaces the covered messages: `computed`, `marker`, `static`, `host`. Null if no message
+             *     is covered, or if a model narrated alone.
+             */
             stand_in: string | null;
             /**
              * Format: uint64
-             * @description Tokens of the context after.
+             * @description Counted tokens of the context after the fold.
              */
             tokens_after: number;
             /**
              * Format: uint64
-             * @description Tokens of the context before.
+             * @description Counted tokens of the context before the fold.
              */
             tokens_before: number;
         };
-        /** @description A fold: what the agent read, by which edits, and what it lost. */
+        /** @description A fold in detail: the text in the context, the edits, and what the context lost. */
         FoldDetail: {
             /** @description The edits of reducers, in the order of the record. */
             edits: components["schemas"]["EditLine"][];
             /**
-             * @description Messages that are out of the context after it: with this fold or before. The newest of them where they are
-             *     many.
+             * @description The messages that are out of the context after this fold, whether by it or by an earlier one. Only the newest,
+             *     if there are many.
              */
             events: components["schemas"]["GoneMessage"][];
-            /** @description The fold in short, as lists have it. */
+            /** @description The fold in short, as in lists. */
             fold: components["schemas"]["FoldBrief"];
             /**
              * Format: uint64
-             * @description How many are out of the context.
+             * @description The number of messages that are out of the context.
              */
             gone: number;
             /**
              * Format: uint32
-             * @description How many names of the folded messages are still in the context.
+             * @description The number of names of the folded messages that the context still has.
              */
             kept_names: number;
-            /** @description What the context does not say any more, by kind, what weighs most first. */
+            /** @description The content that the context no longer has, by kind; the heaviest kind first. */
             lost: components["schemas"]["LostGroup"][];
             /**
              * Format: uint32
-             * @description How many names (paths, ids, symbols) the fold took out of the context.
+             * @description The number of names (paths, ids, symbols) that the fold took out of the context.
              */
             lost_names: number;
-            /** @description The recap as the agent reads it. */
+            /** @description The recap as the agent reads it; null if there is none. */
             recap: components["schemas"]["RecapRecord"] | null;
-            /** @description What it lost, and what was asked for again. */
+            /** @description The account of the content that left the context, and of names that were used again later. */
             receipt: components["schemas"]["FoldReceipt"] | null;
-            /** @description The immutable record. */
+            /** @description The immutable record of the fold. */
             record: components["schemas"]["Fold"];
-            /** @description What became of a model's replies, with the lines that were left out and the reasons. */
+            /** @description The outcomes of the requests for a narration, with the lines that were left out and the reasons. */
             verdicts: components["schemas"]["VerdictRecord"][];
-            /** @description The reason of the first edit of each edited message, by the message's number. */
+            /** @description The reason of the first edit of each edited message, by the number of the message. */
             why: {
                 [key: string]: string;
             };
         };
-        /** @description What is in the place of the span, in order. */
+        /** @description One part of the context in the place of a fold's span. */
         FoldEntry: {
-            /** @description Its bytes. */
+            /** @description The message as JSON. */
             bytes: string;
             /** @constant */
             kind: "recap";
         } | {
-            /** @description Its bytes. */
+            /** @description The message as JSON. */
             bytes: string;
             /** @constant */
             kind: "marker";
         } | {
             /**
              * Format: uint32
-             * @description First event.
+             * @description The first event.
              */
             from: number;
             /** @constant */
             kind: "verbatim";
             /**
              * Format: uint32
-             * @description One past the last.
+             * @description One past the last event.
              */
             to: number;
         } | {
-            /** @description The message as it is sent. */
+            /** @description The edited message as JSON. */
             bytes: string;
             /** @constant */
             kind: "edited";
             /**
              * Format: uint32
-             * @description The event.
+             * @description The number of the event.
              */
             seq: number;
         };
-        /** @description What a fold has to reach. */
+        /** @description The goals of a fold. */
         FoldGoals: {
-            /** @description What the policy's shares are of where a person asks for a fold of less than the budget. */
+            /** @description What the policy's shares refer to if a person asks for a compaction while the context is within the budget. */
             by_hand?: components["schemas"]["ManualShare"];
-            /** @description A fold that frees less than this share of the budget is not made. */
+            /** @description The share of the budget that a fold has to free; otherwise it is not made. */
             min_reclaim: components["schemas"]["Ratio"];
-            /** @description The context after a fold should cost at most this share of the budget. */
+            /** @description The share of the budget that the context should take at most after a fold. */
             target: components["schemas"]["Ratio"];
         };
         /**
-         * @description Joins a fold to what else is known of the request (Head, Middle, Tail and Summarizing Evicted
-         *     Turns: the joining tuple).
+         * @description The step of a session that a fold belongs to, to join it with other records of the request (Head, Middle, Tail and
+         *     Summarizing Evicted Turns: the joining tuple).
          */
         FoldJoin: {
             /**
              * Format: uint32
-             * @description The request in the turn: the step.
+             * @description The step in the turn: the number of the request.
              */
             request: number;
-            /** @description The session. */
+            /** @description The id of the session. */
             session: string;
             /**
              * Format: uint32
-             * @description The turn in it.
+             * @description The turn in the session.
              */
             turn: number;
         };
-        /** @description Where the cuts of a fold lie: the first message of each part, and one past its last. */
+        /** @description The regions of a fold. Each has its first message, and one past its last. */
         FoldLayout: {
-            /** @description Carried as it is. */
+            /** @description The first messages, which are sent unchanged. */
             head: [
                 number,
                 number
             ];
-            /** @description What may be folded. */
+            /** @description The messages that may be folded. */
             middle: [
                 number,
                 number
             ];
-            /** @description Carried as it is. */
+            /** @description The newest messages, which are sent unchanged. */
             tail: [
                 number,
                 number
@@ -1605,449 +1616,449 @@ export interface components {
         };
         /** @description The folds of a session. */
         FoldList: {
-            /** @description The oldest first. */
+            /** @description The folds, the oldest first. */
             folds: components["schemas"]["FoldBrief"][];
         };
-        /** @description What one fold lost, and kept. */
+        /** @description The account of one fold: what it took out of the context, and what is still there. */
         FoldReceipt: {
-            /** @description Those of them that the user or the assistant used again, and where first. */
+            /** @description The lost names that the user or the assistant used again, each with the first event that did. */
             asked_again: components["schemas"]["NameReference"][];
             /**
              * Format: uint32
-             * @description One past its last.
+             * @description One past the last event of the span.
              */
             end: number;
             /** @description The fold. */
             fold: components["schemas"]["FoldRef"];
-            /** @description Whether the head is the log's own. */
+            /** @description Whether every message of the head is sent with the bytes of the log. */
             head_verbatim: boolean;
-            /** @description Whether the log still holds those, byte for byte. */
+            /** @description Whether the log still holds these events, byte for byte. */
             intact: boolean;
-            /** @description Identifiers that the context still names: how many, and the best of them. */
+            /** @description The names of the span that the context still has: their number, and those that matter most. */
             kept_ids: [
                 number,
                 string[]
             ];
-            /** @description Identifiers that it does not. */
+            /** @description The names of the span that the context no longer has, in the same form. */
             lost_ids: [
                 number,
                 string[]
             ];
             /**
              * Format: uint32
-             * @description Messages of the context after.
+             * @description Messages of the context after the fold.
              */
             messages_after: number;
             /**
              * Format: uint32
-             * @description Messages of the context before.
+             * @description Messages of the context before the fold.
              */
             messages_before: number;
-            /** @description Pinned events of the span, sent as they were. */
+            /** @description The pinned events of the span, which are sent unchanged. */
             pins: number[];
-            /** @description Its policy. */
+            /** @description The name of the fold's policy. */
             policy: string;
-            /** @description Events of the span that are not sent as they were: recall returns each of them. */
+            /** @description The events of the span that are not sent in their original form. Recall returns each of them. */
             recallable: number[];
-            /** @description What left, by rule; the costliest first. */
+            /** @description The content that left, by rule; the rule that freed most tokens first. */
             removed: components["schemas"]["RemovedByRule"][];
-            /** @description How it stands: what was never in force lost nothing. */
+            /** @description Whether the fold was ever in force. A fold that never was lost nothing. */
             standing: components["schemas"]["FoldStanding"];
             /**
              * Format: uint32
-             * @description First event of the span.
+             * @description The first event of the fold's span.
              */
             start: number;
-            /** @description Whether the tail is the log's own. */
+            /** @description Whether every message of the tail is sent with the bytes of the log. */
             tail_verbatim: boolean;
             /**
              * Format: uint64
-             * @description Tokens of the context after.
+             * @description Counted tokens of the context after the fold.
              */
             tokens_after: number;
             /**
              * Format: uint64
-             * @description Tokens of the context before.
+             * @description Counted tokens of the context before the fold.
              */
             tokens_before: number;
         };
-        /** @description A fold, as answers name it. */
+        /** @description A reference to a fold in an answer. */
         FoldRef: {
             /**
              * Format: uint32
-             * @description Events of the log when it was made.
+             * @description The number of events in the log when the fold was made.
              */
             events: number;
-            /** @description Its id. */
+            /** @description The id of the fold. */
             id: components["schemas"]["Hash"];
             /**
              * Format: uint32
-             * @description Its number in the session, from 1.
+             * @description The number of the fold in the session, from 1.
              */
             number: number;
         };
-        /** @description How a fold stands. */
+        /** @description Whether a fold was ever in force, and if not, why. */
         FoldStanding: "in-force" | "prepared" | "undone" | "superseded";
-        /** @description Sessions in which a text was said, the newest first. */
+        /** @description The sessions that have a text, the last changed first. */
         ForgottenText: {
             /** @description The sessions that have the text. */
             found: components["schemas"]["RememberedSession"][];
             /**
              * Format: uint64
-             * @description Sessions that were looked at.
+             * @description The number of sessions that were searched.
              */
             looked_at: number;
             /**
              * Format: uint64
-             * @description Where to go on; none when all were looked at.
+             * @description The cursor of the next page; null if all sessions were searched.
              */
             next: number | null;
         };
-        /** @description Where a session is forked. */
+        /** @description The fork of a session. */
         ForkBody: {
             /**
              * Format: uint64
-             * @description How many of the first messages are taken; all without it.
+             * @description The number of first messages that the new session takes; all without it.
              */
             at?: number | null;
-            /** @description The id of the new session; one that sorts by time where there is none. */
+            /** @description The id of the new session. Without it, a new id that sorts by time. */
             id?: string | null;
         };
-        /** @description A found message. */
+        /** @description A message that was found. */
         FoundMessage: {
-            /** @description Tool and target of its calls, or of the calls that its results answer. */
+            /** @description The tool and the target of its calls, or of the calls that its results answer; left out if there are none. */
             action?: string | null;
-            /** @description Older messages of the same file or command whose best line is the same. */
+            /** @description Older messages about the same file or command whose best line is the same. */
             also?: number[];
             /**
              * Format: uint
-             * @description Characters of its text.
+             * @description The length of its text in characters.
              */
             chars: number;
             /**
              * Format: uint64
-             * @description Its number in the log, from 0: what [`super::expand`] is asked for.
+             * @description The number of the message in the log, from 0, as [`super::expand`] takes it.
              */
             event: number;
-            /** @description A client wrote it in the user's role: context, a reminder, a recap. */
+            /** @description Whether a client wrote it in the user's role: context, a reminder, a recap. Left out if not. */
             injected?: boolean;
             /**
              * Format: uint
-             * @description The line of `snippet`, from 1; none where the message has one line.
+             * @description The number of the line in `snippet`, from 1; left out if the message has one line.
              */
             line?: number | null;
-            /** @description The lines to show, in order: those that match, and their context. */
+            /** @description The lines to show, in order: lines that match, and lines around them. */
             lines: components["schemas"]["TextLine"][];
             /**
              * Format: uint
-             * @description Lines that match beside those.
+             * @description The number of matching lines that are not in `lines`.
              */
             more_lines: number;
-            /** @description For results: `ok`, `failed (exit 1)`. */
+            /** @description The outcome of its results: `ok`, `failed (exit 1)`; left out for other messages. */
             outcome?: string | null;
-            /** @description Who wrote it; `tool` for whatever brings results. */
+            /** @description Who wrote the message; `tool` for every message with results. */
             role: string;
             /** @description The line that matches best. */
             snippet: string;
             /**
              * Format: uint32
-             * @description The turn it belongs to.
+             * @description The turn that the message belongs to.
              */
             turn: number;
             /**
-             * @description Where the file that it reads or writes was read or written at other times: whether this is
-             *     the newest.
+             * @description Whether the message shows the newest state of its file; left out unless the log has the file at other times,
+             *     too.
              */
             version?: components["schemas"]["FileVersion"] | null;
         };
         /** @description A message that is out of the context. */
         GoneMessage: {
-            /** @description How it begins. */
+            /** @description The beginning of the text. */
             line: string;
-            /** @description Who spoke. */
+            /** @description Who wrote the message. */
             role: string;
             /**
              * Format: uint32
-             * @description Its place in the log.
+             * @description The number of the message in the log, from 0.
              */
             seq: number;
             /**
              * Format: uint32
-             * @description Its tokens.
+             * @description The tokens of the message.
              */
             tokens: number;
-            /** @description The tool. */
+            /** @description The tool that it calls, or whose result it is; null if there is none. */
             tool: string | null;
         };
-        /** @description Names that the covered events have and the context has not. */
+        /** @description The names of covered events that the context no longer has. */
         GoneNames: {
             /**
              * Format: uint
-             * @description How many more there are.
+             * @description The number of names beyond these.
              */
             more: number;
-            /** @description The most likely needed first. */
+            /** @description The names, the most likely needed first. */
             names: string[];
         };
-        /** @description How to look. */
+        /** @description How the query is compared with messages. */
         GrepMode: "text" | "literal" | "regex";
         Hash: string;
-        /** @description What stays verbatim at the front. A cut snaps forward to a unit boundary. */
+        /** @description The messages that stay unchanged at the front. The cut moves forward to the end of a unit. */
         HeadPolicy: {
             /**
-             * @description For [`HeadRule::Messages`]: leading system messages are among them.
+             * @description For [`HeadRule::Messages`]: whether `messages` counts the leading system messages.
              * @default false
              */
             count_system: boolean;
             /**
-             * @description The first task leaves the head after the first fold, once a later request replaced it.
+             * @description Whether the first task leaves the head once there was a fold and the user made another request.
              * @default false
              */
             decay: boolean;
             /**
              * Format: uint
-             * @description For [`HeadRule::Messages`]: how many.
+             * @description For [`HeadRule::Messages`]: the number of messages.
              * @default 0
              */
             messages: number;
-            /** @description How the head is found. */
+            /** @description The rule that finds the head. */
             rule: components["schemas"]["HeadRule"];
         };
-        /** @description How the head is found. */
+        /** @description The rules that find the head. */
         HeadRule: "task" | "first-user" | "messages" | "system";
-        /** @description A page of hits. */
+        /** @description A page of found messages. */
         HitPage: {
             /**
-             * @description The best first where words were looked for, else the newest first, and the oldest first
-             *     where nothing was.
+             * @description The messages of the page: with words to look for the best first, with another pattern the newest first, with
+             *     filters alone the oldest first.
              */
             found: components["schemas"]["FoundMessage"][];
             /**
              * Format: uint32
-             * @description [`GrepQuery::skip`] of the next page; none when this is the last.
+             * @description The value of [`GrepQuery::skip`] for the next page; null on the last page.
              */
             next: number | null;
             /**
              * Format: uint
-             * @description How many there are in all; at least so many where a search stops counting.
+             * @description The number of found messages on all pages. At least so many, if the search stopped counting.
              */
             total: number;
         };
-        /** @description Identifiers of the covered span: how many, and the best of them. */
+        /** @description A list of identifiers (paths, ids, symbols) of the covered span. */
         IdList: {
             /**
              * Format: uint32
-             * @description How many.
+             * @description The number of identifiers.
              */
             count: number;
-            /** @description The first of them, best first, at most 200 ([`IdList::SHOWN`]). */
+            /** @description The identifiers that matter most, best first; at most 200 ([`IdList::SHOWN`]). */
             first: string[];
         };
-        /** @description What one hook added to one request. */
+        /** @description The text that one hook added to one request. */
         Injection: {
-            /** @description A hash of its text: the ledger holds no content. */
+            /** @description A hash over the text. The text itself is not kept. */
             hash: components["schemas"]["Hash"];
-            /** @description The hook. */
+            /** @description The name of the hook. */
             hook: string;
             /**
              * Format: uint64
-             * @description What it took of its reserve.
+             * @description The tokens that it took of its reserve, as the provider is expected to count them.
              */
             tokens: number;
         };
-        /** @description What a hook adds. */
+        /** @description The text of a hook. */
         InjectionBody: {
-            /** @description The hook. */
+            /** @description The name of the hook. */
             name: string;
             /**
              * Format: uint64
-             * @description Tokens that are kept free for it: a longer text is an error.
+             * @description The tokens that are kept free for the hook. A longer text is an error.
              */
             reserve: number;
-            /** @description Its text; none where it adds nothing now and keeps its reserve. */
+            /** @description The text; null if the hook adds nothing now. Its reserve is kept free all the same. */
             text?: string | null;
         };
-        /** @description One entry of `keep`: `{ message = "…" }` or `{ file = "…" }`. */
+        /** @description An entry of `keep`: `{ message = "…" }` or `{ file = "…" }`. */
         KeepRule: {
             message: components["schemas"]["MessagePattern"];
         } | {
             file: components["schemas"]["FileGlob"];
         };
-        /** @description Where the cuts lay, and what set them. */
+        /** @description The head, the middle and the tail of the log when the fold was made. */
         LayoutRecord: {
             /**
              * Format: uint32
-             * @description The last real user message, where it was carried as a pin.
+             * @description The number of the user's last real message, if it was carried as a pin; else null.
              */
             carried_user: number | null;
-            /** @description What set the tail's boundary. */
+            /** @description The rule that set where the tail begins. */
             floor: components["schemas"]["TailFloor"];
             /** @description The head. */
             head: components["schemas"]["RegionRecord"];
             /** @description The middle. */
             middle: components["schemas"]["RegionRecord"];
-            /** @description Pinned events of the middle. */
+            /** @description The numbers of the pinned events in the middle. */
             pinned: number[];
             /** @description The tail. */
             tail: components["schemas"]["RegionRecord"];
         };
-        /** @description The forms in which a policy can say when to fold. */
+        /** @description The rules by which a policy can say when to fold. */
         LineRule: "share" | "floor" | "tokens" | "reserve" | "cliff" | {
             tier: components["schemas"]["TierName"];
         } | "buffer" | "seam" | "agent";
-        /** @description What is lost of one kind. */
+        /** @description The losses of one kind. */
         LostGroup: {
             /**
              * Format: uint32
-             * @description How many there are.
+             * @description The number of losses of this kind.
              */
             count: number;
-            /** @description Some of them: the newest of what was said, the best of names. */
+            /** @description Some of them: the newest words and errors, the names that matter most. */
             first: components["schemas"]["LostItem"][];
             /** @description The kind. */
             kind: components["schemas"]["LostKind"];
-            /** @description The kind in words. */
+            /** @description A heading for the kind, for people. */
             title: string;
         };
-        /** @description Something that the context does not have any more. */
+        /** @description An item that the context no longer has. */
         LostItem: {
             /**
              * Format: uint32
-             * @description The number of the message that says it; of what was used again, of the first message that used it; none of a
-             *     name.
+             * @description The number of the message that says it; for the kind `used`, of the first message that used the name again. Null
+             *     for the kind `name`.
              */
             seq: number | null;
-            /** @description The words, the error, the name; shortened where it is long. */
+            /** @description The words, the error or the name; shortened where it is long. */
             text: string;
         };
-        /** @description A kind of what is lost, in the order of what it weighs. */
+        /** @description The kinds of content that a fold can lose. The order is that of their weight, heaviest first. */
         LostKind: "said" | "decided" | "failed" | "used" | "name";
         /**
-         * @description What the shares of a policy are of in a compaction by hand of less than the budget, where no size
-         *     is asked for.
+         * @description What the shares of a policy refer to in a manual compaction of a context within the budget, without a requested
+         *     size.
          */
         ManualShare: "context" | "budget";
-        /** @description Messages of a session. */
+        /** @description A page of the messages of a session. */
         MessagePage: {
-            /** @description In the order of the log. */
+            /** @description The messages of the page, in the order of the log. */
             messages: components["schemas"]["MessageView"][];
             /**
              * Format: uint64
-             * @description Messages of the session.
+             * @description The number of messages in the session.
              */
             total: number;
         };
         /** @description A regular expression over the words of a message. */
         MessagePattern: string;
-        /** @description A message, and what became of it. */
+        /** @description A message, with its fate under the active fold. */
         MessageView: {
             /**
              * Format: uint
-             * @description Characters of the whole text.
+             * @description The length of the whole text in characters.
              */
             chars: number;
-            /** @description There is more text. */
+            /** @description Whether `text` is cut. */
             cut: boolean;
-            /** @description What became of it, as a letter. */
+            /** @description The fate of the message under the active fold as a letter, as in `fates` of a fold. */
             fate: string;
-            /** @description The message as it came: its bytes as text. Only where one message is asked for. */
+            /** @description The original message as JSON. Left out unless one message is asked for. */
             json?: string | null;
-            /** @description It may never be folded. */
+            /** @description Whether the message is pinned, so that no fold takes it. */
             pinned: boolean;
-            /** @description Who speaks; `tool` for whatever brings results. */
+            /** @description Who wrote the message; `tool` for every message with results. */
             role: string;
             /**
              * Format: uint64
-             * @description Its place in the log, from 0.
+             * @description The number of the message in the log, from 0.
              */
             seq: number;
             /**
              * Format: uint32
-             * @description Its step in the turn.
+             * @description The step in the turn.
              */
             step: number;
-            /** @description Its text, calls included, without secrets. */
+            /** @description The text of the message with its calls, without secrets. */
             text: string;
             /**
              * Format: uint32
-             * @description Its tokens.
+             * @description The tokens of the message.
              */
             tokens: number;
-            /** @description The tool that it calls, or whose result it is. */
+            /** @description The tool that it calls, or whose result it is; null if there is none. */
             tool: string | null;
             /**
              * Format: uint32
-             * @description Its turn.
+             * @description The turn that the message belongs to.
              */
             turn: number;
-            /** @description Why, where a reducer edited it. */
+            /** @description The reducer and its reason; null unless a reducer edited the message. */
             why: string | null;
         };
-        /** @description The state of the meter, as a fold records it. */
+        /** @description The state of the meter, which turns counted tokens into the provider's tokens. */
         Meter: {
-            /** @description Added on top where a limit must not be passed. */
+            /** @description The share that is added to an estimate before it is compared with a limit. */
             margin: components["schemas"]["Ratio"];
             /**
              * Format: double
-             * @description Real tokens per counted token: most often more than one.
+             * @description Provider tokens per counted token; most often more than 1.
              */
             ratio: number;
             /**
              * Format: uint32
-             * @description Requests that the ratio was learned from.
+             * @description The number of requests from which the ratio was learned.
              */
             samples: number;
             /**
              * Format: uint64
-             * @description Tokens of every request that the log does not hold: tools and system prompts that a host
-             *     keeps to itself. Anchors the figure on the provider's last count.
+             * @description Tokens of every request that are not in the log: tools and system prompts that only the host knows. They are
+             *     the part of the provider's last count that the log does not explain.
              */
             unseen?: number;
         };
-        /** @description Another model. */
+        /** @description A new model for the session. */
         ModelBody: {
-            /** @description Its name. */
+            /** @description The name of the model. */
             name: string;
             /**
              * Format: uint64
-             * @description Its window; the model's own without it, where that is known, else as before.
+             * @description The window in tokens. Without it, the window that is known for the model, else the present one.
              */
             window?: number | null;
         };
         /**
-         * @description Trigger rules for models whose name contains `name`; the longest such name counts. What is not
-         *     said stays.
+         * @description Trigger rules for models whose name contains `name`. If several entries match, the longest `name` wins. A rule that
+         *     is left out stays as in the policy.
          */
         ModelTrigger: {
             /**
-             * @description Price cliffs.
+             * @description Prompt sizes in tokens above which the model charges more.
              * @default null
              */
             cliffs: number[] | null;
             /**
-             * @description Part of the model's name; case does not matter.
+             * @description A part of the model's name, in any case.
              * @default
              */
             name: string;
             /**
              * Format: uint64
-             * @description Tokens to leave free.
+             * @description The tokens of the budget that have to stay free.
              * @default null
              */
             reserve: number | null;
             /**
-             * @description Share of the budget.
+             * @description The share of the budget at which folding starts.
              * @default null
              */
             threshold: components["schemas"]["Ratio"] | null;
             /**
              * Format: uint64
-             * @description Absolute number of tokens.
+             * @description The number of tokens at which folding starts.
              * @default null
              */
             tokens: number | null;
         };
-        /** @description A lost name that came up again. */
+        /** @description A name that a fold lost and that was used again later. */
         NameReference: {
             /** @description The name. */
             name: string;
@@ -2057,23 +2068,23 @@ export interface components {
              */
             seq: number;
         };
-        /** @description How a model would narrate. Data only: the engine asks, a driver calls. */
+        /** @description How a model narrates. This is data only: the engine decides what to ask, and a driver calls the model. */
         NarrationPolicy: {
             /**
              * Format: uint32
-             * @description Hard cap of the reply, in tokens (Summarizing Evicted Turns: 512). Without one, it follows
-             *     from the words.
+             * @description The hard cap of the reply, in tokens (Summarizing Evicted Turns: 512). Without it, the cap follows from the
+             *     words.
              * @default null
              */
             max_tokens: number | null;
             /**
              * Format: uint32
-             * @description The most words that a share may come to.
+             * @description The most words to ask for by `share`.
              */
             max_words?: number | null;
             /**
              * Format: uint32
-             * @description The most that `token_share` may come to.
+             * @description The largest cap by `token_share`, in tokens.
              */
             most_tokens?: number | null;
             /**
@@ -2082,83 +2093,82 @@ export interface components {
              */
             on: boolean;
             /**
-             * @description The sections asked for, in order.
+             * @description The names of the sections that the model is asked for, in order.
              * @default []
              */
             sections: string[];
-            /** @description Words asked for as a share of the covered tokens: a long span deserves a long narration. */
+            /** @description The number of words to ask for, as a share of the covered tokens: a long span deserves a long narration. */
             share?: components["schemas"]["Ratio"] | null;
             /**
-             * @description `strategy` in the record of a narrated fold, where it is not the policy's (Summarizing
-             *     Evicted Turns).
+             * @description The value of `strategy` in the record of a narrated fold; the policy's own without it (Summarizing Evicted
+             *     Turns).
              */
             strategy?: string | null;
             /**
-             * @description How a section is written.
+             * @description The form of a section.
              * @default bullets
              */
             style: components["schemas"]["NarrationStyle"];
             /**
-             * @description Sampling temperature (Summarizing Evicted Turns: 0.2).
+             * @description The sampling temperature (Summarizing Evicted Turns: 0.2).
              * @default null
              */
             temperature: components["schemas"]["Ratio"] | null;
             /**
              * Format: uint32
-             * @description Longest time of an answer, from the request to the last byte, in seconds (Summarizing
-             *     Evicted Turns: 25).
+             * @description The longest time for an answer, from the request to the last byte, in seconds (Summarizing Evicted Turns: 25).
              * @default null
              */
             timeout_seconds: number | null;
             /**
-             * @description The cap as a share of the covered tokens, at least `max_tokens` and at most `most_tokens`
-             *     (Hermes Agent: the summary's budget scales with what is summarised).
+             * @description The cap as a share of the covered tokens, at least `max_tokens` and at most `most_tokens` (Hermes Agent: the
+             *     summary's budget scales with the summarised messages).
              */
             token_share?: components["schemas"]["Ratio"] | null;
             /**
-             * @description A narrated fold covers the whole middle, also what came after the model was asked, which is
-             *     then told by the computed sections (What Survives the Compression). Otherwise that stays as
-             *     it is, where the fold reaches its target so.
+             * @description Whether a narrated fold covers the whole middle. Messages after those that the model was asked about are then in
+             *     the computed sections (What Survives the Compression). Otherwise they stay verbatim if the fold reaches its
+             *     target that way.
              */
             whole_middle?: boolean;
             /**
              * Format: uint32
-             * @description Words asked for (Summarizing Evicted Turns: 200); with a `share`, the fewest.
+             * @description The number of words to ask for (Summarizing Evicted Turns: 200); with a `share`, the fewest.
              * @default null
              */
             words: number | null;
         };
-        /** @description How a narrated section is written. */
+        /** @description The form of a narrated section. */
         NarrationStyle: "bullets" | "headings";
-        /** @description A change of policy. */
+        /** @description The result of a change of policy, or of its preview. */
         NewRules: {
-            /** @description From the next fold on. */
+            /** @description The policy from the next fold on. */
             after: components["schemas"]["RulesSide"];
-            /** @description Before. */
+            /** @description The policy until now. */
             before: components["schemas"]["RulesSide"];
-            /** @description Nothing was done. */
+            /** @description Whether this is a preview, in which nothing was changed. */
             preview: boolean;
         };
-        /** @description What a session is made of. */
+        /** @description The settings and the first messages of a new session. */
         NewSessionBody: {
             /**
              * Format: double
-             * @description How long the provider's cache keeps a prompt, in seconds, as 300. After a longer pause a context above the
-             *     buffer line is folded before it is sent. Without it a pause means nothing.
+             * @description Seconds for which the provider's cache keeps a prompt, such as 300. After a longer pause, a context above the
+             *     buffer line is folded before it is sent. Without it, a pause changes nothing.
              */
             cache_lifetime?: number | null;
             /**
-             * @description What its messages are written in: `openai-chat` (default), `openai-responses`, `anthropic`, `gemini`,
-             *     `bedrock`, `ollama`, `sharegpt`.
+             * @description The wire format of the messages: `openai-chat` (default), `openai-responses`, `anthropic`, `gemini`, `bedrock`,
+             *     `ollama`, `sharegpt`.
              */
             dialect?: string | null;
-            /** @description Its id: 1 to 200 characters; a new one that sorts by time where there is none. */
+            /** @description The id: 1 to 200 characters. Without it, a new id that sorts by time. */
             id?: string | null;
-            /** @description Its first messages. */
+            /** @description The first messages. */
             messages?: {
                 [key: string]: unknown;
             }[] | null;
-            /** @description The model that the contexts go to: chooses window, tokenizer and trigger rules. */
+            /** @description The model that the contexts go to. Window, tokenizer and trigger rules follow from it. */
             model?: string | null;
             /**
              * Format: uint64
@@ -2166,27 +2176,27 @@ export interface components {
              * @default 0
              */
             output_reserve?: number;
-            /** @description What differs from a preset, in the shape of `docs/policy.schema.json`. */
+            /** @description The differences to a preset, in the shape of `docs/policy.schema.json`. */
             policy?: {
                 [key: string]: unknown;
             } | null;
-            /** @description A preset; `default` without one. */
+            /** @description The name of a preset; `default` without it. */
             preset?: string | null;
-            /** @description The system prompt: a text, or what the dialect has. */
+            /** @description The system prompt: a text, or the value that the dialect has for it. */
             system?: unknown;
-            /** @description The tools of the requests: counted, not sent. */
+            /** @description The tools of the requests. They are counted and not sent. */
             tools?: unknown[] | null;
             /**
              * Format: uint64
-             * @description Its window, in tokens.
+             * @description The model's window in tokens. Without it, the window that is known for the model.
              */
             window?: number | null;
         };
-        /** @description What the provider counted. */
+        /** @description The tokens of a request, as the provider counted them. */
         ObservedUsage: {
             /**
              * Format: uint64
-             * @description Tokens of the prompt that came from the cache.
+             * @description Tokens of the prompt that were read from the cache.
              * @default 0
              */
             cache_read?: number;
@@ -2198,7 +2208,7 @@ export interface components {
             cache_write?: number;
             /**
              * Format: uint64
-             * @description The call that it was; the newest without it.
+             * @description The number of the call in the ledger; the newest without it.
              */
             call?: number | null;
             /**
@@ -2213,116 +2223,116 @@ export interface components {
              */
             prompt: number;
         };
-        /** @description One event that holds the text. */
+        /** @description One event that has the text. */
         Occurrence: {
-            /** @description When the event stopped carrying it. */
+            /** @description The fold since which the event has not shown the text; null while it shows it. */
             left: components["schemas"]["WhenLeft"] | null;
-            /** @description Whether recall can bring it back: the event is in the log, which loses nothing. */
+            /** @description Whether recall can bring the event back. True for every event that the log had at that moment. */
             recall: boolean;
-            /** @description Who wrote it. */
+            /** @description Who wrote the event. */
             role: components["schemas"]["Role"];
             /**
              * Format: uint32
-             * @description The event: what recall is asked for.
+             * @description The number of the event, as recall takes it.
              */
             seq: number;
-            /** @description What the model saw of it. */
+            /** @description The form in which the model saw the event. */
             sight: components["schemas"]["Sight"];
-            /** @description The text with what is around it. */
+            /** @description The text with some words around it. */
             snippet: string;
-            /** @description The first later message of the user or the model that names it. */
+            /** @description The first later message of the user or the model that has the text; null if there is none. */
             used: components["schemas"]["TextUse"] | null;
         };
-        /** @description One original, or a part of it. */
+        /** @description The original of a message, or a part of it. */
         Original: {
-            /** @description Tool and target of its calls, or of the calls that its results answer. */
+            /** @description The tool and the target of its calls, or of the calls that its results answer; left out if there are none. */
             action?: string | null;
             /**
              * Format: uint
-             * @description Characters of its whole text.
+             * @description The length of the whole text in characters.
              */
             chars: number;
-            /** @description The whole text goes on after it. */
+            /** @description Whether the whole text goes on after `text`. */
             cut: boolean;
             /**
              * Format: uint64
-             * @description Its number in the log, from 0.
+             * @description The number of the message in the log, from 0.
              */
             event: number;
             /**
              * Format: uint
-             * @description Where `text` starts in it, in characters.
+             * @description The place in the whole text where `text` begins, in characters.
              */
             offset: number;
-            /** @description For results: `ok`, `failed (exit 1)`. */
+            /** @description The outcome of its results: `ok`, `failed (exit 1)`; left out for other messages. */
             outcome?: string | null;
-            /** @description Who wrote it; `tool` for whatever brings results. */
+            /** @description Who wrote the message; `tool` for every message with results. */
             role: string;
             /**
              * Format: uint64
-             * @description The message of this page that says the same; `text` is empty then.
+             * @description The number of a message on this page with the same text; `text` is empty then. Left out if there is none.
              */
             same_as?: number | null;
-            /** @description The text: prose and results as they are, arguments of calls unescaped, edits as diffs. */
+            /** @description The text: prose and results as they are, arguments of calls without escapes, edits as diffs. */
             text: string;
             /**
              * Format: uint32
-             * @description The turn it belongs to.
+             * @description The turn that the message belongs to.
              */
             turn: number;
         };
         /** @description A page of originals. */
         OriginalPage: {
-            /** @description The cursor of the next page; none when this is the last. */
+            /** @description The cursor of the next page; null on the last page. */
             next: string | null;
-            /** @description In the order of the log. */
+            /** @description The originals of the page, in the order of the log. */
             originals: components["schemas"]["Original"][];
         };
         /** @description A page of an outline. */
         OutlinePage: {
-            /** @description Runs of messages that the active fold took out or shortened, first and last of each. */
+            /** @description The runs of messages that the active fold took out or shortened: the first and the last message of each. */
             folded: [
                 number,
                 number
             ][];
             /**
              * Format: uint64
-             * @description The first message of the next page; none when this is the last.
+             * @description The number of the first message of the next page; null on the last page.
              */
             next: number | null;
-            /** @description In the order of the log. */
+            /** @description The messages of the page, in the order of the log. */
             rows: components["schemas"]["OutlineRow"][];
             /**
              * Format: uint64
-             * @description Messages of the session.
+             * @description The number of messages in the session.
              */
             total: number;
         };
-        /** @description One message of an outline. */
+        /** @description A message in an outline. */
         OutlineRow: {
-            /** @description Tool and target of its calls, or of the calls that its results answer. */
+            /** @description The tool and the target of its calls, or of the calls that its results answer; left out if there are none. */
             action?: string | null;
             /**
              * Format: uint
-             * @description Characters of its text.
+             * @description The length of its text in characters.
              */
             chars: number;
             /**
              * Format: uint64
-             * @description Its number in the log, from 0.
+             * @description The number of the message in the log, from 0.
              */
             event: number;
-            /** @description A client wrote it in the user's role: context, a reminder, a recap. */
+            /** @description Whether a client wrote it in the user's role: context, a reminder, a recap. Left out if not. */
             injected?: boolean;
-            /** @description For results: `ok`, `failed (exit 1)`. */
+            /** @description The outcome of its results: `ok`, `failed (exit 1)`; left out for other messages. */
             outcome?: string | null;
-            /** @description Who wrote it; `tool` for whatever brings results. */
+            /** @description Who wrote the message; `tool` for every message with results. */
             role: string;
-            /** @description How it starts; for a result the line that says most, where one does. */
+            /** @description The first line of the text; for a result the most telling line, if there is one. */
             text: string;
             /**
              * Format: uint32
-             * @description The turn it belongs to.
+             * @description The turn that the message belongs to.
              */
             turn: number;
         };
@@ -2330,172 +2340,173 @@ export interface components {
         Overview: {
             /**
              * Format: uint64
-             * @description The number of the fold that is read now.
+             * @description The number of the active fold; null if nothing is folded.
              */
             active: number | null;
             /**
              * Format: double
-             * @description The share of the prompts that came from the cache.
+             * @description The share of the prompt tokens that were read from the provider's cache; null if the provider reported no
+             *     tokens.
              */
             cache_share: number | null;
             /**
              * Format: uint64
-             * @description Number of recorded calls.
+             * @description The number of recorded calls.
              */
             calls: number;
             /**
              * Format: uint64
-             * @description When it last got a message, a fold or a call.
+             * @description When the session last got a message, a fold or a call, in milliseconds since 1970.
              */
             changed: number;
-            /** @description The program that it is of, as that names itself. */
+            /** @description The client whose conversation it is, by its own name; null if it gave none. */
             client: string | null;
-            /** @description What the prompts cost; none where the provider reported nothing. */
+            /** @description What the prompts cost; null if the provider reported no tokens. */
             cost: components["schemas"]["CostView"] | null;
             /**
              * Format: uint64
-             * @description When it was made, in milliseconds since 1970.
+             * @description When the session was made, in milliseconds since 1970.
              */
             created: number;
-            /** @description The wire format of its messages. */
+            /** @description The wire format of the messages. */
             dialect: string;
             /**
              * Format: uint64
-             * @description Number of messages.
+             * @description The number of messages.
              */
             events: number;
-            /** @description Why requests went on as they came although they did not fit, with how many there were. */
+            /** @description The causes for which requests that did not fit were passed on unchanged. */
             faults: components["schemas"]["FaultCount"][];
             /**
              * Format: uint64
-             * @description Tokens of the last prompt as the provider counted, else as they are estimated.
+             * @description Tokens of the context: of the last prompt as the provider counted them, else an estimate.
              */
             fill: number;
             /**
              * Format: uint64
-             * @description Number of folds that were in force.
+             * @description The number of folds that were in force.
              */
             folds: number;
-            /** @description Its id. */
+            /** @description The id of the session. */
             id: string;
-            /** @description The model; empty where nobody named one. */
+            /** @description The model that the contexts go to; empty if none was named. */
             model: string;
-            /** @description Whose it is, where the server asks for keys. */
+            /** @description The client's name in the file of keys; null if the server asks for no keys. */
             owner: string | null;
-            /** @description The session that it was forked from. */
+            /** @description The session that this one was forked from; null if it is no fork. */
             parent: components["schemas"]["Parent"] | null;
             /** @description The name of its policy. */
             policy: string;
-            /** @description Where it comes from: `proxy`, the name of a file; none where a program made it. */
+            /** @description The origin of the session: `proxy`, or the name of a file. Null if a program made it. */
             source: string | null;
             /**
              * Format: uint64
-             * @description Where the next fold is due.
+             * @description The number of tokens at which the next fold is due.
              */
             threshold: number;
             /**
              * Format: uint64
-             * @description Counts the changes of the store: larger is later.
+             * @description The number of the store's change in which the session last changed. It grows with each change.
              */
             tick: number;
-            /** @description The first line of the task; none where the user has said nothing yet. */
+            /** @description The first line of the user's first message; null if the user has written nothing yet. */
             title: string | null;
             /**
              * Format: uint64
-             * @description Tokens of all messages.
+             * @description Counted tokens of all messages.
              */
             tokens: number;
             /**
              * Format: uint32
-             * @description Turns so far.
+             * @description The number of turns so far.
              */
             turns: number;
-            /** @description What the provider counted, in all. */
+            /** @description The tokens of all requests, as the provider counted them. */
             usage: components["schemas"]["ProviderTotals"];
             /**
              * Format: uint64
-             * @description The model's window.
+             * @description The model's window in tokens.
              */
             window: number;
         };
-        /** @description Where a session was forked from. */
+        /** @description The session that a fork was made from. */
         Parent: {
             /**
              * Format: uint64
-             * @description How many of its messages were taken.
+             * @description The number of its first messages that the fork took.
              */
             at: number;
-            /** @description The session. */
+            /** @description The id of that session. */
             id: string;
         };
         /** @description A message as it was sent. */
         PieceView: {
-            /** @description There is more text. */
+            /** @description Whether `text` is cut. */
             cut: boolean;
-            /** @description What it is: `v` verbatim, `s` edited, `x` repaired or added, `r` the recap, `m` the marker. */
+            /** @description The fate as a letter: `v` verbatim, `s` edited, `x` repaired or added, `r` the recap, `m` the marker. */
             fate: string;
-            /** @description Who speaks. */
+            /** @description Who wrote the message. */
             role: string;
             /**
              * Format: uint32
-             * @description Its place in the log; none for a recap, a marker and what validity asked for.
+             * @description The number of the message in the log; null for a recap, a marker, and a message that was added for validity.
              */
             seq: number | null;
-            /** @description Its text, without secrets; its beginning where it is long. */
+            /** @description The text without secrets; the beginning of a long one. */
             text: string;
             /**
              * Format: uint32
-             * @description Its tokens.
+             * @description The tokens of the message.
              */
             tokens: number;
         };
-        /** @description A pin that was set or taken away. */
+        /** @description The result of a pin that was set or removed, or of its preview. */
         PinView: {
-            /** @description Something changed. */
+            /** @description Whether the pins changed. */
             changed: boolean;
-            /** @description The message is folded now: it comes back with the next fold. */
+            /** @description Whether the message is folded at present. A pin then brings it back with the next fold. */
             folded: boolean;
-            /** @description All pinned messages. */
+            /** @description The numbers of all pinned messages. */
             pins: number[];
-            /** @description Nothing was done. */
+            /** @description Whether this is a preview, in which nothing was changed. */
             preview: boolean;
-            /** @description The message, and the calls and results that it takes with it. */
+            /** @description The messages of the unit that the pin keeps: the message, and the calls and results that belong to it. */
             unit: number[];
         };
-        /** @description When and how to fold. Every ratio multiplies the budget's tokens; every threshold is `≥`. */
+        /** @description When and how to fold. Every ratio is a share of the budget's tokens; a threshold is crossed when it is reached. */
         Policy: {
             /**
-             * @description Clips long call arguments.
+             * @description Settings of `arguments`, which clips long arguments of calls.
              * @default {
              *       "leaf_chars": 200,
              *       "max_chars": 500
              *     }
              */
             arguments: components["schemas"]["ArgumentsPolicy"];
-            /** @description Caps of classes of content. */
+            /** @description The caps of classes of content. */
             budget?: components["schemas"]["TierCaps"];
             /**
-             * @description Points identical results to the newest.
+             * @description Settings of `dedup`, which points identical results to the newest.
              * @default {
              *       "min_chars": 200
              *     }
              */
             dedup: components["schemas"]["DedupPolicy"];
             /**
-             * @description Which engine: `midfold`, or `passthrough`, which changes nothing.
+             * @description The engine: `midfold`, or `passthrough`, which changes nothing.
              * @default midfold
              */
             engine: components["schemas"]["EngineName"];
-            /** @description What a fold has to reach. */
+            /** @description The goals of a fold. */
             fold: components["schemas"]["FoldGoals"];
-            /** @description What stays verbatim at the front. */
+            /** @description The messages that stay unchanged at the front. */
             head: components["schemas"]["HeadPolicy"];
-            /** @description What stays word for word through every fold: messages by their words, files by their paths. */
+            /** @description The content that stays word for word through every fold: messages by their words, files by their paths. */
             keep?: components["schemas"]["KeepRule"][];
-            /** @description Name for records and reports. */
+            /** @description The name of the policy, for records and reports. */
             name: string;
             /**
-             * @description How a model would narrate, where one is at hand.
+             * @description How a model narrates, if one is configured.
              * @default {
              *       "max_tokens": null,
              *       "on": false,
@@ -2507,12 +2518,12 @@ export interface components {
              *     }
              */
             narration: components["schemas"]["NarrationPolicy"];
-            /** @description What is in the place of a covered span. */
+            /** @description The text that replaces covered events. */
             recap: components["schemas"]["RecapPolicy"];
-            /** @description The reducers to run, in order, cheap to expensive. */
+            /** @description The reducers to run, in this order: the cheap ones first. */
             reducers: components["schemas"]["ReducerName"][];
             /**
-             * @description Lets results expire by age or count.
+             * @description Settings of `retain`, which lets results expire by age or count.
              * @default {
              *       "across": false,
              *       "age": null,
@@ -2524,45 +2535,45 @@ export interface components {
              *     }
              */
             retain: components["schemas"]["RetainPolicy"];
-            /** @description Which document or measurement the constants come from. */
+            /** @description The document or the measurement that the constants come from. */
             source: string;
             /**
-             * @description `strategy` in fold records (Head, Middle, Tail: `head-tail`, Summarizing Evicted Turns:
+             * @description The value of `strategy` in fold records (Head, Middle, Tail: `head-tail`, Summarizing Evicted Turns:
              *     `summarize`).
              */
             strategy: string;
             /**
-             * @description Replaces results by one line that says what happened.
+             * @description Settings of `stub`, which replaces a result by one line that says what happened.
              * @default {
              *       "min_chars": 200,
              *       "salient_chars": 600
              *     }
              */
             stub: components["schemas"]["StubPolicy"];
-            /** @description One line for people. */
+            /** @description What the policy does, in one line for people. */
             summary: string;
             /**
-             * @description Drops reads that a later read or write made stale.
+             * @description Settings of `supersede`, which drops reads that a later read or write made stale.
              * @default {
              *       "min_chars": 200
              *     }
              */
             supersede: components["schemas"]["SupersedePolicy"];
-            /** @description What stays verbatim at the end. */
+            /** @description The messages that stay unchanged at the end. */
             tail: components["schemas"]["TailPolicy"];
             /**
-             * @description Collapses progress output.
+             * @description Settings of `terminal`, which collapses progress output.
              * @default {
              *       "min_chars": 200
              *     }
              */
             terminal: components["schemas"]["TerminalPolicy"];
-            /** @description Tools that the built-in table does not know, or knows otherwise. */
+            /** @description Tools that the built-in table does not know, or describes otherwise. */
             tools?: components["schemas"]["ToolDefinition"][];
             /** @description When to fold. */
             trigger: components["schemas"]["TriggerPolicy"];
             /**
-             * @description Caps plain dialogue.
+             * @description Settings of `window`, which caps plain dialogue.
              * @default {
              *       "tokens": null,
              *       "turns": null
@@ -2570,49 +2581,49 @@ export interface components {
              */
             window: components["schemas"]["WindowPolicy"];
         };
-        /** @description Another policy. */
+        /** @description A new policy for the session. */
         PolicyBody: {
-            /** @description What differs from a preset, in the shape of `docs/policy.schema.json`. */
+            /** @description The differences to a preset, in the shape of `docs/policy.schema.json`. */
             policy?: {
                 [key: string]: unknown;
             } | null;
-            /** @description A preset. */
+            /** @description The name of a preset. */
             preset?: string | null;
             /**
-             * @description Only say what it would mean.
+             * @description Whether to return only what the change would do.
              * @default false
              */
             preview?: boolean;
         };
         /** @description A preset. */
         PresetEntry: {
-            /** @description What it does. */
+            /** @description What the preset does, in one line. */
             about: string;
-            /** @description Its name. */
+            /** @description The name of the preset. */
             name: string;
         };
         /** @description The presets. */
         PresetList: {
-            /** @description By their names. */
+            /** @description The presets; `default` comes first. */
             presets: components["schemas"]["PresetEntry"][];
         };
-        /** @description What a problem says. */
+        /** @description The description of an error (RFC 9457). */
         Problem: {
             /**
              * Format: uint64
-             * @description Where it is.
+             * @description The number of messages that the session has.
              */
             actual?: number | null;
-            /** @description The kind of problem, in a word. */
+            /** @description The code of the kind of problem. */
             code: string;
-            /** @description What is wrong, and where. */
+            /** @description The fault, and where it is. */
             detail: string;
             /**
              * Format: uint64
-             * @description Where the session was expected to be, where that is the problem.
+             * @description The number of messages that the session was expected to have. Left out unless another append came first.
              */
             expected?: number | null;
-            /** @description What to do. */
+            /** @description Advice on what to do. */
             hints: string[];
             /**
              * Format: uint16
@@ -2621,14 +2632,14 @@ export interface components {
             status: number;
             /** @description The kind of problem, in words. */
             title: string;
-            /** @description Names the kind of problem: `urn:midfold:` and its code. */
+            /** @description The URI of the kind of problem: `urn:midfold:` and its code. */
             type: string;
         };
-        /** @description What the provider counted for all requests. */
+        /** @description The tokens of all requests of a session, as the provider counted them. */
         ProviderTotals: {
             /**
              * Format: uint64
-             * @description Tokens of the prompts that came from the cache.
+             * @description Tokens of the prompts that were read from the cache.
              */
             cache_read: number;
             /**
@@ -2638,7 +2649,7 @@ export interface components {
             cache_write: number;
             /**
              * Format: uint64
-             * @description Requests whose cost is known.
+             * @description The number of requests whose tokens are known.
              */
             calls: number;
             /**
@@ -2648,199 +2659,199 @@ export interface components {
             output: number;
             /**
              * Format: uint64
-             * @description Tokens of their prompts.
+             * @description Tokens of the prompts, cached ones included.
              */
             prompt: number;
         };
-        /** @description What one reducer took from covered events, by one rule. */
+        /** @description The blocks of covered events that one reducer edited for one reason. */
         PrunedCount: {
             /**
              * Format: uint32
-             * @description Blocks that it edited.
+             * @description The number of edited blocks.
              */
             blocks: number;
-            /** @description Its reason code. */
+            /** @description The reason code of the reducer. */
             reason: string;
-            /** @description The reducer. */
+            /** @description The reducer that edited the blocks. */
             reducer: string;
             /**
              * Format: uint64
-             * @description And after.
+             * @description Tokens of these blocks after the edits.
              */
             tokens_after: number;
             /**
              * Format: uint64
-             * @description Their tokens before.
+             * @description Tokens of these blocks before the edits.
              */
             tokens_before: number;
         };
-        /** @description One note, text or file that was to be put back. */
+        /** @description One note, text or file that was put back, or that is missing. */
         PutBackPart: {
-            /** @description Why it is not there, in words. */
+            /** @description The reason for which the part is missing, in words; left out if it is there. */
             missing?: string | null;
-            /** @description The file's name; empty for what has none. */
+            /** @description The file's name; empty for a note or a text. */
             name?: string;
             /** @description Who asked for it. */
             source: components["schemas"]["PutBackSource"];
             /**
              * Format: uint64
-             * @description Its tokens; 0 where it is missing.
+             * @description The tokens of the part; 0 if it is missing.
              */
             tokens: number;
         };
-        /** @description The lines of a recap that somebody asked for, and that the log does not say. */
+        /** @description The lines of a recap that the agent or the settings asked for. They are not in the log. */
         PutBackRecord: {
-            /** @description A hash over its lines in the recap. */
+            /** @description A hash over these lines. */
             hash: string;
-            /** @description Each of its parts, in order. */
+            /** @description The parts of these lines, in order. */
             parts: components["schemas"]["PutBackPart"][];
             /**
              * Format: uint64
-             * @description Tokens that it takes of the recap.
+             * @description The tokens that these lines take of the recap.
              */
             tokens: number;
         };
-        /** @description Who asked for something to be put back. */
+        /** @description Who asked for a text to be put back. */
         PutBackSource: "note" | "text" | "file";
         Ratio: number;
-        /** @description What a recap is made of when no model answers. */
+        /** @description The kinds of recap when no model narrates. */
         RecapFallback: "computed" | "marker" | "static";
-        /** @description What is in the place of a covered span. */
+        /** @description The text that replaces covered events. */
         RecapPolicy: {
-            /** @description At most this share of the budget … */
+            /** @description The recap takes at most this share of the budget … */
             cap: components["schemas"]["Ratio"];
             /**
              * Format: uint64
-             * @description … and at most this many tokens (0: no further cap).
+             * @description … and at most this many tokens (0: no cap in tokens).
              * @default 0
              */
             cap_tokens: number;
-            /** @description How much of the middle it covers. */
+            /** @description How much of the middle the recap covers. */
             cover: components["schemas"]["CoverExtent"];
-            /** @description What it is made of when no model answers. */
+            /** @description The kind of recap when no model narrates. */
             fallback: components["schemas"]["RecapFallback"];
             /**
-             * @description Adds `<read-files>` and `<modified-files>` blocks (What Survives the Compression).
+             * @description Whether the recap ends with `<read-files>` and `<modified-files>` blocks (What Survives the Compression).
              * @default false
              */
             file_blocks: boolean;
-            /** @description Where head and tail leave more of the target than the share, it may take that, too. */
+            /** @description Whether the recap may exceed its share if head and tail leave more room below the target. */
             fills?: boolean;
-            /** @description Its first line. */
+            /** @description The first line of the recap. */
             header: string;
-            /** @description The text that stands for a span when there is no recap (Summarizing Evicted Turns). */
+            /** @description The text that replaces a span when there is no recap (Summarizing Evicted Turns). */
             marker: string;
-            /**
-             * @description A line below the header (Hermes Agent writes it behind the system prompt, which stays as it
-             *     is here).
-             */
+            /** @description A line below the header. (Hermes Agent writes it after the system prompt, which stays unchanged here.) */
             note?: string;
             /**
-             * @description What of the covered messages it is made from.
+             * @description The form of the covered messages from which the recap is made.
              * @default log
              */
             reads: components["schemas"]["RecapSource"];
-            /** @description The role that it takes where the profile allows it. */
+            /** @description The role of the recap, if the profile allows it. */
             role: components["schemas"]["RecapRole"];
         };
-        /** @description What the recap says, and what it does not. */
+        /** @description The recap of a fold, with figures. */
         RecapRecord: {
             /**
              * Format: uint32
-             * @description Files that it names.
+             * @description The number of files that the recap names.
              */
             files: number;
-            /** @description A hash over its text. */
+            /** @description A hash over the text. */
             hash: string;
             /**
              * Format: uint32
-             * @description Secrets that were replaced in it.
+             * @description The number of secrets that were replaced in it.
              */
             redacted: number;
-            /** @description Its role. */
+            /** @description The role of the message that holds it. */
             role: string;
-            /** @description Its text. */
+            /** @description The text of the recap. */
             text: string;
             /**
              * Format: uint64
-             * @description Its tokens.
+             * @description Tokens of the recap.
              */
             tokens: number;
         };
         /** @description The role of a recap. */
         RecapRole: "assistant" | "user" | "opposite";
-        /** @description What a recap is made from, by a model or without one. */
+        /** @description The form of the covered messages from which a recap is made, by a model or without one. */
         RecapSource: "log" | "reduced";
-        /** @description A reducer. */
+        /** @description The name of a reducer: a rule that makes the middle smaller. */
         ReducerName: "terminal" | "dedup" | "supersede" | "retain" | "stub" | "arguments" | "reasoning" | "window" | "recap";
-        /** @description One region of the layout. */
+        /** @description One region of the layout: head, middle or tail. */
         RegionRecord: {
             /**
              * Format: uint32
-             * @description One past the last event.
+             * @description One past the last event of the region.
              */
             end: number;
             /**
              * Format: uint32
-             * @description First event.
+             * @description The first event of the region.
              */
             start: number;
             /**
              * Format: uint64
-             * @description Tokens in the log.
+             * @description Tokens of these events in the log.
              */
             tokens: number;
         };
         /** @description A session that has the text. */
         RememberedSession: {
-            /** @description What became of the text in it. */
+            /** @description Where the text is in the session, and whether the model sees it. */
             explanation: components["schemas"]["Explanation"];
-            /** @description The session. */
+            /** @description The session in short. */
             session: components["schemas"]["Overview"];
         };
-        /** @description What one rule took out. */
+        /** @description The content that one rule took out of the context. */
         RemovedByRule: {
             /**
              * Format: uint32
-             * @description Events, or blocks of events.
+             * @description The number of events; for a reducer, the number of blocks.
              */
             items: number;
-            /** @description The reducer's reason code; what the stand-in was made of. */
+            /**
+             * @description The reason code of the reducer. For `recap`: what the recap was made of (`narrated`, `computed`, `static`,
+             *     `host`).
+             */
             reason: string;
-            /** @description The rule: `recap`, `marker`, or a reducer. */
+            /** @description The rule: `recap`, `marker`, or the name of a reducer. */
             rule: string;
             /**
              * Format: uint64
-             * @description Tokens of what is there now.
+             * @description Tokens of the text that replaces them.
              */
             tokens_after: number;
             /**
              * Format: uint64
-             * @description Their tokens before.
+             * @description Their tokens before the fold.
              */
             tokens_before: number;
         };
         /**
-         * @description Why a message was added to a context or an event was changed, so that the provider takes it: the trouble, and the
-         *     remedy.
+         * @description Why a message was added to a context or an event was changed, so that the provider accepts it: the fault, and its
+         *     repair.
          */
         RepairReason: "unanswered-call" | "orphan-result" | "duplicate-id" | "half-character" | "empty-message" | "other-shape" | "unknown-role" | "system-inside" | "bound-reasoning" | "told-call" | "bridge" | "lone-reasoning";
-        /** @description A repair in the context that the fold led to. */
+        /** @description A repair of a message in the context that the fold led to. */
         RepairRecord: {
             /**
              * Format: uint32
-             * @description Position in the context.
+             * @description The index of the message in the context, from 0.
              */
             index: number;
             /**
              * Format: uint32
-             * @description The event that was rendered otherwise; none for an added piece.
+             * @description The number of the event that was sent in another form; null for a message that was added.
              */
             seq: number | null;
-            /** @description Why. */
+            /** @description The reason of the repair. */
             why: components["schemas"]["RepairReason"];
         };
-        /** @description A refusal. */
+        /** @description The provider's refusal of a request. */
         ReportedRefusal: {
             /**
              * @description The body of the answer, as text.
@@ -2849,195 +2860,195 @@ export interface components {
             body?: string;
             /**
              * Format: uint16
-             * @description The HTTP status; none where the connection broke before one came.
+             * @description The HTTP status; null if the connection broke before there was one.
              */
             status?: number | null;
         };
-        /** @description What became of requests since the start. */
+        /** @description The counts of requests since the server was started. */
         RequestTotals: {
             /**
              * Format: uint64
-             * @description All of them.
+             * @description All requests.
              */
             all: number;
             /**
              * Format: uint64
-             * @description Answers that broke off.
+             * @description Requests whose answer broke off.
              */
             broken: number;
             /**
              * Format: uint64
-             * @description Those that were read through a fold.
+             * @description Requests that were sent through a fold.
              */
             folded: number;
             /**
              * Format: uint64
-             * @description Folds that were made.
+             * @description The number of folds that were made.
              */
             folds: number;
             /**
              * Format: uint64
-             * @description Those that a provider refused as too long.
+             * @description Requests that a provider refused as too long.
              */
             overflows: number;
             /**
              * Format: uint64
-             * @description Of these, those that were folded and sent again.
+             * @description Requests that a provider refused as too long, and that were then folded and sent again.
              */
             recovered: number;
             /**
              * Format: uint64
-             * @description Prompts of which a server dropped a part, and said nothing.
+             * @description Requests of which a server dropped a part of the prompt, without an error.
              */
             truncated: number;
             /**
              * Format: uint64
-             * @description Those that got no answer.
+             * @description Requests that got no answer.
              */
             unanswered: number;
             /**
              * Format: uint64
-             * @description Those whose history was looked at.
+             * @description Requests with a conversation that midfold looked at.
              */
             with_history: number;
         };
-        /** @description Settings of `retain`: how long results stay. */
+        /** @description Settings of the reducer `retain`: how long results stay. */
         RetainPolicy: {
             /**
-             * @description Counts the results of all tools together.
+             * @description Whether `count` counts the results of all tools together.
              * @default false
              */
             across: boolean;
             /**
              * Format: uint32
-             * @description A result expires when more than this many units came after it.
+             * @description A result expires when more than this many steps or turns came after it. Without it, age does not matter.
              * @default null
              */
             age: number | null;
             /**
              * Format: uint32
-             * @description Of one tool, only the newest n results stay.
+             * @description Of each tool, only this many of the newest results stay. Without it, their number does not matter.
              * @default null
              */
             count: number | null;
             /**
-             * @description Tools whose results never expire, and stay beside a recap, too.
+             * @description Tools whose results never expire. These results also stay beside a recap.
              * @default []
              */
             never_evict: string[];
             /**
-             * @description What expired results say.
+             * @description The text that replaces an expired result.
              * @default
              */
             stub: string;
             /**
-             * @description Rules for single tools or kinds of tools; the first that names the tool wins.
+             * @description Limits for single tools or kinds of tools; the first rule that names the tool wins.
              * @default []
              */
             tools: components["schemas"]["RetainRule"][];
             /**
-             * @description What age counts.
+             * @description The unit of `age`.
              * @default steps
              */
             unit: components["schemas"]["AgeUnit"];
         };
-        /** @description A rule for some tools. */
+        /** @description The limits of `retain` for some tools. */
         RetainRule: {
             /**
              * Format: uint32
-             * @description As in [`RetainPolicy`].
+             * @description The limit of age, as in [`RetainPolicy`].
              * @default null
              */
             age: number | null;
             /**
              * Format: uint32
-             * @description As in [`RetainPolicy`].
+             * @description The limit of number, as in [`RetainPolicy`].
              * @default null
              */
             count: number | null;
             /**
-             * @description Tool names, or kinds in angle brackets: `<read>`, `<search>`.
+             * @description Names of tools, or kinds in angle brackets: `<read>`, `<search>`.
              * @default []
              */
             names: string[];
             /**
-             * @description Their results never expire.
+             * @description Whether the results of these tools never expire.
              * @default false
              */
             never_evict: boolean;
         };
         /** @description Who speaks in an event. */
         Role: "system" | "developer" | "user" | "assistant" | "tool" | "other";
-        /** @description A policy, and what it means for a session. */
+        /** @description A policy, with its effect on a session. */
         RulesSide: {
-            /** @description Its fingerprint, which each fold's record has. */
+            /** @description The fingerprint of the policy, as in the records of folds. */
             fingerprint: components["schemas"]["Hash"];
             /** @description When the session folds next, in words. */
             line: string;
-            /** @description Its name. */
+            /** @description The name of the policy. */
             policy: string;
         };
-        /** @description What to send. */
+        /** @description The context to send. */
         SendingContext: {
             /**
              * Format: uint64
-             * @description The number of the call in the ledger, where it was recorded.
+             * @description The number of the call in the ledger; null if it was not recorded.
              */
             call: number | null;
-            /** @description The fold that was made for it. */
+            /** @description The id of the fold that was made for this context; null if none was made. */
             folded: components["schemas"]["Hash"] | null;
-            /** @description What hooks added. */
+            /** @description The texts that hooks added. */
             injections: components["schemas"]["Injection"][];
-            /** @description The messages, byte for byte. */
+            /** @description The messages to send, byte for byte. */
             messages: unknown[];
             /**
              * Format: uint64
-             * @description Tokens, as midfold counts them.
+             * @description Tokens of the context, as midfold counts them.
              */
             tokens: number;
         };
-        /** @description What the server is and did since its start. */
+        /** @description The server's settings, and its counts since it was started. */
         ServerReport: {
-            /** @description Whoever asks needs a key. */
+            /** @description Whether requests need a key. */
             asks_for_keys: boolean;
-            /** @description Each cause for which requests were sent as they came although midfold should have looked at them. */
+            /** @description The causes for which requests were sent as they came although midfold should have looked at them. */
             faults: components["schemas"]["FaultCount"][];
-            /** @description Where it listens. */
+            /** @description The address that the server listens on. */
             listen: string;
             /**
              * Format: uint64
-             * @description What its clock says now, in milliseconds since 1970.
+             * @description The present time by the server's clock, in milliseconds since 1970.
              */
             now: number;
-            /** @description The name of the policy that folds where a request asks for no other one. */
+            /** @description The name of the policy that applies unless a request names another. */
             policy: string;
             requests: components["schemas"]["RequestTotals"];
             /**
              * Format: uint64
-             * @description When it began to listen, in milliseconds since 1970.
+             * @description When the server began to listen, in milliseconds since 1970.
              */
             started: number;
-            /** @description Where conversations are kept: `memory`, or the place of the store, without a password. */
+            /** @description The store of the conversations: `memory`, or its URL without the password. */
             store: string;
-            /** @description What it should have looked at and could not is refused instead of sent as it came. */
+            /** @description Whether a request that should be looked at and cannot be is refused. Otherwise it is sent as it came. */
             strict: boolean;
-            /** @description Where requests go. */
+            /** @description The places that requests go to. */
             upstreams: components["schemas"]["UpstreamPlace"][];
-            /** @description Of midfold. */
+            /** @description The version of midfold. */
             version: string;
-            /** @description Windows that were said at the start, and those that requests had to fit so far. */
+            /** @description The windows of models: those given at the start, and those that requests had to fit so far. */
             windows: components["schemas"]["WindowRow"][];
         };
-        /** @description What a session has after a change. */
+        /** @description The figures of a session after a change. */
         SessionChange: {
             /**
              * Format: uint64
-             * @description The number of the fold that is read now.
+             * @description The number of the active fold; null if nothing is folded.
              */
             active: number | null;
             /**
              * Format: uint64
-             * @description Number of recorded calls.
+             * @description The number of recorded calls.
              */
             calls: number;
             /**
@@ -3047,229 +3058,230 @@ export interface components {
             changed: number;
             /**
              * Format: uint64
-             * @description Number of messages.
+             * @description The number of messages.
              */
             events: number;
             /**
              * Format: uint64
-             * @description Number of folds that were in force.
+             * @description The number of folds that were in force.
              */
             folds: number;
-            /** @description Its id. */
+            /** @description The id of the session. */
             session: string;
             /**
              * Format: uint64
-             * @description Counts the changes of the store: larger is later.
+             * @description The number of the change among all changes of the store; larger is later.
              */
             tick: number;
             /**
              * Format: uint64
-             * @description Tokens of all messages.
+             * @description Counted tokens of all messages.
              */
             tokens: number;
         };
-        /** @description A session: its overview, and what the engine says of it. */
+        /** @description A session with its figures. */
         SessionDetail: {
             /**
              * Format: uint64
-             * @description The number of the fold that is read now.
+             * @description The number of the active fold; null if nothing is folded.
              */
             active: number | null;
             /**
              * Format: double
-             * @description The share of the prompts that came from the cache.
+             * @description The share of the prompt tokens that were read from the provider's cache; null if the provider reported no
+             *     tokens.
              */
             cache_share: number | null;
             /**
              * Format: uint64
-             * @description Number of recorded calls.
+             * @description The number of recorded calls.
              */
             calls: number;
             /**
              * Format: uint64
-             * @description When it last got a message, a fold or a call.
+             * @description When the session last got a message, a fold or a call, in milliseconds since 1970.
              */
             changed: number;
-            /** @description The program that it is of, as that names itself. */
+            /** @description The client whose conversation it is, by its own name; null if it gave none. */
             client: string | null;
-            /** @description What the prompts cost; none where the provider reported nothing. */
+            /** @description What the prompts cost; null if the provider reported no tokens. */
             cost: components["schemas"]["CostView"] | null;
             /**
              * Format: uint64
-             * @description When it was made, in milliseconds since 1970.
+             * @description When the session was made, in milliseconds since 1970.
              */
             created: number;
-            /** @description The wire format of its messages. */
+            /** @description The wire format of the messages. */
             dialect: string;
             /**
              * Format: uint64
-             * @description Number of messages.
+             * @description The number of messages.
              */
             events: number;
-            /** @description Why requests went on as they came although they did not fit, with how many there were. */
+            /** @description The causes for which requests that did not fit were passed on unchanged. */
             faults: components["schemas"]["FaultCount"][];
             /**
              * Format: uint64
-             * @description Tokens of the last prompt as the provider counted, else as they are estimated.
+             * @description Tokens of the context: of the last prompt as the provider counted them, else an estimate.
              */
             fill: number;
             /**
              * Format: uint64
-             * @description Number of folds that were in force.
+             * @description The number of folds that were in force.
              */
             folds: number;
-            /** @description Its id. */
+            /** @description The id of the session. */
             id: string;
-            /** @description When it folds next, in words. */
+            /** @description When the session folds next, in words. */
             line: string;
-            /** @description The model; empty where nobody named one. */
+            /** @description The model that the contexts go to; empty if none was named. */
             model: string;
-            /** @description Whose it is, where the server asks for keys. */
+            /** @description The client's name in the file of keys; null if the server asks for no keys. */
             owner: string | null;
-            /** @description The session that it was forked from. */
+            /** @description The session that this one was forked from; null if it is no fork. */
             parent: components["schemas"]["Parent"] | null;
             /** @description The name of its policy. */
             policy: string;
-            /** @description Where it comes from: `proxy`, the name of a file; none where a program made it. */
+            /** @description The origin of the session: `proxy`, or the name of a file. Null if a program made it. */
             source: string | null;
-            /** @description What the engine says. */
+            /** @description The figures of the session. */
             status: components["schemas"]["SessionStatus"];
             /**
              * Format: uint64
-             * @description Where the next fold is due.
+             * @description The number of tokens at which the next fold is due.
              */
             threshold: number;
             /**
              * Format: uint64
-             * @description Counts the changes of the store: larger is later.
+             * @description The number of the store's change in which the session last changed. It grows with each change.
              */
             tick: number;
-            /** @description The first line of the task; none where the user has said nothing yet. */
+            /** @description The first line of the user's first message; null if the user has written nothing yet. */
             title: string | null;
             /**
              * Format: uint64
-             * @description Tokens of all messages.
+             * @description Counted tokens of all messages.
              */
             tokens: number;
             /**
              * Format: uint32
-             * @description Turns so far.
+             * @description The number of turns so far.
              */
             turns: number;
-            /** @description What the provider counted, in all. */
+            /** @description The tokens of all requests, as the provider counted them. */
             usage: components["schemas"]["ProviderTotals"];
             /**
              * Format: uint64
-             * @description The model's window.
+             * @description The model's window in tokens.
              */
             window: number;
         };
-        /** @description What a session holds: what deleting it takes away. */
+        /** @description The records of a session. Deleting the session deletes them. */
         SessionExtent: {
             /**
              * Format: uint64
-             * @description Bytes of its events and of the records of its folds, calls and jobs.
+             * @description The bytes of its events and of the records of its folds, calls and jobs.
              */
             bytes: number;
             /**
              * Format: uint64
-             * @description Number of model calls in the ledger.
+             * @description The number of model calls in the ledger.
              */
             calls: number;
             /**
              * Format: uint64
-             * @description When it last changed: the newest of its making, its newest event, fold and call.
+             * @description When the session last changed, in milliseconds since 1970: the newest of its creation, events, folds and calls.
              */
             changed: number;
             /**
              * Format: uint64
-             * @description Number of events.
+             * @description The number of events.
              */
             events: number;
             /**
              * Format: uint64
-             * @description Number of folds.
+             * @description The number of folds.
              */
             folds: number;
             /**
              * Format: uint64
-             * @description Number of jobs, ended ones included.
+             * @description The number of jobs, with those that have ended.
              */
             jobs: number;
-            /** @description The session's id. */
+            /** @description The id of the session. */
             session: string;
         };
         /** @description A page of sessions. */
         SessionPage: {
             /**
              * Format: uint64
-             * @description Where to go on; none where this is the last page.
+             * @description The `after` of the next page; null on the last page.
              */
             next: number | null;
-            /** @description The newest change first. */
+            /** @description The sessions of the page, the last changed first. */
             sessions: components["schemas"]["Overview"][];
         };
-        /** @description What the engine says of a session: `midfold session status --json` and the HTTP API have it as `status`. */
+        /** @description The figures of a session: `status` in `midfold session status --json` and in the HTTP API. */
         SessionStatus: {
-            /** @description The active fold. */
+            /** @description The id of the active fold; left out if nothing is folded. */
             active_fold?: components["schemas"]["Hash"] | null;
             /**
              * Format: uint64
-             * @description What a context may cost: the window without reserves.
+             * @description The tokens that a context may take: the window without its reserves.
              */
             budget_tokens: number;
             /**
              * Format: uint64
-             * @description Folds that were made.
+             * @description The number of folds that were in force.
              */
             compaction_count: number;
             /**
              * Format: uint64
-             * @description The same since the last reset, by the seed's name.
+             * @description The number of folds in force since the last reset, under Hermes Agent's name.
              */
             compression_count: number;
             /**
              * Format: uint64
-             * @description The window, as far as the provider let know.
+             * @description The model's window in tokens, as far as the provider revealed it.
              */
             context_length: number;
             /**
              * Format: uint64
-             * @description Percent of the window in use, as estimated.
+             * @description The percentage of the window that the context takes, as estimated.
              */
             context_percent: number;
             /**
              * Format: uint64
-             * @description What the provider will count for the context.
+             * @description Tokens of the context, as the provider is expected to count them.
              */
             context_tokens: number;
             /**
              * Format: uint64
-             * @description Seconds until a model is asked again.
+             * @description Seconds until a model may be asked for a narration again.
              */
             cooldown_seconds: number;
-            /** @description Whether a fold is due, and what holds it back. */
+            /** @description Whether a fold is due, and what holds it back if not. */
             due: components["schemas"]["Due"];
-            /** @description The engine. */
+            /** @description The engine: `midfold` or `passthrough`. */
             engine: string;
             /**
              * Format: uint64
-             * @description Events of the log.
+             * @description The number of events in the log.
              */
             events: number;
             /**
              * Format: uint64
-             * @description The provider's count of the last reply.
+             * @description Tokens of the last reply, as the provider counted them.
              */
             last_completion_tokens: number;
             /**
              * Format: uint64
-             * @description The provider's count of the last prompt.
+             * @description Tokens of the last prompt, as the provider counted them.
              */
             last_prompt_tokens: number;
             /**
              * Format: uint64
-             * @description Both.
+             * @description The sum of both.
              */
             last_total_tokens: number;
             /**
@@ -3279,118 +3291,118 @@ export interface components {
             log_tokens: number;
             /**
              * Format: uint64
-             * @description Messages of the context.
+             * @description The number of messages in the context.
              */
             messages: number;
-            /** @description The meter. */
+            /** @description The meter, which turns counted tokens into the provider's tokens. */
             meter: components["schemas"]["Meter"];
-            /** @description The model, where one was named. */
+            /** @description The model that the contexts go to; empty if none was named. */
             model: string;
-            /** @description A narration is being written. */
+            /** @description Whether a narration is being written. */
             narration_asked: boolean;
-            /** @description A narration waits for its fold. */
+            /** @description Whether a narration is ready for the next fold. */
             narration_ready: boolean;
-            /** @description Pinned events. */
+            /** @description The numbers of the pinned events. */
             pins: number[];
-            /** @description The policy's name. */
+            /** @description The name of the policy. */
             policy: string;
-            /** @description Its fingerprint, as the records of folds have it. */
+            /** @description The fingerprint of the policy, as in the records of folds. */
             policy_fingerprint: components["schemas"]["Hash"];
             /**
              * Format: uint32
-             * @description Events that there were when the policy was changed; none where it never was.
+             * @description The number of events in the log when the policy was changed; left out if it never was.
              */
             policy_since?: number | null;
             /**
              * Format: uint64
-             * @description Messages that the policy keeps at the front, beside what its rule finds.
+             * @description The number of messages that the policy keeps at the front, beside those that its head rule finds.
              */
             protect_first_n: number;
             /**
              * Format: uint64
-             * @description Messages at the end that the policy leaves as they are at least: its tail, or what its
-             *     reducers may not touch, where that is more (Hermes Agent: 6).
+             * @description The fewest messages at the end that the policy leaves unchanged: the larger of its tail and of what its reducers
+             *     may not touch (Hermes Agent: 6).
              */
             protect_last_n: number;
-            /** @description The session. */
+            /** @description The id of the session. */
             session: string;
             /**
              * Format: uint8
-             * @description Folds in a row that freed too little.
+             * @description The number of the last folds in a row that freed too little.
              */
             strikes: number;
-            /** @description Where folding starts, and by which rule. */
+            /** @description The line in tokens at which folding starts, with the rule that sets it. */
             threshold: components["schemas"]["TriggerLine"];
-            /** @description The share of the budget in the policy. */
+            /** @description The policy's threshold, as a share of the budget. */
             threshold_percent: components["schemas"]["Ratio"];
             /**
              * Format: uint64
-             * @description `threshold.tokens`, by the seed's name.
+             * @description `threshold.tokens`, under Hermes Agent's name.
              */
             threshold_tokens: number;
             /**
              * Format: double
-             * @description Percent of the window that the last prompt took, as the provider counted it (Hermes Agent).
+             * @description The percentage of the window that the last prompt took, as the provider counted it (Hermes Agent).
              */
             usage_percent: number;
         };
-        /** @description The longest prefix that a context shares with the one before: what a cache can serve. */
+        /** @description The longest prefix that a context shares with the one before. A provider's cache can serve it. */
         SharedPrefix: {
             /**
              * Format: uint64
-             * @description Their bytes.
+             * @description The bytes of these messages.
              */
             bytes: number;
             /**
              * Format: uint32
-             * @description Messages.
+             * @description The number of messages.
              */
             messages: number;
             /**
              * Format: uint64
-             * @description Their tokens, without the envelope's.
+             * @description The counted tokens of these messages, without system prompt and tools.
              */
             tokens: number;
         };
-        /** @description What the model saw of one event. */
+        /** @description The form in which the model saw one event. */
         Sight: {
             /** @constant */
             is: "not-yet";
         } | {
             /** @constant */
             is: "verbatim";
-            /** @description Where. */
+            /** @description The region of the context that held it. */
             place: components["schemas"]["VerbatimPlace"];
         } | {
             /** @constant */
             is: "edited";
-            /** @description Whether that still names the text. */
+            /** @description Whether the edited form still has the text. */
             named: boolean;
-            /** @description Its reason code. */
+            /** @description The reason code of the edit. */
             reason: string;
             /** @description The reducer that edited it. */
             reducer: string;
         } | {
             /** @constant */
             is: "repaired";
-            /** @description Whether that still names the text. */
+            /** @description Whether that form still has the text. */
             named: boolean;
-            /** @description Why. */
+            /** @description The reason of the repair. */
             why: components["schemas"]["RepairReason"];
         } | {
             /** @constant */
             is: "recap";
-            /** @description Whether the recap names the text. */
+            /** @description Whether the recap has the text. */
             named: boolean;
         } | {
             /** @constant */
             is: "marker";
         };
-        /** @description The answer in one word. */
+        /** @description The answer in one word: the best form in which the model saw the text. */
         SightAnswer: "never-said" | "not-yet" | "gone" | "in-recap" | "edited" | "verbatim";
-        /** @description The events that a fold replaces, named by the chain hashes at their ends. */
+        /** @description The events that a fold replaces. The chain hashes at their ends identify them. */
         Span: {
-            /** @description Chain hash of everything before `start`. */
+            /** @description The chain hash of all events before `start`. */
             before: string;
             /**
              * Format: uint32
@@ -3399,116 +3411,116 @@ export interface components {
             end: number;
             /**
              * Format: uint32
-             * @description First event.
+             * @description The first event.
              */
             start: number;
-            /** @description Chain hash of everything before `end`: names the whole prefix. */
+            /** @description The chain hash of all events before `end`. */
             through: string;
         };
-        /** @description Settings of `stub`. */
+        /** @description Settings of the reducer `stub`. */
         StubPolicy: {
             /**
              * Format: uint
-             * @description Results up to this length stay, in characters (Hermes Agent: 200).
+             * @description Results of up to this many characters stay (Hermes Agent: 200).
              * @default 200
              */
             min_chars: number;
             /**
              * Format: uint
-             * @description Salient lines (errors, failing tests, outliers) kept below the stub, in characters.
+             * @description The most characters of salient lines (errors, failing tests, outliers) that are kept below the stub.
              * @default 600
              */
             salient_chars: number;
         };
-        /** @description Settings of `supersede`. */
+        /** @description Settings of the reducer `supersede`. */
         SupersedePolicy: {
             /**
              * Format: uint
-             * @description Results shorter than this are left alone, in characters.
+             * @description Results shorter than this many characters are left alone.
              * @default 200
              */
             min_chars: number;
         };
-        /** @description What set the tail's boundary. */
+        /** @description The rule that set where the tail begins. */
         TailFloor: "tokens" | "messages" | "last-user" | "ceiling" | "budget" | "everything";
-        /** @description What stays verbatim at the end. */
+        /** @description The messages that stay unchanged at the end. */
         TailPolicy: {
             /**
-             * @description The last real user message stays verbatim: in the tail where that costs at most half as
-             *     much again, else as a pin after the recap.
+             * @description Whether the user's last real message stays verbatim. It joins the tail if that makes the tail at most half as
+             *     large again; else it stays as a pin after the recap.
              * @default false
              */
             last_user: boolean;
             /**
              * Format: uint
-             * @description And at least this many messages.
+             * @description The fewest messages of the tail.
              */
             min_messages: number;
             /**
              * Format: uint
-             * @description For [`TailRule::Ceiling`]: reducers leave at least so many of the newest messages alone, and
-             *     those within `ratio` (Hermes Agent: `protect_last_n`).
+             * @description For [`TailRule::Ceiling`]: the number of newest messages that reducers leave alone, beside those within `ratio`
+             *     (Hermes Agent: `protect_last_n`).
              * @default 0
              */
             protect_messages: number;
-            /** @description At least this share of the budget (for [`TailRule::Ceiling`]: of the threshold). */
+            /** @description The least size of the tail, as a share of the budget (for [`TailRule::Ceiling`]: of the threshold). */
             ratio: components["schemas"]["Ratio"];
-            /** @description How the tail is found. */
+            /** @description The rule that finds the tail. */
             rule: components["schemas"]["TailRule"];
         };
-        /** @description How the tail is found. */
+        /** @description The rules that find the tail. */
         TailRule: "floors" | "ceiling";
-        /** @description Settings of `terminal`. */
+        /** @description Settings of the reducer `terminal`. */
         TerminalPolicy: {
             /**
              * Format: uint
-             * @description Results shorter than this are left alone, in characters.
+             * @description Results shorter than this many characters are left alone.
              * @default 200
              */
             min_chars: number;
         };
-        /** @description A line of a message. */
+        /** @description A line of a message that was found. */
         TextLine: {
-            /** @description Whether it matches; else it is context. */
+            /** @description Whether the line matches. If not, it is shown as context. */
             hit: boolean;
             /**
              * Format: uint
-             * @description Its number, from 1.
+             * @description The number of the line in the message, from 1.
              */
             number: number;
-            /** @description What it says, cut around the match where it is long. */
+            /** @description The text of the line; a long line is cut around the match. */
             text: string;
         };
         /** @description A later event that used the text. */
         TextUse: {
-            /** @description Whether the event before had stopped carrying it by then. */
+            /** @description Whether the original event no longer showed the text by then. */
             after_left: boolean;
-            /** @description Who used it. */
+            /** @description Who used the text. */
             by: components["schemas"]["Role"];
             /**
              * Format: uint32
-             * @description The event.
+             * @description The number of the event.
              */
             seq: number;
         };
-        /** @description A class of content. */
+        /** @description The tokens of a class of content. */
         TierCap: {
             /**
              * Format: uint64
-             * @description Tokens that it may take.
+             * @description The tokens that the class may take; null if it has no cap.
              */
             cap: number | null;
             /**
              * Format: uint64
-             * @description Tokens that it takes of the context.
+             * @description The tokens that the class takes of the context now.
              */
             tokens: number;
         };
-        /** @description Caps of classes of content, as `[budget.tiers]` of a policy. */
+        /** @description The caps of classes of content: `[budget.tiers]` of a policy. */
         TierCaps: {
             /**
-             * @description What a class may take of the budget, over the whole context. Passed, it is evicted from the
-             *     oldest on, before the threshold is reached.
+             * @description The share of the budget that a class may take in the whole context. Above it, the oldest content of the class is
+             *     evicted, even below the threshold.
              */
             tiers: {
                 [key: string]: components["schemas"]["Ratio"];
@@ -3516,68 +3528,68 @@ export interface components {
         };
         /** @description A class of content that can have a cap. */
         TierName: "results" | "arguments" | "dialogue";
-        /** @description One entry of the table: tools that work alike. Also the form in which a policy adds tools. */
+        /** @description An entry of the table of tools: tools that work alike. A policy adds tools in the same form. */
         ToolDefinition: {
-            /** @description Whose words its results hold. */
+            /** @description Whose words the results of the tools hold. */
             answers?: components["schemas"]["AnswerSource"];
             /** @description Arguments that hold a program in another language. */
             code?: string[];
             /** @description Arguments that hold a shell command. */
             commands?: string[];
-            /** @description Arguments with the last line of a partial read. */
+            /** @description Arguments that hold the last line of a partial read. */
             end?: string[];
-            /** @description What they do. */
+            /** @description The kind of work that the tools do. */
             kind: components["schemas"]["ToolKind"];
-            /** @description Arguments with the number of lines of a partial read. */
+            /** @description Arguments that hold the number of lines of a partial read. */
             limit?: string[];
-            /** @description An argument whose value decides the kind. */
+            /** @description The argument whose value decides the kind; left out if no argument does. */
             mode?: components["schemas"]["ToolMode"] | null;
-            /** @description Their names; `*` at the end stands for any rest. */
+            /** @description The names of the tools; `*` at the end of a name means any rest. */
             names: string[];
-            /** @description Arguments with the first line of a partial read. */
+            /** @description Arguments that hold the first line of a partial read. */
             offset?: string[];
             /** @description Arguments that hold a patch. */
             patches?: string[];
-            /** @description Arguments that name files; for a listing the folder. */
+            /** @description Arguments that hold the path of a file, or for a listing the path of the folder. */
             paths?: string[];
-            /** @description Arguments that say what is looked for. */
+            /** @description Arguments that hold the text to search for. */
             queries?: string[];
-            /** @description Arguments with a pair of first and last line. */
+            /** @description Arguments that hold the first and the last line of a partial read, as a pair. */
             range?: string[];
         };
         /** @description What a tool does. */
         ToolKind: "read" | "write" | "edit" | "search" | "list" | "shell" | "web" | "task" | "todo" | "other";
         /** @description An argument whose value decides what a tool does. */
         ToolMode: {
-            /** @description The argument. */
+            /** @description The name of the argument. */
             arg: string;
-            /** @description Kind by value. */
+            /** @description The kind of the tool for each value of the argument. */
             kinds: {
                 [key: string]: components["schemas"]["ToolKind"];
             };
         };
-        /** @description Where folding starts, and which rule says so. */
+        /** @description The line at which folding starts, and the rule that sets it. */
         TriggerLine: {
-            /** @description The rule that set it: the lowest of those that a policy names. */
+            /** @description The rule that sets the line. Of several rules, the one with the lowest line wins. */
             rule: components["schemas"]["LineRule"];
             /**
              * Format: uint64
-             * @description Fires at this many tokens.
+             * @description The number of tokens at which folding starts.
              */
             tokens: number;
         };
         /** @description When to fold. */
         TriggerPolicy: {
             /**
-             * @description A model is asked to narrate from this share of the budget on, so that the narration is
-             *     there when the trigger fires. Below `threshold`; where another rule sets the line, the buffer
-             *     keeps its proportion to it ([`TriggerPolicy::buffer_tokens`]).
+             * @description The share of the budget from which a model is asked to narrate, so that the narration is ready when the trigger
+             *     fires. It is below `threshold`. If another rule sets the line, the buffer keeps its proportion to it
+             *     ([`TriggerPolicy::buffer_tokens`]).
              * @default 0.6
              */
             buffer: components["schemas"]["Ratio"];
             /**
-             * @description Prompt sizes above which a model charges more for the whole prompt: folding starts 5 %
-             *     below the lowest.
+             * @description Prompt sizes in tokens above which a model charges more for the whole prompt. Folding starts 5 % below the
+             *     lowest.
              */
             cliffs?: number[];
             /**
@@ -3587,182 +3599,179 @@ export interface components {
              */
             floor_tokens: number;
             /**
-             * @description … and where that reaches the window, this share of it instead, below the window
-             *     (Hermes Agent: `min(0.85 × window, window − 1)`).
+             * @description … and if that reaches the window, it is this share of the window instead (Hermes Agent: `min(0.85 × window,
+             *     window − 1)`).
              * @default null
              */
             floored_share: components["schemas"]["Ratio"] | null;
             /**
              * Format: uint64
-             * @description Kept free for what hooks inject (projection note: 2,000 tokens).
+             * @description Tokens that are kept free for texts that hooks inject (projection note: 2,000).
              * @default 0
              */
             injection_reserve: number;
             /**
-             * @description Added to every estimate that a limit is held against (projection note: 10 %).
+             * @description The share that is added to every estimate before it is compared with a limit (projection note: 10 %).
              * @default 0
              */
             margin: components["schemas"]["Ratio"];
             /**
              * Format: uint
-             * @description Conversations of at most this many messages are left alone (Hermes Agent: 7).
+             * @description Conversations of at most this many messages are never folded (Hermes Agent: 7).
              * @default 0
              */
             min_messages: number;
             /** @description Other rules for single models. */
             models?: components["schemas"]["ModelTrigger"][];
             /**
-             * @description Off: nothing folds by itself, not even at the window; a person still can.
+             * @description Whether the session folds by itself. If off, it does not even at the window; a person still can compact it.
              * @default true
              */
             on: boolean;
             /**
              * Format: uint64
-             * @description And where fewer than this many tokens of the budget are left (0: no such rule).
+             * @description … or where fewer than this many tokens of the budget are left (0: no such rule).
              * @default 0
              */
             reserve: number;
             /**
-             * @description From this share of the budget on a fold comes where a piece of work has just ended: a user's turn, an item of the
-             *     to-do list, a commit, a check that passed. It waits for that up to the threshold. 0, or not below `threshold`:
-             *     the threshold alone counts. Where another rule sets the line, it keeps its proportion to it.
+             * @description The share of the budget from which the session folds at a seam, where some work has just ended: a user's turn,
+             *     an item of the to-do list, a commit, a check that passed. 0, or not below `threshold`: seams do not matter. If
+             *     another rule sets the line, the share keeps its proportion to it.
              */
             seam?: components["schemas"]["Ratio"];
-            /** @description Fires at this share of the budget. */
+            /** @description Folding starts at this share of the budget … */
             threshold: components["schemas"]["Ratio"];
             /**
              * Format: uint64
-             * @description And at this many tokens, where that is less (0: no such rule).
+             * @description … or at this many tokens, if that is less (0: no such rule) …
              * @default 0
              */
             tokens: number;
         };
-        /** @description What is taken back. */
+        /** @description The fold that is taken back. */
         UndoQuery: {
             /**
              * Format: uint64
-             * @description The number of the fold; the one that is read now without it.
+             * @description The number of the fold; the active fold without it.
              */
             fold?: number | null;
             /**
-             * @description Only say what it would do.
+             * @description Whether to return only what the undo would do.
              * @default false
              */
             preview?: boolean;
         };
-        /** @description Folds that were taken back. */
+        /** @description The result of an undo, or of its preview. */
         UndoView: {
             /**
              * Format: uint64
-             * @description The number of the fold that is read from now on.
+             * @description The number of the fold that is active now; null if none is.
              */
             active: number | null;
-            /** @description The context after. */
+            /** @description The size of the context after the undo. */
             after: components["schemas"]["ContextSize"];
-            /** @description The context before. */
+            /** @description The size of the context before the undo. */
             before: components["schemas"]["ContextSize"];
-            /** @description Nothing was done. */
+            /** @description Whether this is a preview, in which nothing was changed. */
             preview: boolean;
-            /** @description Their numbers: the one that was asked for and those that build on it. */
+            /** @description The numbers of the folds that were taken back: the one that was asked for, and those that build on it. */
             undone: number[];
         };
         /** @description A place that requests go to. */
         UpstreamPlace: {
-            /** @description Patterns of the models that go there whatever their format; often none. */
+            /** @description Patterns of the models whose requests go there, whatever format these have; often empty. */
             models: string[];
             name: string;
             url: string;
         };
-        /** @description What a provider said that one request cost, in tokens. */
+        /** @description The tokens that one request cost, as the provider counted them. */
         Usage: {
             /**
              * Format: uint64
-             * @description Part of the prompt that was read from the cache.
+             * @description Tokens of the prompt that were read from the cache.
              */
             cache_read: number;
             /**
              * Format: uint64
-             * @description Part of the prompt that was written to the cache.
+             * @description Tokens of the prompt that were written to the cache.
              */
             cache_write: number;
             /**
              * Format: uint64
-             * @description The reply.
+             * @description Tokens of the reply.
              */
             output: number;
             /**
              * Format: uint64
-             * @description The whole prompt, cached parts included.
+             * @description Tokens of the whole prompt, cached parts included.
              */
             prompt: number;
         };
-        /** @description Where a verbatim event stands. */
+        /** @description The region of the context that holds a verbatim event. */
         VerbatimPlace: "head" | "pinned" | "kept" | "tail";
-        /** @description What became of one request to a model. */
+        /** @description The outcome of one request for a narration. */
         VerdictRecord: {
-            /**
-             * @description `accepted`, why the text was refused, why there is none, or `pending` where the fold did not
-             *     wait for it.
-             */
+            /** @description `accepted`, the reason why the reply was refused or is missing, or `pending` if the fold did not wait for it. */
             code: string;
-            /** @description For people; holds no key and no text of the log. */
+            /** @description The outcome in words for people, without keys and without text of the log. */
             detail: string;
-            /** @description The lines of the reply that were left out. */
+            /** @description The lines of the reply that were left out of the narration. */
             dropped?: components["schemas"]["DroppedLine"][];
-            /** @description The request. */
+            /** @description The id of the request. */
             request: string;
         };
-        /** @description Signed reasoning that its model refuses: what it is bound to is not there any more. */
+        /** @description Signed reasoning that its model would refuse, because what it is bound to has changed. */
         VoidReasoning: {
             /**
              * Format: uint32
-             * @description It is void in events before this one.
+             * @description All signed reasoning in events before this one is void.
              */
             before: number;
             /**
              * Format: uint32
-             * @description The first message of the round that was the newest then, where its calls are told as text.
+             * @description The first message of the round that was the newest then, if the calls of that round are sent as text.
              */
             told_round?: number | null;
         };
-        /** @description When an event stopped carrying the text. */
+        /** @description The fold since which an event has not shown the text. */
         WhenLeft: {
-            /** @description The fold that did it. */
+            /** @description The fold. */
             fold: components["schemas"]["FoldRef"];
-            /** @description Its reason: the reducer's code, or what the recap was made of. */
+            /** @description The reason: the reducer's code, or what the recap was made of. */
             reason: string;
-            /** @description By which rule: `recap`, `marker`, or the reducer. */
+            /** @description The rule: `recap`, `marker`, or the name of a reducer. */
             rule: string;
         };
-        /** @description Settings of `window`: a cap on plain dialogue (projection note), off unless one is set. */
+        /** @description Settings of the reducer `window`: a cap on plain dialogue (projection note). Off unless one of them is set. */
         WindowPolicy: {
             /**
              * Format: uint64
-             * @description Keep the newest dialogue up to this many tokens.
+             * @description The tokens of newest dialogue that stay.
              * @default null
              */
             tokens: number | null;
             /**
              * Format: uint32
-             * @description Keep the dialogue of the newest n turns.
+             * @description The number of newest turns whose dialogue stays.
              * @default null
              */
             turns: number | null;
         };
-        /** @description How much a model holds. */
+        /** @description The window of a model. */
         WindowRow: {
             /**
-             * @description Who says so: `setting`, `request`, `server`, `learned` (of a refusal, or of what was taken), `table` (known of
-             *     models of this name) or `default` (nobody).
+             * @description Where the window is known from: `setting`, `request`, `server`, `learned` (from a refusal, or from an accepted
+             *     prompt), `table` (built in, by the model's name) or `default` (from nowhere).
              */
             from: string;
-            /** @description Its name; a pattern of names where it was said at the start. */
+            /** @description The name of the model; a pattern of names if the window was given at the start. */
             model: string;
-            /** @description Where requests for it went; none for what was said at the start. */
+            /** @description The name of the place where requests for the model went; null if the window was given at the start. */
             upstream: string | null;
             /**
              * Format: uint64
-             * @description In tokens.
+             * @description The window in tokens.
              */
             window: number;
         };
@@ -3788,7 +3797,7 @@ export interface operations {
     listen: {
         parameters: {
             query?: {
-                /** @description Only changes of this session. */
+                /** @description Only changes of the session with this id. */
                 session?: string | null;
             };
             header?: never;
@@ -3812,9 +3821,9 @@ export interface operations {
     forgot: {
         parameters: {
             query: {
-                /** @description Where the answer before ended: its `next`. */
+                /** @description The `next` of the answer before; the first page without it. */
                 after?: number | null;
-                /** @description A word, a name, a sentence. */
+                /** @description The text: a word, a name, a sentence. */
                 text: string;
             };
             header?: never;
@@ -3880,9 +3889,9 @@ export interface operations {
     list: {
         parameters: {
             query?: {
-                /** @description Where the page before ended: its `next`. */
+                /** @description The `next` of the page before; the first page without it. */
                 after?: number | null;
-                /** @description Sessions of a page: 1 to 500. */
+                /** @description The most sessions of the page: 1 to 500. */
                 limit?: number | null;
                 /** @description Only sessions with this text in their id, title, model, client or source. */
                 q?: string | null;
@@ -4135,9 +4144,9 @@ export interface operations {
     explain: {
         parameters: {
             query: {
-                /** @description At this call; as the session is now without it. */
+                /** @description The number of a call: the search is in the context of that call. In the present context without it. */
                 call?: number | null;
-                /** @description A word, a name, a sentence; `@12` asks for the message of this number. */
+                /** @description The text: a word, a name, a sentence. `@12` means the message with this number. */
                 text: string;
             };
             header?: never;
@@ -4262,9 +4271,9 @@ export interface operations {
     diff: {
         parameters: {
             query?: {
-                /** @description The first row; 0 without it. */
+                /** @description The number of the first row; 0 without it. */
                 from?: number | null;
-                /** @description Rows of a page: 1 to 1,000. */
+                /** @description The most rows of the page: 1 to 1,000. */
                 limit?: number | null;
             };
             header?: never;
@@ -4321,11 +4330,11 @@ export interface operations {
     messages: {
         parameters: {
             query?: {
-                /** @description Characters of each text at most; 2,000 without it. */
+                /** @description The most characters of each text; 2,000 without it. */
                 chars?: number | null;
-                /** @description The first message; 0 without it. */
+                /** @description The number of the first message; 0 without it. */
                 from?: number | null;
-                /** @description Messages of a page: 1 to 1,000. */
+                /** @description The most messages of the page: 1 to 1,000. */
                 limit?: number | null;
             };
             header?: never;
@@ -4352,7 +4361,10 @@ export interface operations {
     append: {
         parameters: {
             query?: {
-                /** @description Only where the session has so many messages: otherwise somebody else appended, and nothing is done. */
+                /**
+                 * @description The number of messages that the session has to have. If it has another number, somebody else appended, and
+                 *     nothing is done.
+                 */
                 expect?: number | null;
             };
             header?: {
@@ -4440,7 +4452,7 @@ export interface operations {
     pin: {
         parameters: {
             query?: {
-                /** @description Only say what it would do. */
+                /** @description Whether to return only what the act would do. */
                 preview?: boolean | null;
             };
             header?: never;
@@ -4469,7 +4481,7 @@ export interface operations {
     unpin: {
         parameters: {
             query?: {
-                /** @description Only say what it would do. */
+                /** @description Whether to return only what the act would do. */
                 preview?: boolean | null;
             };
             header?: never;
@@ -4550,7 +4562,7 @@ export interface operations {
     recallDescribe: {
         parameters: {
             query?: {
-                /** @description Its id, or the start of it; the active one without it. */
+                /** @description The id of the fold, or the start of it; the active fold without it. */
                 fold?: string;
             };
             header?: never;
@@ -4577,11 +4589,11 @@ export interface operations {
     recallExpand: {
         parameters: {
             query: {
-                /** @description Where to go on: `15`, `15:4000` (character), `15:L310` (line). */
+                /** @description Where the page begins: a message `15`, a character of it `15:4000`, or a line of it `15:L310`. */
                 from?: string | null;
-                /** @description Characters of a page. */
+                /** @description The most characters of the page. */
                 max_chars?: number | null;
-                /** @description `@12`, `12-20`, `12,15,20`, `active`, or a fold's id. */
+                /** @description The messages: `@12`, `12-20`, `12,15,20`, `active` for all that the active fold covers, or the id of a fold. */
                 what: string;
             };
             header?: never;
@@ -4608,23 +4620,23 @@ export interface operations {
     recallGrep: {
         parameters: {
             query?: {
-                /** @description Lines around a match. */
+                /** @description The number of lines to show around a match. */
                 context?: number | null;
                 /** @description Only results that failed. */
                 errors?: boolean | null;
-                /** @description Only what the active fold took out of the context or shortened. */
+                /** @description Only messages that the active fold took out of the context or shortened. */
                 folded?: boolean | null;
-                /** @description Hits of a page. */
+                /** @description The most messages of the page. */
                 limit?: number | null;
-                /** @description How. */
+                /** @description How the text is compared with messages. */
                 mode?: components["schemas"]["GrepMode"];
-                /** @description What for; it may be left out where a filter is set. */
+                /** @description The text to look for. It may be left out if a filter is set. */
                 query?: string;
-                /** @description Only these messages: `12-80`. */
+                /** @description Only messages in this range: `12-80`. */
                 range?: string | null;
                 /** @description Only messages of this role; `tool` for whatever brings results. */
                 role?: string | null;
-                /** @description Hits to pass over. */
+                /** @description The number of found messages to skip: those of earlier pages. */
                 skip?: number | null;
                 /** @description Only calls of this tool and their results. */
                 tool?: string | null;
@@ -4653,9 +4665,9 @@ export interface operations {
     recallNames: {
         parameters: {
             query?: {
-                /** @description Characters of the answer. */
+                /** @description The most characters of the answer. */
                 max_chars?: number | null;
-                /** @description What one is about to do, in words. */
+                /** @description The next piece of work, in words: names that share them come first. */
                 question?: string;
             };
             header?: never;
@@ -4682,11 +4694,11 @@ export interface operations {
     recallOutline: {
         parameters: {
             query?: {
-                /** @description Only what the active fold took out of the context or shortened. */
+                /** @description Only messages that the active fold took out of the context or shortened. */
                 folded?: boolean | null;
-                /** @description The first message. */
+                /** @description The number of the first message. */
                 from?: number | null;
-                /** @description Messages of a page. */
+                /** @description The most messages of the page. */
                 limit?: number | null;
             };
             header?: never;

@@ -137,7 +137,7 @@ fn got_through(outcome: &WorkOutcome, runs: &[StrategyRun]) -> Result<(), Comman
     let Some((run, ran)) = runs.iter().zip(&outcome.results).find(silent) else { return Ok(()) };
     let why = ran.each.iter().find_map(|(_, found)| found.as_ref().err());
     Err(CommandError::failed(format!(
-        "--engine {} got through no conversation: {}",
+        "--engine {} failed in every conversation: {}",
         run.name,
         why.map_or("", String::as_str)
     ))

@@ -21,8 +21,8 @@ pub fn wanted(args: &SessionPolicyArgs) -> Result<Option<Policy>, CommandError> 
     if folding.preset.is_none() && folding.policy.is_none() {
         return match narrate {
             false => Ok(None),
-            true => Err(CommandError::usage("--narrate needs the policy that it is laid over")
-                .hint("say which: --preset default --narrate")),
+            true => Err(CommandError::usage("--narrate needs a policy to change")
+                .hint("name the policy: --preset default --narrate")),
         };
     }
     prepare::narrated(&args.folding).map(Some)

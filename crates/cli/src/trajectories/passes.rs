@@ -78,7 +78,7 @@ impl SummaryOptions {
         let Some(url) = args.model.clone().or_else(|| file.base_url.clone()) else {
             let idle = [args.model_name.is_some(), args.key_env.is_some(), args.cache.is_some()];
             return match idle.contains(&true) {
-                true => Err(CommandError::usage("which model is asked is not said")
+                true => Err(CommandError::usage("the address of the model is missing")
                     .hint("--model takes its address: http://127.0.0.1:8080")),
                 false => Ok(None),
             };

@@ -129,7 +129,7 @@ fn an_engine_that_never_answers_is_refused() {
     refused(
         &args,
         1,
-        &["--engine false got through no conversation", "exit status: 1", "messages"],
+        &["--engine false failed in every conversation", "exit status: 1", "messages"],
     );
 }
 

@@ -208,7 +208,7 @@ fn half_a_model_is_told() {
         assert_eq!(output.status.code(), Some(2), "{text}");
         assert!(text.contains(says), "{text}");
     };
-    fails(&[&input, "--model-name", "small"], "which model is asked is not said");
+    fails(&[&input, "--model-name", "small"], "the address of the model is missing");
     fails(&[&input, "--model", "http://127.0.0.1:1"], "needs the model's name");
     fails(&[&input, "--model", "nowhere", "--model-name", "a"], "--model looks like");
     let model = ["--model", "http://127.0.0.1:1", "--model-name", "a"];

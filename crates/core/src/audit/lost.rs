@@ -20,20 +20,20 @@ const CHARS: usize = 400;
 /// If the recap contains this many characters of a sentence's beginning, the sentence counts as kept.
 const BEGINNING: usize = 60;
 
-/// A kind of what is lost, in the order of what it weighs.
+/// The kinds of content that a fold can lose. The order is that of their weight, heaviest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LostKind {
-    /// What the user said: nobody can look it up elsewhere.
+    /// Words of the user, which nobody can look up elsewhere.
     Said,
-    /// What the assistant answered and decided.
+    /// Answers and decisions of the assistant.
     Decided,
-    /// What failed, and how.
+    /// Failures, with their errors.
     Failed,
-    /// A file or a value that the user or the assistant used again after the fold.
+    /// Files and values that the user or the assistant used again after the fold.
     Used,
-    /// Any other name.
+    /// Other names: paths, ids, symbols.
     Name,
 }
 
@@ -64,28 +64,28 @@ impl LostKind {
     }
 }
 
-/// Something that the context does not have any more.
+/// An item that the context no longer has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LostItem {
-    /// The words, the error, the name; shortened where it is long.
+    /// The words, the error or the name; shortened where it is long.
     pub text: String,
-    /// The number of the message that says it; of what was used again, of the first message that used it; none of a
-    /// name.
+    /// The number of the message that says it; for the kind `used`, of the first message that used the name again. Null
+    /// for the kind `name`.
     pub seq: Option<u32>,
 }
 
-/// What is lost of one kind.
+/// The losses of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LostGroup {
     /// The kind.
     pub kind: LostKind,
-    /// The kind in words.
+    /// A heading for the kind, for people.
     pub title: &'static str,
-    /// How many there are.
+    /// The number of losses of this kind.
     pub count: u32,
-    /// Some of them: the newest of what was said, the best of names.
+    /// Some of them: the newest words and errors, the names that matter most.
     pub first: Vec<LostItem>,
 }
 

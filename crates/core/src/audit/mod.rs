@@ -49,29 +49,29 @@ pub mod rule {
     pub const CALL_CONTEXT: &str = "call-context";
 }
 
-/// Something that does not hold.
+/// A rule that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AuditFinding {
-    /// One of [`rule`].
+    /// The name of the rule, one of [`rule`].
     pub rule: &'static str,
-    /// What it is about: `fold 2`, `call 17`.
+    /// The record that breaks the rule: `fold 2`, `call 17`.
     pub at: String,
-    /// What is wrong.
+    /// The fault, in words.
     pub detail: String,
 }
 
-/// What came of an audit.
+/// The result of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Audit {
-    /// What does not hold; empty when all does.
+    /// The faults; empty if every rule holds.
     pub findings: Vec<AuditFinding>,
-    /// Folds that were in force. Those that were not are checked, too, and have their receipts.
+    /// The number of folds that were in force. Folds that never were are checked, too, and have receipts.
     pub folds: u32,
-    /// Calls that were checked.
+    /// The number of calls that were checked.
     pub calls: u32,
-    /// What each fold took out of the context.
+    /// For each fold, what it took out of the context.
     pub receipts: Vec<FoldReceipt>,
 }
 

@@ -13,61 +13,62 @@ use crate::references::NameReference;
 /// The most identifiers that a receipt lists; the fold's record may have more.
 const LISTED: usize = 10;
 
-/// What one rule took out.
+/// The content that one rule took out of the context.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RemovedByRule {
-    /// The rule: `recap`, `marker`, or a reducer.
+    /// The rule: `recap`, `marker`, or the name of a reducer.
     pub rule: String,
-    /// The reducer's reason code; what the stand-in was made of.
+    /// The reason code of the reducer. For `recap`: what the recap was made of (`narrated`, `computed`, `static`,
+    /// `host`).
     pub reason: String,
-    /// Events, or blocks of events.
+    /// The number of events; for a reducer, the number of blocks.
     pub items: u32,
-    /// Their tokens before.
+    /// Their tokens before the fold.
     pub tokens_before: u64,
-    /// Tokens of what is there now.
+    /// Tokens of the text that replaces them.
     pub tokens_after: u64,
 }
 
-/// What one fold lost, and kept.
+/// The account of one fold: what it took out of the context, and what is still there.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FoldReceipt {
     /// The fold.
     pub fold: FoldRef,
-    /// How it stands: what was never in force lost nothing.
+    /// Whether the fold was ever in force. A fold that never was lost nothing.
     pub standing: FoldStanding,
-    /// Its policy.
+    /// The name of the fold's policy.
     pub policy: String,
-    /// First event of the span.
+    /// The first event of the fold's span.
     pub start: u32,
-    /// One past its last.
+    /// One past the last event of the span.
     pub end: u32,
-    /// Tokens of the context before.
+    /// Counted tokens of the context before the fold.
     pub tokens_before: u64,
-    /// Tokens of the context after.
+    /// Counted tokens of the context after the fold.
     pub tokens_after: u64,
-    /// Messages of the context before.
+    /// Messages of the context before the fold.
     pub messages_before: u32,
-    /// Messages of the context after.
+    /// Messages of the context after the fold.
     pub messages_after: u32,
-    /// What left, by rule; the costliest first.
+    /// The content that left, by rule; the rule that freed most tokens first.
     pub removed: Vec<RemovedByRule>,
-    /// Events of the span that are not sent as they were: recall returns each of them.
+    /// The events of the span that are not sent in their original form. Recall returns each of them.
     pub recallable: Vec<u32>,
-    /// Whether the log still holds those, byte for byte.
+    /// Whether the log still holds these events, byte for byte.
     pub intact: bool,
-    /// Pinned events of the span, sent as they were.
+    /// The pinned events of the span, which are sent unchanged.
     pub pins: Vec<u32>,
-    /// Whether the head is the log's own.
+    /// Whether every message of the head is sent with the bytes of the log.
     pub head_verbatim: bool,
-    /// Whether the tail is the log's own.
+    /// Whether every message of the tail is sent with the bytes of the log.
     pub tail_verbatim: bool,
-    /// Identifiers that the context still names: how many, and the best of them.
+    /// The names of the span that the context still has: their number, and those that matter most.
     pub kept_ids: (u32, Vec<String>),
-    /// Identifiers that it does not.
+    /// The names of the span that the context no longer has, in the same form.
     pub lost_ids: (u32, Vec<String>),
-    /// Those of them that the user or the assistant used again, and where first.
+    /// The lost names that the user or the assistant used again, each with the first event that did.
     pub asked_again: Vec<NameReference>,
 }
 

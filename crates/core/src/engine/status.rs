@@ -15,76 +15,76 @@ use crate::profile::VoidReasoning;
 use crate::spending::{FoldedPrompt, SessionSpending};
 use crate::trigger::{FoldDue, FoldGate, Millis, TriggerLine};
 
-/// What the engine says of a session: `midfold session status --json` and the HTTP API have it as `status`.
+/// The figures of a session: `status` in `midfold session status --json` and in the HTTP API.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionStatus {
-    /// The session.
+    /// The id of the session.
     pub session: String,
-    /// The engine.
+    /// The engine: `midfold` or `passthrough`.
     pub engine: &'static str,
-    /// The model, where one was named.
+    /// The model that the contexts go to; empty if none was named.
     pub model: String,
-    /// The policy's name.
+    /// The name of the policy.
     pub policy: String,
-    /// Its fingerprint, as the records of folds have it.
+    /// The fingerprint of the policy, as in the records of folds.
     pub policy_fingerprint: Hash,
-    /// Events that there were when the policy was changed; none where it never was.
+    /// The number of events in the log when the policy was changed; left out if it never was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy_since: Option<u32>,
-    /// Events of the log.
+    /// The number of events in the log.
     pub events: u64,
-    /// Messages of the context.
+    /// The number of messages in the context.
     pub messages: u64,
     /// Counted tokens of the whole log.
     pub log_tokens: u64,
-    /// What the provider will count for the context.
+    /// Tokens of the context, as the provider is expected to count them.
     pub context_tokens: u64,
-    /// The window, as far as the provider let know.
+    /// The model's window in tokens, as far as the provider revealed it.
     pub context_length: u64,
-    /// What a context may cost: the window without reserves.
+    /// The tokens that a context may take: the window without its reserves.
     pub budget_tokens: u64,
-    /// Where folding starts, and by which rule.
+    /// The line in tokens at which folding starts, with the rule that sets it.
     pub threshold: TriggerLine,
-    /// The share of the budget in the policy.
+    /// The policy's threshold, as a share of the budget.
     pub threshold_percent: Ratio,
-    /// Messages that the policy keeps at the front, beside what its rule finds.
+    /// The number of messages that the policy keeps at the front, beside those that its head rule finds.
     pub protect_first_n: u64,
-    /// Messages at the end that the policy leaves as they are at least: its tail, or what its
-    /// reducers may not touch, where that is more (Hermes Agent: 6).
+    /// The fewest messages at the end that the policy leaves unchanged: the larger of its tail and of what its reducers
+    /// may not touch (Hermes Agent: 6).
     pub protect_last_n: u64,
-    /// Percent of the window in use, as estimated.
+    /// The percentage of the window that the context takes, as estimated.
     pub context_percent: u64,
-    /// Percent of the window that the last prompt took, as the provider counted it (Hermes Agent).
+    /// The percentage of the window that the last prompt took, as the provider counted it (Hermes Agent).
     pub usage_percent: f64,
-    /// `threshold.tokens`, by the seed's name.
+    /// `threshold.tokens`, under Hermes Agent's name.
     pub threshold_tokens: u64,
-    /// Whether a fold is due, and what holds it back.
+    /// Whether a fold is due, and what holds it back if not.
     pub due: FoldDue,
-    /// The provider's count of the last prompt.
+    /// Tokens of the last prompt, as the provider counted them.
     pub last_prompt_tokens: u64,
-    /// The provider's count of the last reply.
+    /// Tokens of the last reply, as the provider counted them.
     pub last_completion_tokens: u64,
-    /// Both.
+    /// The sum of both.
     pub last_total_tokens: u64,
-    /// Folds that were made.
+    /// The number of folds that were in force.
     pub compaction_count: u64,
-    /// The same since the last reset, by the seed's name.
+    /// The number of folds in force since the last reset, under Hermes Agent's name.
     pub compression_count: u64,
-    /// The active fold.
+    /// The id of the active fold; left out if nothing is folded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_fold: Option<Hash>,
-    /// Pinned events.
+    /// The numbers of the pinned events.
     pub pins: Vec<u32>,
-    /// Folds in a row that freed too little.
+    /// The number of the last folds in a row that freed too little.
     pub strikes: u8,
-    /// Seconds until a model is asked again.
+    /// Seconds until a model may be asked for a narration again.
     pub cooldown_seconds: u64,
-    /// A narration is being written.
+    /// Whether a narration is being written.
     pub narration_asked: bool,
-    /// A narration waits for its fold.
+    /// Whether a narration is ready for the next fold.
     pub narration_ready: bool,
-    /// The meter.
+    /// The meter, which turns counted tokens into the provider's tokens.
     pub meter: Meter,
 }
 

@@ -23,67 +23,67 @@ use crate::view::Role;
 
 use find::SearchText;
 
-/// A fold, as answers name it.
+/// A reference to a fold in an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FoldRef {
-    /// Its number in the session, from 1.
+    /// The number of the fold in the session, from 1.
     pub number: u32,
-    /// Its id.
+    /// The id of the fold.
     pub id: Hash,
-    /// Events of the log when it was made.
+    /// The number of events in the log when the fold was made.
     pub events: u32,
 }
 
-/// Where a verbatim event stands.
+/// The region of the context that holds a verbatim event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum VerbatimPlace {
-    /// Before the fold's span.
+    /// The head: before the fold's span.
     Head,
-    /// In the span, pinned (or carried as the last request).
+    /// In the span, pinned or carried as the user's last request.
     Pinned,
-    /// In the span, which did not cover it.
+    /// In the span, but not covered by the fold.
     Kept,
-    /// In the tail, or there is no fold.
+    /// The tail; also for every event where there is no fold.
     Tail,
 }
 
-/// What the model saw of one event.
+/// The form in which the model saw one event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Sight {
-    /// The event was not there yet.
+    /// The event came later.
     NotYet,
-    /// All of it.
+    /// The event was in the context, unchanged.
     Verbatim {
-        /// Where.
+        /// The region of the context that held it.
         place: VerbatimPlace,
     },
-    /// An edited form of it.
+    /// A reducer had edited the event.
     Edited {
-        /// Whether that still names the text.
+        /// Whether the edited form still has the text.
         named: bool,
         /// The reducer that edited it.
         reducer: String,
-        /// Its reason code.
+        /// The reason code of the edit.
         reason: String,
     },
-    /// Another form of it, because the provider would have refused it.
+    /// The event was sent in another form, because the provider would have refused the original.
     Repaired {
-        /// Whether that still names the text.
+        /// Whether that form still has the text.
         named: bool,
-        /// Why.
+        /// The reason of the repair.
         why: RepairReason,
     },
-    /// The recap instead of it.
+    /// A recap replaced the event.
     Recap {
-        /// Whether the recap names the text.
+        /// Whether the recap has the text.
         named: bool,
     },
-    /// A marker instead of it.
+    /// A marker replaced the event.
     Marker,
 }
 
@@ -101,15 +101,15 @@ impl Sight {
     }
 }
 
-/// When an event stopped carrying the text.
+/// The fold since which an event has not shown the text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WhenLeft {
-    /// The fold that did it.
+    /// The fold.
     pub fold: FoldRef,
-    /// By which rule: `recap`, `marker`, or the reducer.
+    /// The rule: `recap`, `marker`, or the name of a reducer.
     pub rule: String,
-    /// Its reason: the reducer's code, or what the recap was made of.
+    /// The reason: the reducer's code, or what the recap was made of.
     pub reason: String,
 }
 
@@ -117,87 +117,86 @@ pub struct WhenLeft {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TextUse {
-    /// The event.
+    /// The number of the event.
     pub seq: u32,
-    /// Who used it.
+    /// Who used the text.
     pub by: Role,
-    /// Whether the event before had stopped carrying it by then.
+    /// Whether the original event no longer showed the text by then.
     pub after_left: bool,
 }
 
-/// A name of the text that a fold lost, and that came up again.
+/// A name in the text that a fold lost and that was used again later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AskedAgain {
-    /// The fold that lost it.
+    /// The fold that lost the name.
     pub fold: FoldRef,
-    /// The name, and where it came up: what the audit says of the fold.
+    /// The name, and the first event that used it again.
     #[serde(flatten)]
     pub reference: NameReference,
 }
 
-/// One event that holds the text.
+/// One event that has the text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Occurrence {
-    /// The event: what recall is asked for.
+    /// The number of the event, as recall takes it.
     pub seq: u32,
-    /// Who wrote it.
+    /// Who wrote the event.
     pub role: Role,
-    /// The text with what is around it.
+    /// The text with some words around it.
     pub snippet: String,
-    /// What the model saw of it.
+    /// The form in which the model saw the event.
     pub sight: Sight,
-    /// When the event stopped carrying it.
+    /// The fold since which the event has not shown the text; null while it shows it.
     pub left: Option<WhenLeft>,
-    /// Whether recall can bring it back: the event is in the log, which loses nothing.
+    /// Whether recall can bring the event back. True for every event that the log had at that moment.
     pub recall: bool,
-    /// The first later message of the user or the model that names it.
+    /// The first later message of the user or the model that has the text; null if there is none.
     pub used: Option<TextUse>,
 }
 
-/// The answer in one word.
+/// The answer in one word: the best form in which the model saw the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SightAnswer {
-    /// No event of the log holds it.
+    /// No event of the log has the text.
     NeverSaid,
-    /// It was said later.
+    /// Only later events have the text.
     NotYet,
-    /// It had left: neither an event nor the recap named it.
+    /// The text had left the context: neither an event nor the recap had it.
     Gone,
-    /// Only the recap named it.
+    /// Only the recap had the text.
     InRecap,
-    /// Only an edited or repaired event named it.
+    /// Only an edited or repaired event had the text.
     Edited,
-    /// An event carried it as it was.
+    /// An unchanged event had the text.
     Verbatim,
 }
 
-/// What came of the question.
+/// The answer to the question whether the model saw a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
-    /// What was asked for.
+    /// The text that was looked for.
     pub text: String,
-    /// The call that was asked about; none for the session as it stands.
+    /// The number of the call that was asked about; null for the present state of the session.
     pub call: Option<u64>,
-    /// Events that it was made from.
+    /// The number of events in the log at that moment.
     pub events: u32,
-    /// The fold that it was read through.
+    /// The fold that was active at that moment; null if there was none.
     pub fold: Option<FoldRef>,
     /// The answer.
     pub answer: SightAnswer,
-    /// The fold with which it left the model's sight: neither an event nor the recap named it
-    /// any more.
+    /// The fold since which neither an event nor the recap has the text; null unless the answer is `gone`.
     pub lost_with: Option<FoldRef>,
-    /// Whether the recap names it.
+    /// Whether the recap has the text.
     pub in_recap: bool,
-    /// Names of it that a fold lost and that the user or the model used again.
+    /// The names in the text that a fold lost and that the user or the model used again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub asked_again: Vec<AskedAgain>,
-    /// Every event that holds it, in order.
+    /// Every event that has the text, in the order of the log.
     pub occurrences: Vec<Occurrence>,
 }
 

@@ -4,16 +4,16 @@ use globset::{GlobBuilder, GlobMatcher};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-/// One entry of `keep`: `{ message = "…" }` or `{ file = "…" }`.
+/// An entry of `keep`: `{ message = "…" }` or `{ file = "…" }`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum KeepRule {
-    /// Messages of the user, the assistant or the application whose words match this regular
-    /// expression. What a tool answered is asked for by its file.
+    /// Keeps messages of the user, the assistant or the application whose words match this regular expression. Results
+    /// of tools are not searched; they are kept by their file.
     Message(MessagePattern),
-    /// The newest content of each file that matches this glob, as it was read or written, with its
-    /// call, and the edits of it since.
+    /// Keeps the newest content of each file that matches this glob: the read or write with its call, and the edits
+    /// since.
     File(FileGlob),
 }
 
@@ -43,8 +43,8 @@ impl KeepRule {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 pub struct MessagePattern(Regex);
 
-/// A glob over the paths of files: `**` is any folders, `*` any name. Without a leading `/`, it may begin at
-/// any folder.
+/// A glob over the paths of files: `**` is any number of folders, `*` any part of a name. A glob without a leading `/`
+/// matches from any folder on.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]

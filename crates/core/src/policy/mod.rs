@@ -25,88 +25,88 @@ pub use reducers::{
     TerminalPolicy, WindowPolicy,
 };
 
-/// When and how to fold. Every ratio multiplies the budget's tokens; every threshold is `≥`.
+/// When and how to fold. Every ratio is a share of the budget's tokens; a threshold is crossed when it is reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Policy {
-    /// Name for records and reports.
+    /// The name of the policy, for records and reports.
     pub name: String,
-    /// One line for people.
+    /// What the policy does, in one line for people.
     pub summary: String,
-    /// Which document or measurement the constants come from.
+    /// The document or the measurement that the constants come from.
     pub source: String,
-    /// `strategy` in fold records (Head, Middle, Tail: `head-tail`, Summarizing Evicted Turns:
+    /// The value of `strategy` in fold records (Head, Middle, Tail: `head-tail`, Summarizing Evicted Turns:
     /// `summarize`).
     pub strategy: String,
-    /// Which engine: `midfold`, or `passthrough`, which changes nothing.
+    /// The engine: `midfold`, or `passthrough`, which changes nothing.
     #[serde(default)]
     pub engine: EngineName,
     /// When to fold.
     pub trigger: TriggerPolicy,
-    /// What stays verbatim at the front.
+    /// The messages that stay unchanged at the front.
     pub head: HeadPolicy,
-    /// What stays verbatim at the end.
+    /// The messages that stay unchanged at the end.
     pub tail: TailPolicy,
-    /// What a fold has to reach.
+    /// The goals of a fold.
     pub fold: FoldGoals,
-    /// The reducers to run, in order, cheap to expensive.
+    /// The reducers to run, in this order: the cheap ones first.
     pub reducers: Vec<ReducerName>,
-    /// Collapses progress output.
+    /// Settings of `terminal`, which collapses progress output.
     #[serde(default)]
     pub terminal: TerminalPolicy,
-    /// Points identical results to the newest.
+    /// Settings of `dedup`, which points identical results to the newest.
     #[serde(default)]
     pub dedup: DedupPolicy,
-    /// Drops reads that a later read or write made stale.
+    /// Settings of `supersede`, which drops reads that a later read or write made stale.
     #[serde(default)]
     pub supersede: SupersedePolicy,
-    /// Lets results expire by age or count.
+    /// Settings of `retain`, which lets results expire by age or count.
     #[serde(default)]
     pub retain: RetainPolicy,
-    /// Replaces results by one line that says what happened.
+    /// Settings of `stub`, which replaces a result by one line that says what happened.
     #[serde(default)]
     pub stub: StubPolicy,
-    /// Clips long call arguments.
+    /// Settings of `arguments`, which clips long arguments of calls.
     #[serde(default)]
     pub arguments: ArgumentsPolicy,
-    /// Caps plain dialogue.
+    /// Settings of `window`, which caps plain dialogue.
     #[serde(default)]
     pub window: WindowPolicy,
-    /// Caps of classes of content.
+    /// The caps of classes of content.
     #[serde(default, skip_serializing_if = "TierCaps::is_empty")]
     pub budget: TierCaps,
-    /// What is in the place of a covered span.
+    /// The text that replaces covered events.
     pub recap: RecapPolicy,
-    /// How a model would narrate, where one is at hand.
+    /// How a model narrates, if one is configured.
     #[serde(default)]
     pub narration: NarrationPolicy,
-    /// What stays word for word through every fold: messages by their words, files by their paths.
+    /// The content that stays word for word through every fold: messages by their words, files by their paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keep: Vec<KeepRule>,
-    /// Tools that the built-in table does not know, or knows otherwise.
+    /// Tools that the built-in table does not know, or describes otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolEntry>,
 }
 
-/// An engine, by name (Hermes Agent: engines are pluggable and chosen by configuration).
+/// The name of an engine (Hermes Agent: engines are pluggable and chosen by configuration).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum EngineName {
-    /// The built-in one.
+    /// The built-in engine.
     #[default]
     Midfold,
-    /// Sends everything, always.
+    /// An engine that sends every message and never folds.
     Passthrough,
-    /// A process outside, which answers one JSON line a fold as that of `replay --engine` does:
-    /// `engine = { command = ["python", "engine.py"] }`.
+    /// A program outside of midfold. For each fold it answers with one line of JSON, as an engine of `replay --engine`
+    /// does: `engine = { command = ["python", "engine.py"] }`.
     #[serde(untagged)]
     Command {
-        /// Program and arguments.
+        /// The program and its arguments.
         command: Vec<String>,
     },
-    /// One that the host registered ([`crate::engine::EngineRegistry`]).
+    /// An engine that the host registered ([`crate::engine::EngineRegistry`]).
     #[serde(untagged)]
     Named(String),
 }
@@ -122,13 +122,13 @@ impl std::fmt::Display for EngineName {
     }
 }
 
-/// Caps of classes of content, as `[budget.tiers]` of a policy.
+/// The caps of classes of content: `[budget.tiers]` of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TierCaps {
-    /// What a class may take of the budget, over the whole context. Passed, it is evicted from the
-    /// oldest on, before the threshold is reached.
+    /// The share of the budget that a class may take in the whole context. Above it, the oldest content of the class is
+    /// evicted, even below the threshold.
     pub tiers: BTreeMap<TierName, Ratio>,
 }
 
@@ -138,56 +138,56 @@ impl TierCaps {
     }
 }
 
-/// What stays verbatim at the front. A cut snaps forward to a unit boundary.
+/// The messages that stay unchanged at the front. The cut moves forward to the end of a unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HeadPolicy {
-    /// How the head is found.
+    /// The rule that finds the head.
     pub rule: HeadRule,
-    /// For [`HeadRule::Messages`]: how many.
+    /// For [`HeadRule::Messages`]: the number of messages.
     #[serde(default)]
     pub messages: usize,
-    /// For [`HeadRule::Messages`]: leading system messages are among them.
+    /// For [`HeadRule::Messages`]: whether `messages` counts the leading system messages.
     #[serde(default)]
     pub count_system: bool,
-    /// The first task leaves the head after the first fold, once a later request replaced it.
+    /// Whether the first task leaves the head once there was a fold and the user made another request.
     #[serde(default)]
     pub decay: bool,
 }
 
-/// How the head is found.
+/// The rules that find the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum HeadRule {
-    /// Leading system messages and everything up to the first real task.
+    /// Leading system messages, and everything up to the user's first real task.
     Task,
-    /// Leading system messages and the message after them if it is the user's (Head, Middle, Tail).
+    /// Leading system messages, and the next message if it is the user's (Head, Middle, Tail).
     FirstUser,
-    /// The first n messages.
+    /// The first `messages` messages.
     Messages,
     /// Leading system messages only (projection note).
     System,
 }
 
-/// What stays verbatim at the end.
+/// The messages that stay unchanged at the end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TailPolicy {
-    /// How the tail is found.
+    /// The rule that finds the tail.
     pub rule: TailRule,
-    /// At least this share of the budget (for [`TailRule::Ceiling`]: of the threshold).
+    /// The least size of the tail, as a share of the budget (for [`TailRule::Ceiling`]: of the threshold).
     pub ratio: Ratio,
-    /// And at least this many messages.
+    /// The fewest messages of the tail.
     pub min_messages: usize,
-    /// For [`TailRule::Ceiling`]: reducers leave at least so many of the newest messages alone, and
-    /// those within `ratio` (Hermes Agent: `protect_last_n`).
+    /// For [`TailRule::Ceiling`]: the number of newest messages that reducers leave alone, beside those within `ratio`
+    /// (Hermes Agent: `protect_last_n`).
     #[serde(default)]
     pub protect_messages: usize,
-    /// The last real user message stays verbatim: in the tail where that costs at most half as
-    /// much again, else as a pin after the recap.
+    /// Whether the user's last real message stays verbatim. It joins the tail if that makes the tail at most half as
+    /// large again; else it stays as a pin after the recap.
     #[serde(default)]
     pub last_user: bool,
 }
@@ -200,42 +200,43 @@ impl TailPolicy {
     }
 }
 
-/// How the tail is found.
+/// The rules that find the tail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum TailRule {
-    /// Walk back until both floors hold (Head, Middle, Tail).
+    /// Extends the tail towards the start until both floors are met (Head, Middle, Tail).
     Floors,
-    /// Walk back while the tail stays below 1.5 × its budget, counting chars/4 + 10 (Hermes Agent).
+    /// Extends the tail towards the start while it is below 1.5 × its size, counting chars/4 + 10 for a message (Hermes
+    /// Agent).
     Ceiling,
 }
 
-/// What a fold has to reach.
+/// The goals of a fold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FoldGoals {
-    /// The context after a fold should cost at most this share of the budget.
+    /// The share of the budget that the context should take at most after a fold.
     pub target: Ratio,
-    /// A fold that frees less than this share of the budget is not made.
+    /// The share of the budget that a fold has to free; otherwise it is not made.
     pub min_reclaim: Ratio,
-    /// What the policy's shares are of where a person asks for a fold of less than the budget.
+    /// What the policy's shares refer to if a person asks for a compaction while the context is within the budget.
     #[serde(default, skip_serializing_if = "ManualShare::is_context")]
     pub by_hand: ManualShare,
 }
 
-/// What the shares of a policy are of in a compaction by hand of less than the budget, where no size
-/// is asked for.
+/// What the shares of a policy refer to in a manual compaction of a context within the budget, without a requested
+/// size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ManualShare {
-    /// Of what there is: who asks for a compaction gets one.
+    /// The tokens of the present context, so that a person who asks for a compaction gets one.
     #[default]
     Context,
-    /// Of the budget, as when the line is crossed: what the floors protect stays, and a list that they
-    /// protect whole is left alone (Head, Middle, Tail: nothing to compress).
+    /// The budget, as in an automatic fold. What the floors protect stays, and a conversation that they protect as a
+    /// whole is left alone (Head, Middle, Tail: nothing to compress).
     Budget,
 }
 
@@ -246,28 +247,28 @@ impl ManualShare {
     }
 }
 
-/// A reducer.
+/// The name of a reducer: a rule that makes the middle smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum ReducerName {
-    /// Collapse carriage-return progress, strip ANSI.
+    /// Collapses progress output with carriage returns, and strips ANSI codes.
     Terminal,
-    /// Point identical results to the newest.
+    /// Points identical results to the newest.
     Dedup,
-    /// Stub reads that a later read or write made stale.
+    /// Replaces reads that a later read or write made stale by a line.
     Supersede,
-    /// Expire results by age or count.
+    /// Lets results expire by age or count.
     Retain,
-    /// One-line stubs.
+    /// Replaces results by one line that says what happened.
     Stub,
-    /// Clip call arguments.
+    /// Clips long arguments of calls.
     Arguments,
-    /// Drop reasoning in the middle.
+    /// Drops reasoning in the middle.
     Reasoning,
-    /// Cap plain dialogue.
+    /// Caps plain dialogue.
     Window,
-    /// Cover the oldest span by a recap.
+    /// Covers the oldest span by a recap.
     Recap,
 }
 
@@ -301,37 +302,36 @@ impl std::fmt::Display for ReducerName {
     }
 }
 
-/// What is in the place of a covered span.
+/// The text that replaces covered events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecapPolicy {
-    /// What it is made of when no model answers.
+    /// The kind of recap when no model narrates.
     pub fallback: RecapFallback,
-    /// How much of the middle it covers.
+    /// How much of the middle the recap covers.
     pub cover: CoverExtent,
-    /// What of the covered messages it is made from.
+    /// The form of the covered messages from which the recap is made.
     #[serde(default)]
     pub reads: RecapSource,
-    /// At most this share of the budget …
+    /// The recap takes at most this share of the budget …
     pub cap: Ratio,
-    /// … and at most this many tokens (0: no further cap).
+    /// … and at most this many tokens (0: no cap in tokens).
     #[serde(default)]
     pub cap_tokens: u64,
-    /// Where head and tail leave more of the target than the share, it may take that, too.
+    /// Whether the recap may exceed its share if head and tail leave more room below the target.
     #[serde(default, skip_serializing_if = "is_false")]
     pub fills: bool,
-    /// The role that it takes where the profile allows it.
+    /// The role of the recap, if the profile allows it.
     pub role: RecapRole,
-    /// Its first line.
+    /// The first line of the recap.
     pub header: String,
-    /// The text that stands for a span when there is no recap (Summarizing Evicted Turns).
+    /// The text that replaces a span when there is no recap (Summarizing Evicted Turns).
     pub marker: String,
-    /// Adds `<read-files>` and `<modified-files>` blocks (What Survives the Compression).
+    /// Whether the recap ends with `<read-files>` and `<modified-files>` blocks (What Survives the Compression).
     #[serde(default)]
     pub file_blocks: bool,
-    /// A line below the header (Hermes Agent writes it behind the system prompt, which stays as it
-    /// is here).
+    /// A line below the header. (Hermes Agent writes it after the system prompt, which stays unchanged here.)
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
@@ -341,12 +341,12 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// What a recap is made of when no model answers.
+/// The kinds of recap when no model narrates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum RecapFallback {
-    /// The computed sections.
+    /// The sections that midfold computes.
     Computed,
     /// The fixed marker (Head, Middle, Tail and Summarizing Evicted Turns).
     Marker,
@@ -371,13 +371,13 @@ impl RecapFallback {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum CoverExtent {
-    /// All of it.
+    /// The whole middle.
     Middle,
-    /// The oldest part that has to go to reach the target (projection note).
+    /// The oldest part, as much as has to go to reach the target (projection note).
     Overflow,
 }
 
-/// What a recap is made from, by a model or without one.
+/// The form of the covered messages from which a recap is made, by a model or without one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -385,8 +385,8 @@ pub enum RecapSource {
     /// The messages as the log has them.
     #[default]
     Log,
-    /// What the reducers before it left of them: they run first, and a model is sent less (Hermes Agent,
-    /// What Survives the Compression).
+    /// The messages as the other reducers left them. These run first, and a model is sent less (Hermes Agent, What
+    /// Survives the Compression).
     Reduced,
 }
 

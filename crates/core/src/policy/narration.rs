@@ -4,48 +4,47 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Ratio;
 
-/// How a model would narrate. Data only: the engine asks, a driver calls.
+/// How a model narrates. This is data only: the engine decides what to ask, and a driver calls the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NarrationPolicy {
     /// Whether a model is asked at all.
     pub on: bool,
-    /// The sections asked for, in order.
+    /// The names of the sections that the model is asked for, in order.
     pub sections: Vec<String>,
-    /// How a section is written.
+    /// The form of a section.
     pub style: NarrationStyle,
-    /// `strategy` in the record of a narrated fold, where it is not the policy's (Summarizing
-    /// Evicted Turns).
+    /// The value of `strategy` in the record of a narrated fold; the policy's own without it (Summarizing Evicted
+    /// Turns).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<String>,
-    /// A narrated fold covers the whole middle, also what came after the model was asked, which is
-    /// then told by the computed sections (What Survives the Compression). Otherwise that stays as
-    /// it is, where the fold reaches its target so.
+    /// Whether a narrated fold covers the whole middle. Messages after those that the model was asked about are then in
+    /// the computed sections (What Survives the Compression). Otherwise they stay verbatim if the fold reaches its
+    /// target that way.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub whole_middle: bool,
-    /// Words asked for (Summarizing Evicted Turns: 200); with a `share`, the fewest.
+    /// The number of words to ask for (Summarizing Evicted Turns: 200); with a `share`, the fewest.
     pub words: Option<u32>,
-    /// Words asked for as a share of the covered tokens: a long span deserves a long narration.
+    /// The number of words to ask for, as a share of the covered tokens: a long span deserves a long narration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<Ratio>,
-    /// The most words that a share may come to.
+    /// The most words to ask for by `share`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_words: Option<u32>,
-    /// Hard cap of the reply, in tokens (Summarizing Evicted Turns: 512). Without one, it follows
-    /// from the words.
+    /// The hard cap of the reply, in tokens (Summarizing Evicted Turns: 512). Without it, the cap follows from the
+    /// words.
     pub max_tokens: Option<u32>,
-    /// The cap as a share of the covered tokens, at least `max_tokens` and at most `most_tokens`
-    /// (Hermes Agent: the summary's budget scales with what is summarised).
+    /// The cap as a share of the covered tokens, at least `max_tokens` and at most `most_tokens` (Hermes Agent: the
+    /// summary's budget scales with the summarised messages).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_share: Option<Ratio>,
-    /// The most that `token_share` may come to.
+    /// The largest cap by `token_share`, in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_tokens: Option<u32>,
-    /// Sampling temperature (Summarizing Evicted Turns: 0.2).
+    /// The sampling temperature (Summarizing Evicted Turns: 0.2).
     pub temperature: Option<Ratio>,
-    /// Longest time of an answer, from the request to the last byte, in seconds (Summarizing
-    /// Evicted Turns: 25).
+    /// The longest time for an answer, from the request to the last byte, in seconds (Summarizing Evicted Turns: 25).
     pub timeout_seconds: Option<u32>,
 }
 
@@ -83,7 +82,7 @@ impl NarrationPolicy {
     }
 }
 
-/// How a narrated section is written.
+/// The form of a narrated section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

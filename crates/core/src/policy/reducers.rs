@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Settings of `terminal`.
+/// Settings of the reducer `terminal`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TerminalPolicy {
-    /// Results shorter than this are left alone, in characters.
+    /// Results shorter than this many characters are left alone.
     pub min_chars: usize,
 }
 
@@ -17,12 +17,12 @@ impl Default for TerminalPolicy {
     }
 }
 
-/// Settings of `dedup`.
+/// Settings of the reducer `dedup`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DedupPolicy {
-    /// Results shorter than this are left alone, in characters (Hermes Agent: 200).
+    /// Results shorter than this many characters are left alone (Hermes Agent: 200).
     pub min_chars: usize,
 }
 
@@ -32,12 +32,12 @@ impl Default for DedupPolicy {
     }
 }
 
-/// Settings of `supersede`.
+/// Settings of the reducer `supersede`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SupersedePolicy {
-    /// Results shorter than this are left alone, in characters.
+    /// Results shorter than this many characters are left alone.
     pub min_chars: usize,
 }
 
@@ -47,7 +47,7 @@ impl Default for SupersedePolicy {
     }
 }
 
-/// How the age of a result is counted.
+/// The unit in which the age of a result is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -59,24 +59,24 @@ pub enum AgeUnit {
     Turns,
 }
 
-/// Settings of `retain`: how long results stay.
+/// Settings of the reducer `retain`: how long results stay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RetainPolicy {
-    /// What age counts.
+    /// The unit of `age`.
     pub unit: AgeUnit,
-    /// A result expires when more than this many units came after it.
+    /// A result expires when more than this many steps or turns came after it. Without it, age does not matter.
     pub age: Option<u32>,
-    /// Of one tool, only the newest n results stay.
+    /// Of each tool, only this many of the newest results stay. Without it, their number does not matter.
     pub count: Option<u32>,
-    /// Counts the results of all tools together.
+    /// Whether `count` counts the results of all tools together.
     pub across: bool,
-    /// What expired results say.
+    /// The text that replaces an expired result.
     pub stub: String,
-    /// Tools whose results never expire, and stay beside a recap, too.
+    /// Tools whose results never expire. These results also stay beside a recap.
     pub never_evict: Vec<String>,
-    /// Rules for single tools or kinds of tools; the first that names the tool wins.
+    /// Limits for single tools or kinds of tools; the first rule that names the tool wins.
     pub tools: Vec<RetainRule>,
 }
 
@@ -96,29 +96,29 @@ impl RetainPolicy {
     }
 }
 
-/// A rule for some tools.
+/// The limits of `retain` for some tools.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RetainRule {
-    /// Tool names, or kinds in angle brackets: `<read>`, `<search>`.
+    /// Names of tools, or kinds in angle brackets: `<read>`, `<search>`.
     pub names: Vec<String>,
-    /// As in [`RetainPolicy`].
+    /// The limit of age, as in [`RetainPolicy`].
     pub age: Option<u32>,
-    /// As in [`RetainPolicy`].
+    /// The limit of number, as in [`RetainPolicy`].
     pub count: Option<u32>,
-    /// Their results never expire.
+    /// Whether the results of these tools never expire.
     pub never_evict: bool,
 }
 
-/// Settings of `stub`.
+/// Settings of the reducer `stub`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StubPolicy {
-    /// Results up to this length stay, in characters (Hermes Agent: 200).
+    /// Results of up to this many characters stay (Hermes Agent: 200).
     pub min_chars: usize,
-    /// Salient lines (errors, failing tests, outliers) kept below the stub, in characters.
+    /// The most characters of salient lines (errors, failing tests, outliers) that are kept below the stub.
     pub salient_chars: usize,
 }
 
@@ -128,14 +128,14 @@ impl Default for StubPolicy {
     }
 }
 
-/// Settings of `arguments`.
+/// Settings of the reducer `arguments`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ArgumentsPolicy {
-    /// Arguments up to this length stay, in characters (Hermes Agent: 500).
+    /// Arguments of up to this many characters stay (Hermes Agent: 500).
     pub max_chars: usize,
-    /// Longer strings inside are cut to this length (Hermes Agent: 200).
+    /// In longer arguments, strings are cut to this many characters (Hermes Agent: 200).
     pub leaf_chars: usize,
 }
 
@@ -145,13 +145,13 @@ impl Default for ArgumentsPolicy {
     }
 }
 
-/// Settings of `window`: a cap on plain dialogue (projection note), off unless one is set.
+/// Settings of the reducer `window`: a cap on plain dialogue (projection note). Off unless one of them is set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowPolicy {
-    /// Keep the dialogue of the newest n turns.
+    /// The number of newest turns whose dialogue stays.
     pub turns: Option<u32>,
-    /// Keep the newest dialogue up to this many tokens.
+    /// The tokens of newest dialogue that stay.
     pub tokens: Option<u64>,
 }

@@ -9,48 +9,48 @@ use crate::budget::Ratio;
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TriggerPolicy {
-    /// Off: nothing folds by itself, not even at the window; a person still can.
+    /// Whether the session folds by itself. If off, it does not even at the window; a person still can compact it.
     #[serde(default = "yes")]
     pub on: bool,
-    /// Fires at this share of the budget.
+    /// Folding starts at this share of the budget …
     pub threshold: Ratio,
-    /// And at this many tokens, where that is less (0: no such rule).
+    /// … or at this many tokens, if that is less (0: no such rule) …
     #[serde(default)]
     pub tokens: u64,
-    /// And where fewer than this many tokens of the budget are left (0: no such rule).
+    /// … or where fewer than this many tokens of the budget are left (0: no such rule).
     #[serde(default)]
     pub reserve: u64,
-    /// Prompt sizes above which a model charges more for the whole prompt: folding starts 5 %
-    /// below the lowest.
+    /// Prompt sizes in tokens above which a model charges more for the whole prompt. Folding starts 5 % below the
+    /// lowest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cliffs: Vec<u64>,
     /// Other rules for single models.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelTrigger>,
-    /// A model is asked to narrate from this share of the budget on, so that the narration is
-    /// there when the trigger fires. Below `threshold`; where another rule sets the line, the buffer
-    /// keeps its proportion to it ([`TriggerPolicy::buffer_tokens`]).
+    /// The share of the budget from which a model is asked to narrate, so that the narration is ready when the trigger
+    /// fires. It is below `threshold`. If another rule sets the line, the buffer keeps its proportion to it
+    /// ([`TriggerPolicy::buffer_tokens`]).
     #[serde(default = "buffer")]
     pub buffer: Ratio,
-    /// From this share of the budget on a fold comes where a piece of work has just ended: a user's turn, an item of the
-    /// to-do list, a commit, a check that passed. It waits for that up to the threshold. 0, or not below `threshold`:
-    /// the threshold alone counts. Where another rule sets the line, it keeps its proportion to it.
+    /// The share of the budget from which the session folds at a seam, where some work has just ended: a user's turn,
+    /// an item of the to-do list, a commit, a check that passed. 0, or not below `threshold`: seams do not matter. If
+    /// another rule sets the line, the share keeps its proportion to it.
     #[serde(default, skip_serializing_if = "Ratio::is_zero")]
     pub seam: Ratio,
     /// The threshold is at least this many tokens (Hermes Agent: 64,000) …
     #[serde(default)]
     pub floor_tokens: u64,
-    /// … and where that reaches the window, this share of it instead, below the window
-    /// (Hermes Agent: `min(0.85 × window, window − 1)`).
+    /// … and if that reaches the window, it is this share of the window instead (Hermes Agent: `min(0.85 × window,
+    /// window − 1)`).
     #[serde(default)]
     pub floored_share: Option<Ratio>,
-    /// Added to every estimate that a limit is held against (projection note: 10 %).
+    /// The share that is added to every estimate before it is compared with a limit (projection note: 10 %).
     #[serde(default)]
     pub margin: Ratio,
-    /// Kept free for what hooks inject (projection note: 2,000 tokens).
+    /// Tokens that are kept free for texts that hooks inject (projection note: 2,000).
     #[serde(default)]
     pub injection_reserve: u64,
-    /// Conversations of at most this many messages are left alone (Hermes Agent: 7).
+    /// Conversations of at most this many messages are never folded (Hermes Agent: 7).
     #[serde(default)]
     pub min_messages: usize,
 }
@@ -68,21 +68,21 @@ fn buffer() -> Ratio {
 /// The share of the line at which a model is asked, for a trigger whose buffer is not below its threshold.
 const BUFFER: Ratio = Ratio(7_500);
 
-/// Trigger rules for models whose name contains `name`; the longest such name counts. What is not
-/// said stays.
+/// Trigger rules for models whose name contains `name`. If several entries match, the longest `name` wins. A rule that
+/// is left out stays as in the policy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelTrigger {
-    /// Part of the model's name; case does not matter.
+    /// A part of the model's name, in any case.
     pub name: String,
-    /// Share of the budget.
+    /// The share of the budget at which folding starts.
     pub threshold: Option<Ratio>,
-    /// Absolute number of tokens.
+    /// The number of tokens at which folding starts.
     pub tokens: Option<u64>,
-    /// Tokens to leave free.
+    /// The tokens of the budget that have to stay free.
     pub reserve: Option<u64>,
-    /// Price cliffs.
+    /// Prompt sizes in tokens above which the model charges more.
     pub cliffs: Option<Vec<u64>>,
 }
 

@@ -33,16 +33,16 @@ pub use outcome::{CallFailure, CallResult, CallVerdict};
 pub(crate) use shell::unwrapped;
 pub use todo::{TodoChange, TodoItem};
 
-/// One entry of the table: tools that work alike. Also the form in which a policy adds tools.
+/// An entry of the table of tools: tools that work alike. A policy adds tools in the same form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ToolDefinition {
-    /// Their names; `*` at the end stands for any rest.
+    /// The names of the tools; `*` at the end of a name means any rest.
     pub names: Vec<String>,
-    /// What they do.
+    /// The kind of work that the tools do.
     pub kind: ToolKind,
-    /// Arguments that name files; for a listing the folder.
+    /// Arguments that hold the path of a file, or for a listing the path of the folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "paths")]
     pub path_args: Vec<String>,
     /// Arguments that hold a shell command.
@@ -51,28 +51,28 @@ pub struct ToolDefinition {
     /// Arguments that hold a program in another language.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "code")]
     pub code_args: Vec<String>,
-    /// Arguments that say what is looked for.
+    /// Arguments that hold the text to search for.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "queries")]
     pub query_args: Vec<String>,
     /// Arguments that hold a patch.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "patches")]
     pub patch_args: Vec<String>,
-    /// Arguments with the first line of a partial read.
+    /// Arguments that hold the first line of a partial read.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "offset")]
     pub offset_args: Vec<String>,
-    /// Arguments with the number of lines of a partial read.
+    /// Arguments that hold the number of lines of a partial read.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "limit")]
     pub limit_args: Vec<String>,
-    /// Arguments with the last line of a partial read.
+    /// Arguments that hold the last line of a partial read.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "end")]
     pub end_args: Vec<String>,
-    /// Arguments with a pair of first and last line.
+    /// Arguments that hold the first and the last line of a partial read, as a pair.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "range")]
     pub range_args: Vec<String>,
-    /// Whose words its results hold.
+    /// Whose words the results of the tools hold.
     #[serde(default, skip_serializing_if = "AnswerSource::is_nobody")]
     pub answers: AnswerSource,
-    /// An argument whose value decides the kind.
+    /// The argument whose value decides the kind; left out if no argument does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<ToolMode>,
 }
@@ -85,9 +85,9 @@ pub type ToolEntry = ToolDefinition;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ToolMode {
-    /// The argument.
+    /// The name of the argument.
     pub arg: String,
-    /// Kind by value.
+    /// The kind of the tool for each value of the argument.
     pub kinds: BTreeMap<String, ToolKind>,
 }
 

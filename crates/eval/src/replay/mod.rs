@@ -64,7 +64,7 @@ pub struct RequestRow {
     pub fold: Option<usize>,
     /// Whether the request before is not the start of this one.
     pub broke: bool,
-    /// Whether the cache had expired, so that none of the prefix was read from it.
+    /// Whether the cache had expired, so that nothing of the prefix was read from it.
     pub cold: bool,
     /// The identifiers at risk that its answer needed. Zero at requests where recall is not counted.
     pub at_risk: KeptShare,

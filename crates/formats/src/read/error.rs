@@ -66,7 +66,7 @@ pub enum ReadError {
         /// A description of the input.
         seen: String,
     },
-    /// The input is a list of messages, and none of them is an object.
+    /// The input is a list of messages without any object.
     #[error(
         "line {line}: none of the {count} messages is an object, the first is {first}: \
          a message looks like {{\"role\": \"user\", \"content\": \"…\"}}"

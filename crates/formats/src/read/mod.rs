@@ -190,7 +190,7 @@ fn refused(problems: &[ReadProblem]) -> Option<ReadError> {
     Some(ReadError::Refused { line: problem.at.unwrap_or(1), why: problem.detail.clone() })
 }
 
-/// The error for messages none of which is an object. `None` where any of them is one.
+/// The error for messages without any object. `None` where at least one message is an object.
 fn no_objects(conversations: &[Conversation]) -> Option<ReadError> {
     /// The most characters of the first message that are shown.
     const SHOWN: usize = 40;

@@ -339,7 +339,7 @@ fn member(
     is_colon.then_some(member)
 }
 
-/// The user message for which a lone text stands.
+/// A lone text as a message of the user.
 fn said(text: &[u8]) -> Bytes {
     Bytes::from([br#"{"role":"user","content":"#, text, b"}"].concat())
 }

@@ -59,7 +59,7 @@ pub(super) fn log(row: &TrajectoryRow<'_>, turns: Range<usize>) -> EventLog {
 #[derive(Clone, Copy, Debug)]
 struct SpokenTurns;
 
-/// The roles by the byte that stands for them in a turn.
+/// The roles; the first byte of a turn is an index in this list.
 const SPEAKERS: [Role; 6] =
     [Role::System, Role::Developer, Role::User, Role::Assistant, Role::Tool, Role::Other];
 

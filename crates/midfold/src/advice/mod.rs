@@ -211,7 +211,7 @@ impl AdvisedError for InjectError {
                     }
                 };
                 Failure::usage(FailureArea::Input, format!("{what} has no reserve"))
-                    .hint(format!("{how} keeps 200 tokens for it, also when it is folded"))
+                    .hint(format!("{how} keeps 200 tokens free for it, also in folds"))
             }
             Self::Overrun { size, .. } => failure(text)
                 .hint(format!("raise its reserve to {size}, or give it a shorter text")),
@@ -226,7 +226,7 @@ impl AdvisedError for ExplainError {
     fn advise(self, door: Door) -> Failure {
         let failure = Failure::usage(FailureArea::Input, self.to_string());
         let without =
-            format!("without {} the session as it is now is asked", door.says("--call", "call="));
+            format!("without {} the present context is asked", door.says("--call", "call="));
         match self {
             Self::Empty => failure.hint("name a file, a word, an identifier"),
             Self::NoCall(_, 0) => failure.hint(format!(

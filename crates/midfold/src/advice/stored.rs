@@ -30,7 +30,7 @@ impl AdvisedError for StoreError {
                 }
             }),
             Self::Conflict { .. } => failure.hint(format!(
-                "nothing was appended; without {} it would be",
+                "nothing was appended; leave {} out to append all the same",
                 door.says("--expect", "expect=")
             )),
             Self::KeyReused(_) => {
@@ -50,9 +50,11 @@ impl AdvisedError for StoreError {
                 failure.hint(format!("name another file with {}", door.set("store", "sqlite:PATH")))
             }
             Self::Url(_) => Failure { is_usage: true, ..failure },
-            Self::Changed(_) => failure.hint("somebody works with it: ask again where it may go"),
+            Self::Changed(_) => {
+                failure.hint("somebody works with it: delete it again if it may go")
+            }
             Self::Settled(_) => failure.hint(format!(
-                "what a call cost is written down once; name another one with {}",
+                "the cost of a call is recorded once; name another call with {}",
                 door.says("--call", "call=")
             )),
             Self::Query(_) => Failure { area: FailureArea::Input, is_usage: true, ..failure }.hint(
@@ -174,8 +176,8 @@ fn recalled(error: RecallError, session: &str, door: Door) -> Failure {
             "`folds()` lists what was folded, with ids",
         )),
         RecallError::Unfolded => failed(text).hint(says(
-            format!("all of it is there: midfold recall outline {session}"),
-            "all of it is there: recall_outline()",
+            format!("the context has all messages: midfold recall outline {session}"),
+            "the context has all messages: recall_outline()",
         )),
         RecallError::Cursor(_) => usage(text).hint(format!(
             "leave {} out to start at the beginning",

@@ -14,49 +14,50 @@ use crate::cache::{CacheCheck, cache_check};
 use crate::failure::grouped;
 use crate::feedback::{CompactionFeedback, SizeCount};
 
-/// How large a context is.
+/// The size of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContextSize {
-    /// Messages.
+    /// The number of messages.
     pub messages: u64,
-    /// Tokens.
+    /// The number of tokens.
     pub tokens: u64,
 }
 
-/// A compaction that was asked for.
+/// The result of a compaction, or of its preview.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompactionView {
-    /// The session.
+    /// The id of the session.
     pub session: String,
-    /// `folded` or `nothing`.
+    /// `folded`, or `nothing` if no fold was made.
     pub outcome: &'static str,
-    /// Nothing was done.
+    /// Whether this is a preview, in which nothing was changed.
     pub preview: bool,
-    /// Why nothing is folded.
+    /// The reason why nothing was folded, in words; null if a fold was made.
     pub reason: Option<String>,
-    /// `Compressed: 40 → 12 messages`.
+    /// The messages in one line: `Compressed: 40 → 12 messages`.
     pub headline: String,
-    /// The tokens in one line.
+    /// The tokens in one line: `Rough transcript estimate: ~90,000 → ~30,000 tokens`.
     pub token_line: String,
-    /// Why fewer messages can take more tokens, where they do.
+    /// Why fewer messages take more tokens; null if they do not.
     pub note: Option<String>,
-    /// What is in the place of what left.
+    /// What replaced the messages that left, in words; null if nothing was folded.
     pub instead: Option<String>,
-    /// The context before.
+    /// The size of the context before the fold.
     pub before: ContextSize,
-    /// The context after.
+    /// The size of the context after the fold.
     pub after: ContextSize,
-    /// The fold.
+    /// The fold; null if none was made.
     pub fold: Option<FoldBrief>,
-    /// What the agent reads where messages were folded.
+    /// The text that the agent reads in the place of the folded messages; null if there is none.
     pub recap: Option<String>,
-    /// What the provider's cache can read again on the next turn; asked of a preview.
+    /// The tokens that the provider's cache can serve on the next turn. Null if this is no preview, or if there are no
+    /// two turns to compare.
     pub cache: Option<CacheCheck>,
-    /// What counts the session's tokens.
+    /// The counter of the session's tokens.
     pub counter: String,
-    /// The counter is an estimate, and no vocabulary.
+    /// Whether the counter estimates, instead of using the model's vocabulary.
     pub estimate: bool,
 }
 
@@ -127,19 +128,19 @@ pub async fn compact(
     })
 }
 
-/// Folds that were taken back.
+/// The result of an undo, or of its preview.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UndoView {
-    /// Their numbers: the one that was asked for and those that build on it.
+    /// The numbers of the folds that were taken back: the one that was asked for, and those that build on it.
     pub undone: Vec<u64>,
-    /// The number of the fold that is read from now on.
+    /// The number of the fold that is active now; null if none is.
     pub active: Option<u64>,
-    /// The context before.
+    /// The size of the context before the undo.
     pub before: ContextSize,
-    /// The context after.
+    /// The size of the context after the undo.
     pub after: ContextSize,
-    /// Nothing was done.
+    /// Whether this is a preview, in which nothing was changed.
     pub preview: bool,
 }
 
@@ -184,19 +185,19 @@ pub async fn undo(
     })
 }
 
-/// A pin that was set or taken away.
+/// The result of a pin that was set or removed, or of its preview.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PinView {
-    /// All pinned messages.
+    /// The numbers of all pinned messages.
     pub pins: Vec<u32>,
-    /// Something changed.
+    /// Whether the pins changed.
     pub changed: bool,
-    /// The message, and the calls and results that it takes with it.
+    /// The messages of the unit that the pin keeps: the message, and the calls and results that belong to it.
     pub unit: Vec<u32>,
-    /// The message is folded now: it comes back with the next fold.
+    /// Whether the message is folded at present. A pin then brings it back with the next fold.
     pub folded: bool,
-    /// Nothing was done.
+    /// Whether this is a preview, in which nothing was changed.
     pub preview: bool,
 }
 
@@ -235,25 +236,25 @@ pub async fn pin(
     Ok(PinView { changed: pins != before, pins, unit, folded: !matches!(fate, 'v' | 'p'), preview })
 }
 
-/// A change of policy.
+/// The result of a change of policy, or of its preview.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NewRules {
-    /// Before.
+    /// The policy until now.
     pub before: RulesSide,
-    /// From the next fold on.
+    /// The policy from the next fold on.
     pub after: RulesSide,
-    /// Nothing was done.
+    /// Whether this is a preview, in which nothing was changed.
     pub preview: bool,
 }
 
-/// A policy, and what it means for a session.
+/// A policy, with its effect on a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RulesSide {
-    /// Its name.
+    /// The name of the policy.
     pub policy: String,
-    /// Its fingerprint, which each fold's record has.
+    /// The fingerprint of the policy, as in the records of folds.
     pub fingerprint: Hash,
     /// When the session folds next, in words.
     pub line: String,

@@ -16,47 +16,47 @@ use crate::texts::{cut, hidden};
 /// The most characters that are shown of a message.
 const SHOWN: usize = 4_000;
 
-/// A request, as the ledger has it.
+/// A request in the ledger of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallView {
-    /// Its number in the session, from 1.
+    /// The number of the request in the session, from 1.
     pub number: u64,
-    /// When.
+    /// When the request was made, in milliseconds since 1970.
     pub time: Millis,
-    /// Messages of the log that it was made from.
+    /// The number of messages in the log when the request was made.
     pub events: u32,
-    /// The number of the fold that it was read through.
+    /// The number of the fold that was active; null if there was none.
     pub fold: Option<u64>,
-    /// Messages that were sent.
+    /// The number of messages that were sent.
     pub messages: u32,
-    /// Their bytes.
+    /// The bytes of these messages.
     pub bytes: u64,
-    /// Tokens as midfold counts them.
+    /// Tokens of the request, as midfold counts them.
     pub tokens_counted: u64,
-    /// Tokens as the provider was expected to count them.
+    /// Tokens of the request, as the provider was expected to count them.
     pub tokens_estimated: u64,
-    /// Tokens of the whole log then.
+    /// Counted tokens of the whole log at that time, with system prompt and tools.
     pub everything: u64,
-    /// What it has in common with the request before: a cache can serve that.
+    /// The prefix that the request shares with the one before. The provider's cache can serve it.
     pub prefix: SharedPrefix,
-    /// What hooks added.
+    /// The texts that hooks added.
     pub injections: Vec<Injection>,
-    /// What the provider counted.
+    /// The tokens as the provider counted them; null if it did not report them.
     pub usage: Option<Usage>,
 }
 
-/// A request, and its messages.
+/// A request with its messages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallDetail {
-    /// As the ledger has it.
+    /// The request as in the ledger.
     #[serde(flatten)]
     pub call: CallView,
-    /// What it sent, projected again. Through a proxy, what came after the model's last message is in the next
-    /// request.
+    /// The messages that were sent, projected again from the log. For a request through the proxy, messages after the
+    /// model's last one are missing: they belong to the next request.
     pub sent: Vec<PieceView>,
-    /// The messages hash to what the ledger says.
+    /// Whether these messages have the hash that the ledger recorded.
     pub proven: bool,
 }
 
@@ -64,17 +64,17 @@ pub struct CallDetail {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PieceView {
-    /// Its place in the log; none for a recap, a marker and what validity asked for.
+    /// The number of the message in the log; null for a recap, a marker, and a message that was added for validity.
     pub seq: Option<u32>,
-    /// Who speaks.
+    /// Who wrote the message.
     pub role: String,
-    /// What it is: `v` verbatim, `s` edited, `x` repaired or added, `r` the recap, `m` the marker.
+    /// The fate as a letter: `v` verbatim, `s` edited, `x` repaired or added, `r` the recap, `m` the marker.
     pub fate: char,
-    /// Its text, without secrets; its beginning where it is long.
+    /// The text without secrets; the beginning of a long one.
     pub text: String,
-    /// There is more text.
+    /// Whether `text` is cut.
     pub cut: bool,
-    /// Its tokens.
+    /// The tokens of the message.
     pub tokens: u32,
 }
 

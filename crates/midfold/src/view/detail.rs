@@ -8,16 +8,16 @@ use serde::Serialize;
 use super::overview::{Overview, OverviewCache};
 use crate::failure::number;
 
-/// A session: its overview, and what the engine says of it.
+/// A session with its figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionDetail {
-    /// In one line.
+    /// The session in one line.
     #[serde(flatten)]
     pub overview: Overview,
-    /// What the engine says.
+    /// The figures of the session.
     pub status: SessionStatus,
-    /// When it folds next, in words.
+    /// When the session folds next, in words.
     pub line: String,
 }
 

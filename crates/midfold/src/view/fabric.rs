@@ -13,43 +13,44 @@ use serde::Serialize;
 
 use crate::texts::{role, tool};
 
-/// Each message in columns, and what each fold made of it. No texts: a session can have 100,000 messages.
+/// The messages of a session in columns, and their fates in each fold. It has no texts, because a session can have
+/// 100,000 messages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FabricView {
-    /// The session.
+    /// The id of the session.
     pub session: String,
-    /// Number of messages.
+    /// The number of messages.
     pub events: u64,
-    /// One letter a message: `s` system, `u` user, `a` assistant, `t` tool, `o` other.
+    /// The roles of the messages, one letter each: `s` system, `u` user, `a` assistant, `t` tool, `o` other.
     pub roles: String,
-    /// Tokens of each message.
+    /// The tokens of each message.
     pub tokens: Vec<u32>,
     /// The turn of each message.
     pub turns: Vec<u32>,
-    /// Names of tools.
+    /// The names of the tools, each once.
     pub tools: Vec<String>,
-    /// Of each message: the place of its tool in `tools`; -1 for none.
+    /// For each message, the index of its tool in `tools`; -1 if it has none.
     pub tool: Vec<i32>,
-    /// Head, middle and tail of the active fold.
+    /// The head, the middle and the tail of the active fold; null if nothing is folded.
     pub layout: Option<FoldLayout>,
-    /// Pinned messages.
+    /// The numbers of the pinned messages.
     pub pins: Vec<u32>,
-    /// The number of the active fold.
+    /// The number of the active fold; null if nothing is folded.
     pub active: Option<u64>,
     /// All folds, oldest first.
     pub folds: Vec<FoldBrief>,
 }
 
-/// Where the cuts of a fold lie: the first message of each part, and one past its last.
+/// The regions of a fold. Each has its first message, and one past its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FoldLayout {
-    /// Carried as it is.
+    /// The first messages, which are sent unchanged.
     pub head: (u32, u32),
-    /// What may be folded.
+    /// The messages that may be folded.
     pub middle: (u32, u32),
-    /// Carried as it is.
+    /// The newest messages, which are sent unchanged.
     pub tail: (u32, u32),
 }
 
@@ -57,37 +58,38 @@ pub struct FoldLayout {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FoldBrief {
-    /// Its number in the session, from 1; none for one that is not made.
+    /// The number of the fold in the session, from 1; null for a preview.
     pub number: Option<u64>,
-    /// Its id.
+    /// The id of the fold.
     pub id: Hash,
-    /// When it was made; none for one that is not made.
+    /// When the fold was made, in milliseconds since 1970; null for a preview.
     pub made: Option<Millis>,
-    /// Messages that there were.
+    /// The number of messages in the log when the fold was made.
     pub at: u32,
-    /// Tokens of the context before.
+    /// Counted tokens of the context before the fold.
     pub before: u64,
-    /// Tokens of the context after.
+    /// Counted tokens of the context after the fold.
     pub after: u64,
-    /// Tokens that it freed.
+    /// Counted tokens that the fold freed.
     pub freed: u64,
-    /// What became of the messages that there were, as runs of a letter and a number. `v` verbatim, `p` pinned,
-    /// `s` a line says what it was, `c` shortened, `r` in the recap, `m` behind the marker, `x` repaired.
+    /// The fates of all messages in order, as pairs of a letter and the number of messages. `v` verbatim, `p` pinned,
+    /// `s` replaced by a line, `c` shortened, `r` in the recap, `m` behind the marker, `x` repaired.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fates: Vec<(char, u32)>,
     /// Tokens of the recap.
     pub recap_tokens: u64,
-    /// The policy that made it.
+    /// The name of the policy that made the fold.
     pub policy: String,
-    /// Why it was made.
+    /// The reason for which the fold was made.
     pub cause: FoldCause,
-    /// What stands for what left: `narrated`, `computed`, `marker`, `static`, `host`.
+    /// The kind of text in the place of messages that left: `narrated`, `computed`, `marker`, `static`, `host`, or
+    /// `none`.
     pub stand_in: String,
-    /// The context is read through it now.
+    /// Whether this is the active fold.
     pub active: bool,
-    /// It was taken back: no fold that is read now builds on it.
+    /// Whether the fold was taken back: the active fold does not build on it.
     pub undone: bool,
-    /// Whether it was ever in force, and what it is where it was not; none for one that is not made.
+    /// Whether the fold was ever in force, and if not, why. Null for a preview.
     pub standing: Option<FoldStanding>,
 }
 

@@ -25,52 +25,52 @@ const LISTED: usize = 3_000;
 /// The most places in a list of a receipt.
 const PLACES: usize = 200;
 
-/// A fold: what the agent read, by which edits, and what it lost.
+/// A fold in detail: the text in the context, the edits, and what the context lost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FoldDetail {
-    /// The fold in short, as lists have it.
+    /// The fold in short, as in lists.
     pub fold: FoldBrief,
-    /// The recap as the agent reads it.
+    /// The recap as the agent reads it; null if there is none.
     pub recap: Option<RecapRecord>,
     /// The edits of reducers, in the order of the record.
     pub edits: Vec<EditLine>,
-    /// The reason of the first edit of each edited message, by the message's number.
+    /// The reason of the first edit of each edited message, by the number of the message.
     pub why: BTreeMap<u32, String>,
-    /// What became of a model's replies, with the lines that were left out and the reasons.
+    /// The outcomes of the requests for a narration, with the lines that were left out and the reasons.
     pub verdicts: Vec<VerdictRecord>,
-    /// What it lost, and what was asked for again.
+    /// The account of the content that left the context, and of names that were used again later.
     pub receipt: Option<FoldReceipt>,
-    /// What the context does not say any more, by kind, what weighs most first.
+    /// The content that the context no longer has, by kind; the heaviest kind first.
     pub lost: Vec<LostGroup>,
-    /// How many names (paths, ids, symbols) the fold took out of the context.
+    /// The number of names (paths, ids, symbols) that the fold took out of the context.
     pub lost_names: u32,
-    /// How many names of the folded messages are still in the context.
+    /// The number of names of the folded messages that the context still has.
     pub kept_names: u32,
-    /// Messages that are out of the context after it: with this fold or before. The newest of them where they are
-    /// many.
+    /// The messages that are out of the context after this fold, whether by it or by an earlier one. Only the newest,
+    /// if there are many.
     pub events: Vec<GoneMessage>,
-    /// How many are out of the context.
+    /// The number of messages that are out of the context.
     pub gone: u64,
-    /// The immutable record.
+    /// The immutable record of the fold.
     pub record: Fold,
 }
 
-/// What a reducer did to a part of a message.
+/// The edit of a part of a message by a reducer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EditLine {
-    /// The message.
+    /// The number of the message.
     pub seq: u32,
     /// `replaced` or `removed`.
     pub kind: String,
     /// The reducer's name.
     pub reducer: String,
-    /// The code of the reason.
+    /// The reason code of the reducer.
     pub reason: String,
-    /// Tokens before.
+    /// Tokens of the part before the edit.
     pub tokens_before: u32,
-    /// Tokens after.
+    /// Tokens of the part after the edit.
     pub tokens_after: u32,
 }
 
@@ -78,49 +78,49 @@ pub struct EditLine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GoneMessage {
-    /// Its place in the log.
+    /// The number of the message in the log, from 0.
     pub seq: u32,
-    /// Who spoke.
+    /// Who wrote the message.
     pub role: String,
-    /// The tool.
+    /// The tool that it calls, or whose result it is; null if there is none.
     pub tool: Option<String>,
-    /// How it begins.
+    /// The beginning of the text.
     pub line: String,
-    /// Its tokens.
+    /// The tokens of the message.
     pub tokens: u32,
 }
 
-/// What a fold changed in the context, message by message.
+/// The messages of the context that a fold changed or took out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContextDiff {
-    /// Some of the messages that this fold changed or took out, in order.
+    /// One page of these messages, in order.
     pub rows: Vec<ChangedMessage>,
-    /// How many messages the fold changed or took out; `rows` is one page of them.
+    /// The number of these messages on all pages.
     pub total: u64,
 }
 
-/// A message, before and after.
+/// A message of the context before and after a fold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangedMessage {
-    /// Its place in the log.
+    /// The number of the message in the log, from 0.
     pub seq: u32,
-    /// Who speaks.
+    /// Who wrote the message.
     pub role: String,
-    /// The tool.
+    /// The tool that it calls, or whose result it is; null if there is none.
     pub tool: Option<String>,
-    /// What became of it.
+    /// The fate of the message as a letter, as in `fates` of a fold.
     pub fate: char,
-    /// By which rule, and why.
+    /// The reducer and its reason; null unless a reducer edited the message.
     pub reason: Option<String>,
-    /// As it was sent before; its beginning where it is long.
+    /// The message as sent before the fold; the beginning of a long one.
     pub before: String,
-    /// As it is sent now; none where it left.
+    /// The message as sent after the fold; null if it left the context.
     pub after: Option<String>,
-    /// Its tokens before.
+    /// Tokens of the message before the fold.
     pub tokens_before: u32,
-    /// Its tokens now.
+    /// Tokens of the message after the fold; 0 if it left.
     pub tokens_after: u32,
 }
 

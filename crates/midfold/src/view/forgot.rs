@@ -17,15 +17,15 @@ const FOUND: usize = 20;
 /// The most messages that are listed of each session.
 const TOLD: usize = 20;
 
-/// Sessions in which a text was said, the newest first.
+/// The sessions that have a text, the last changed first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ForgottenText {
     /// The sessions that have the text.
     pub found: Vec<RememberedSession>,
-    /// Sessions that were looked at.
+    /// The number of sessions that were searched.
     pub looked_at: u64,
-    /// Where to go on; none when all were looked at.
+    /// The cursor of the next page; null if all sessions were searched.
     pub next: Option<u64>,
 }
 
@@ -33,9 +33,9 @@ pub struct ForgottenText {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RememberedSession {
-    /// The session.
+    /// The session in short.
     pub session: Overview,
-    /// What became of the text in it.
+    /// Where the text is in the session, and whether the model sees it.
     pub explanation: Explanation,
 }
 

@@ -12,45 +12,45 @@ use serde::Serialize;
 
 use crate::texts::{cut, role, tool, whole};
 
-/// Messages of a session.
+/// A page of the messages of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MessagePage {
-    /// In the order of the log.
+    /// The messages of the page, in the order of the log.
     pub messages: Vec<MessageView>,
-    /// Messages of the session.
+    /// The number of messages in the session.
     pub total: u64,
 }
 
-/// A message, and what became of it.
+/// A message, with its fate under the active fold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MessageView {
-    /// Its place in the log, from 0.
+    /// The number of the message in the log, from 0.
     pub seq: u64,
-    /// Who speaks; `tool` for whatever brings results.
+    /// Who wrote the message; `tool` for every message with results.
     pub role: String,
-    /// Its turn.
+    /// The turn that the message belongs to.
     pub turn: u32,
-    /// Its step in the turn.
+    /// The step in the turn.
     pub step: u32,
-    /// Its tokens.
+    /// The tokens of the message.
     pub tokens: u32,
-    /// The tool that it calls, or whose result it is.
+    /// The tool that it calls, or whose result it is; null if there is none.
     pub tool: Option<String>,
-    /// It may never be folded.
+    /// Whether the message is pinned, so that no fold takes it.
     pub pinned: bool,
-    /// What became of it, as a letter.
+    /// The fate of the message under the active fold as a letter, as in `fates` of a fold.
     pub fate: char,
-    /// Why, where a reducer edited it.
+    /// The reducer and its reason; null unless a reducer edited the message.
     pub why: Option<String>,
-    /// Its text, calls included, without secrets.
+    /// The text of the message with its calls, without secrets.
     pub text: String,
-    /// There is more text.
+    /// Whether `text` is cut.
     pub cut: bool,
-    /// Characters of the whole text.
+    /// The length of the whole text in characters.
     pub chars: usize,
-    /// The message as it came: its bytes as text. Only where one message is asked for.
+    /// The original message as JSON. Left out unless one message is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub json: Option<String>,
 }

@@ -34,86 +34,87 @@ const REMEMBERED: usize = 20_000;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overview {
-    /// Its id.
+    /// The id of the session.
     pub id: String,
-    /// The first line of the task; none where the user has said nothing yet.
+    /// The first line of the user's first message; null if the user has written nothing yet.
     pub title: Option<String>,
-    /// Where it comes from: `proxy`, the name of a file; none where a program made it.
+    /// The origin of the session: `proxy`, or the name of a file. Null if a program made it.
     pub source: Option<String>,
-    /// The program that it is of, as that names itself.
+    /// The client whose conversation it is, by its own name; null if it gave none.
     pub client: Option<String>,
-    /// The model; empty where nobody named one.
+    /// The model that the contexts go to; empty if none was named.
     pub model: String,
-    /// Whose it is, where the server asks for keys.
+    /// The client's name in the file of keys; null if the server asks for no keys.
     pub owner: Option<String>,
-    /// The wire format of its messages.
+    /// The wire format of the messages.
     pub dialect: String,
     /// The name of its policy.
     pub policy: String,
-    /// When it was made, in milliseconds since 1970.
+    /// When the session was made, in milliseconds since 1970.
     pub created: Millis,
-    /// When it last got a message, a fold or a call.
+    /// When the session last got a message, a fold or a call, in milliseconds since 1970.
     pub changed: Millis,
-    /// Counts the changes of the store: larger is later.
+    /// The number of the store's change in which the session last changed. It grows with each change.
     pub tick: u64,
-    /// Number of messages.
+    /// The number of messages.
     pub events: u64,
-    /// Turns so far.
+    /// The number of turns so far.
     pub turns: u32,
-    /// Tokens of all messages.
+    /// Counted tokens of all messages.
     pub tokens: u64,
-    /// The model's window.
+    /// The model's window in tokens.
     pub window: u64,
-    /// Tokens of the last prompt as the provider counted, else as they are estimated.
+    /// Tokens of the context: of the last prompt as the provider counted them, else an estimate.
     pub fill: u64,
-    /// Where the next fold is due.
+    /// The number of tokens at which the next fold is due.
     pub threshold: u64,
-    /// Number of folds that were in force.
+    /// The number of folds that were in force.
     pub folds: u64,
-    /// Number of folds that are on record, those too that never were.
+    /// The number of all folds on record, also of those that never were in force.
     #[serde(skip)]
     recorded: u64,
-    /// The number of the fold that is read now.
+    /// The number of the active fold; null if nothing is folded.
     pub active: Option<u64>,
-    /// Number of recorded calls.
+    /// The number of recorded calls.
     pub calls: u64,
-    /// What the provider counted, in all.
+    /// The tokens of all requests, as the provider counted them.
     pub usage: ProviderTotals,
-    /// Why requests went on as they came although they did not fit, with how many there were.
+    /// The causes for which requests that did not fit were passed on unchanged.
     pub faults: Vec<FaultCount>,
-    /// What the prompts cost; none where the provider reported nothing.
+    /// What the prompts cost; null if the provider reported no tokens.
     pub cost: Option<CostView>,
-    /// The share of the prompts that came from the cache.
+    /// The share of the prompt tokens that were read from the provider's cache; null if the provider reported no
+    /// tokens.
     pub cache_share: Option<f64>,
-    /// The session that it was forked from.
+    /// The session that this one was forked from; null if it is no fork.
     pub parent: Option<Parent>,
 }
 
-/// What the provider counted for all requests.
+/// The tokens of all requests of a session, as the provider counted them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProviderTotals {
-    /// Requests whose cost is known.
+    /// The number of requests whose tokens are known.
     pub calls: u64,
-    /// Tokens of their prompts.
+    /// Tokens of the prompts, cached ones included.
     pub prompt: u64,
     /// Tokens of the replies.
     pub output: u64,
-    /// Tokens of the prompts that came from the cache.
+    /// Tokens of the prompts that were read from the cache.
     pub cache_read: u64,
     /// Tokens of the prompts that were written to the cache.
     pub cache_write: u64,
 }
 
-/// Requests that went on as they came, for one cause.
+/// Requests that did not fit and were passed on unchanged for one cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FaultCount {
     /// The name of the cause.
     pub cause: String,
-    /// It in words.
+    /// The cause in words.
     pub reason: String,
-    /// How many there were.
+    /// The number of requests.
     pub requests: u64,
 }
 
@@ -125,25 +126,25 @@ impl FaultCount {
     }
 }
 
-/// What prompts cost: tokens at the price of plain input (docs/MEASURES.md).
+/// The cost of prompts, in tokens at the price of plain input (docs/MEASURES.md).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CostView {
-    /// What was sent.
+    /// The cost of the prompts as sent.
     pub sent: f64,
-    /// What sending every message would have cost, had it fitted.
+    /// The cost of prompts with every message in them, if they had fitted.
     pub everything: f64,
-    /// `tokens`.
+    /// The unit of both: `tokens`.
     pub unit: &'static str,
 }
 
-/// Where a session was forked from.
+/// The session that a fork was made from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parent {
-    /// The session.
+    /// The id of that session.
     pub id: String,
-    /// How many of its messages were taken.
+    /// The number of its first messages that the fork took.
     pub at: u64,
 }
 

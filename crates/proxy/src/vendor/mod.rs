@@ -71,6 +71,14 @@ pub enum VendorWork {
 }
 
 impl VendorWork {
+    /// Whether only a report is inserted into the answer, and nothing else is done: `context_management` of Messages
+    /// whose edits cleared nothing. Claude Code sends such a wish with every request.
+    #[must_use]
+    pub fn only_reports(&self) -> bool {
+        let Self::Edited(edited) = self else { return false };
+        edited.applied.is_empty() && edited.compact.is_none()
+    }
+
     /// What a client wants kept in each fold. It says so with each request, even if nothing has to be folded yet, so
     /// that a model which narrates ahead knows it in time.
     #[must_use]

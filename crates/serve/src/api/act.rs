@@ -36,7 +36,7 @@ pub(super) fn routes(api: &mut ApiRoutes) {
         Operation::put(pin_path, "pin", "Keep a message out of every later fold, verbatim"),
         pin,
     );
-    api.on(Operation::delete(pin_path, "unpin", "Let a pinned message go"), unpin);
+    api.on(Operation::delete(pin_path, "unpin", "Remove the pin of a message"), unpin);
     let policy_path = "/v1/sessions/{id}/policy";
     api.on(Operation::get(policy_path, "policy", "Give the policy"), policy);
     api.on(
@@ -57,13 +57,13 @@ pub(super) fn routes(api: &mut ApiRoutes) {
     );
 }
 
-/// How it is compacted.
+/// A compaction that is asked for.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CompactQuery {
-    /// What the recap should keep before anything else.
+    /// The content that the recap should keep before anything else.
     focus: Option<String>,
-    /// Only say what it would do.
+    /// Whether to return only what the compaction would do.
     #[serde(default)]
     preview: bool,
 }
@@ -75,14 +75,14 @@ async fn compact(asked: ApiRequest<(), CompactQuery>) -> Result<CompactionView, 
     done(&asked.desk, view::compact(&mut stored, focus, *preview, asked.now())).await
 }
 
-/// What is taken back.
+/// The fold that is taken back.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct UndoQuery {
-    /// The number of the fold; the one that is read now without it.
+    /// The number of the fold; the active fold without it.
     #[schemars(range(min = 1))]
     fold: Option<u64>,
-    /// Only say what it would do.
+    /// Whether to return only what the undo would do.
     #[serde(default)]
     preview: bool,
 }
@@ -93,11 +93,11 @@ async fn undo(asked: ApiRequest<(), UndoQuery>) -> Result<UndoView, ApiProblem> 
     done(&asked.desk, view::undo(&mut stored, fold, preview, asked.now())).await
 }
 
-/// Whether it is only said.
+/// Whether an act is only previewed.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PreviewQuery {
-    /// Only say what it would do.
+    /// Whether to return only what the act would do.
     #[serde(default, deserialize_with = "text::flag")]
     #[schemars(with = "Option<bool>")]
     preview: bool,
@@ -122,16 +122,16 @@ async fn policy(asked: ApiRequest) -> Result<Policy, ApiProblem> {
     Ok(done(&asked.desk, stored.whole()).await?.policy().clone())
 }
 
-/// Another policy.
+/// A new policy for the session.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PolicyBody {
-    /// A preset.
+    /// The name of a preset.
     preset: Option<String>,
-    /// What differs from a preset, in the shape of `docs/policy.schema.json`.
+    /// The differences to a preset, in the shape of `docs/policy.schema.json`.
     #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     policy: Option<Value>,
-    /// Only say what it would mean.
+    /// Whether to return only what the change would do.
     #[serde(default)]
     preview: bool,
 }
@@ -146,14 +146,14 @@ async fn set_policy(asked: ApiRequest<(), PolicyBody>) -> Result<NewRules, ApiPr
     done(&asked.desk, view::policy(&mut stored, &rules, *preview, asked.now())).await
 }
 
-/// Another model.
+/// A new model for the session.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ModelBody {
-    /// Its name.
+    /// The name of the model.
     #[schemars(length(min = 1))]
     name: String,
-    /// Its window; the model's own without it, where that is known, else as before.
+    /// The window in tokens. Without it, the window that is known for the model, else the present one.
     #[schemars(range(min = 1))]
     window: Option<u64>,
 }
@@ -171,27 +171,27 @@ async fn model(asked: ApiRequest<(), ModelBody>) -> Result<SessionDetail, ApiPro
     done(&asked.desk, changed).await
 }
 
-/// What a context may cost.
+/// The budget of a session.
 #[derive(Serialize, JsonSchema)]
 struct BudgetView {
-    /// The model's window.
+    /// The model's window in tokens.
     window: u64,
-    /// Kept free for the reply.
+    /// Tokens that are kept free for the reply.
     output_reserve: u64,
-    /// Kept free for what hooks add.
+    /// Tokens that are kept free for texts that hooks add.
     injection_reserve: u64,
-    /// What is left.
+    /// The tokens that are left for a context.
     tokens: u64,
-    /// What classes of content take now, and what they may take where that is capped.
+    /// For each class of content, the tokens that it takes now, and its cap.
     tiers: BTreeMap<String, TierCap>,
 }
 
-/// A class of content.
+/// The tokens of a class of content.
 #[derive(Serialize, JsonSchema)]
 struct TierCap {
-    /// Tokens that it takes of the context.
+    /// The tokens that the class takes of the context now.
     tokens: u64,
-    /// Tokens that it may take.
+    /// The tokens that the class may take; null if it has no cap.
     cap: Option<u64>,
 }
 

@@ -30,7 +30,7 @@ pub(super) fn routes(api: &mut ApiRoutes) {
         Operation::post(
             "/v1/sessions/{id}/usage",
             "observe",
-            "Tell what the provider counted for a request",
+            "Record what the provider counted for a request",
         ),
         observe,
     );
@@ -44,42 +44,42 @@ pub(super) fn routes(api: &mut ApiRoutes) {
     );
 }
 
-/// How a context is asked for.
+/// A query for the context to send.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ContextQuery {
-    /// Write a call into the ledger; `true` without it.
+    /// Whether to write a call into the ledger; `true` without it.
     record: Option<bool>,
-    /// Texts of hooks, beside the newest request: they are sent and not kept.
+    /// The texts of hooks to add beside the newest request. They are sent and not kept.
     #[serde(default)]
     injections: Vec<InjectionBody>,
 }
 
-/// What a hook adds.
+/// The text of a hook.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct InjectionBody {
-    /// The hook.
+    /// The name of the hook.
     name: String,
-    /// Its text; none where it adds nothing now and keeps its reserve.
+    /// The text; null if the hook adds nothing now. Its reserve is kept free all the same.
     text: Option<String>,
-    /// Tokens that are kept free for it: a longer text is an error.
+    /// The tokens that are kept free for the hook. A longer text is an error.
     reserve: u64,
 }
 
-/// What to send.
+/// The context to send.
 #[derive(Serialize, JsonSchema)]
 struct SendingContext {
-    /// The messages, byte for byte.
+    /// The messages to send, byte for byte.
     #[schemars(with = "Vec<Value>")]
     messages: Vec<Box<RawValue>>,
-    /// The number of the call in the ledger, where it was recorded.
+    /// The number of the call in the ledger; null if it was not recorded.
     call: Option<u64>,
-    /// The fold that was made for it.
+    /// The id of the fold that was made for this context; null if none was made.
     folded: Option<Hash>,
-    /// Tokens, as midfold counts them.
+    /// Tokens of the context, as midfold counts them.
     tokens: u64,
-    /// What hooks added.
+    /// The texts that hooks added.
     injections: Vec<Injection>,
 }
 
@@ -143,7 +143,7 @@ async fn sending(
     }))
 }
 
-/// What the provider counted.
+/// The tokens of a request, as the provider counted them.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ObservedUsage {
@@ -152,13 +152,13 @@ struct ObservedUsage {
     /// Tokens of the reply.
     #[serde(default)]
     output: u64,
-    /// Tokens of the prompt that came from the cache.
+    /// Tokens of the prompt that were read from the cache.
     #[serde(default)]
     cache_read: u64,
     /// Tokens of the prompt that were written to the cache.
     #[serde(default)]
     cache_write: u64,
-    /// The call that it was; the newest without it.
+    /// The number of the call in the ledger; the newest without it.
     call: Option<u64>,
 }
 
@@ -178,11 +178,11 @@ async fn observe(asked: ApiRequest<(), ObservedUsage>) -> Result<SessionDetail, 
     done(&asked.desk, told).await
 }
 
-/// A refusal.
+/// The provider's refusal of a request.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReportedRefusal {
-    /// The HTTP status; none where the connection broke before one came.
+    /// The HTTP status; null if the connection broke before there was one.
     #[schemars(range(min = 100, max = 999))]
     status: Option<u16>,
     /// The body of the answer, as text.

@@ -25,11 +25,11 @@ const PULSE: Duration = Duration::from_secs(15);
 /// The event that says: every change from now on will be sent.
 const HELLO: Bytes = Bytes::from_static(b"event: hello\ndata: {}\n\n");
 
-/// What listeners ask for.
+/// A query for a stream of changes.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ListenQuery {
-    /// Only changes of this session.
+    /// Only changes of the session with this id.
     session: Option<String>,
 }
 

@@ -52,7 +52,7 @@ pub(super) fn routes(api: &mut ApiRoutes) {
         explain,
     );
     api.on(
-        Operation::get("/v1/sessions/{id}/audit", "audit", "Hold all records against the log"),
+        Operation::get("/v1/sessions/{id}/audit", "audit", "Check all records against the log"),
         audit,
     );
     api.on(
@@ -73,7 +73,7 @@ async fn fabric(asked: ApiRequest) -> Result<FabricView, ApiProblem> {
 /// The folds of a session.
 #[derive(Serialize, JsonSchema)]
 struct FoldList {
-    /// The oldest first.
+    /// The folds, the oldest first.
     folds: Vec<FoldBrief>,
 }
 
@@ -93,11 +93,11 @@ async fn fold(asked: ApiRequest) -> Result<FoldDetail, ApiProblem> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RowsQuery {
-    /// The first row; 0 without it.
+    /// The number of the first row; 0 without it.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>")]
     from: Option<u64>,
-    /// Rows of a page: 1 to 1,000.
+    /// The most rows of the page: 1 to 1,000.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>", range(min = 1, max = 1000))]
     limit: Option<u64>,
@@ -115,7 +115,7 @@ async fn diff(asked: ApiRequest<RowsQuery>) -> Result<ContextDiff, ApiProblem> {
 /// The requests of a session.
 #[derive(Serialize, JsonSchema)]
 struct CallList {
-    /// The oldest first.
+    /// The requests, the oldest first.
     calls: Vec<CallView>,
 }
 
@@ -130,14 +130,14 @@ async fn call(asked: ApiRequest) -> Result<CallDetail, ApiProblem> {
     done(&asked.desk, view::call(&mut stored, number)).await
 }
 
-/// What is looked for.
+/// A search for a text in one session.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SearchQuery {
-    /// A word, a name, a sentence; `@12` asks for the message of this number.
+    /// The text: a word, a name, a sentence. `@12` means the message with this number.
     #[schemars(length(min = 1))]
     text: String,
-    /// At this call; as the session is now without it.
+    /// The number of a call: the search is in the context of that call. In the present context without it.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>")]
     call: Option<u64>,
@@ -168,14 +168,14 @@ async fn audit(asked: ApiRequest) -> Result<Audit, ApiProblem> {
     done(&asked.desk, work).await
 }
 
-/// What is looked for in all sessions.
+/// A search for a text in all sessions.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SearchAllQuery {
-    /// A word, a name, a sentence.
+    /// The text: a word, a name, a sentence.
     #[schemars(length(min = 1))]
     text: String,
-    /// Where the answer before ended: its `next`.
+    /// The `next` of the answer before; the first page without it.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>")]
     after: Option<u64>,

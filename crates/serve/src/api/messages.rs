@@ -42,19 +42,19 @@ pub(super) fn routes(api: &mut ApiRoutes) {
     );
 }
 
-/// Which messages are read.
+/// A query for a page of messages.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct MessagesQuery {
-    /// The first message; 0 without it.
+    /// The number of the first message; 0 without it.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>")]
     from: Option<u64>,
-    /// Messages of a page: 1 to 1,000.
+    /// The most messages of the page: 1 to 1,000.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>", range(min = 1, max = 1000))]
     limit: Option<u64>,
-    /// Characters of each text at most; 2,000 without it.
+    /// The most characters of each text; 2,000 without it.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>")]
     chars: Option<u64>,
@@ -75,11 +75,12 @@ async fn one(asked: ApiRequest) -> Result<MessageView, ApiProblem> {
     done(&asked.desk, message(&mut stored, seq)).await
 }
 
-/// Where it is appended.
+/// A condition for an append.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AppendQuery {
-    /// Only where the session has so many messages: otherwise somebody else appended, and nothing is done.
+    /// The number of messages that the session has to have. If it has another number, somebody else appended, and
+    /// nothing is done.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>")]
     expect: Option<u64>,
@@ -89,19 +90,20 @@ struct AppendQuery {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AppendBody {
-    /// As they are to be sent: their bytes are kept.
+    /// The messages as they are to be sent. Their bytes are kept.
     #[schemars(with = "Vec<serde_json::Map<String, Value>>", length(min = 1))]
     messages: Box<RawValue>,
 }
 
-/// Messages that were appended.
+/// The result of an append.
 #[derive(Serialize, JsonSchema)]
 struct AppendedMessages {
-    /// The place of the first one.
+    /// The number of the first appended message in the log.
     first: u64,
-    /// How many.
+    /// The number of appended messages.
     count: u64,
-    /// The key was used before: this is the first answer, and nothing was appended.
+    /// Whether the idempotency key was used before. If so, this is the first answer again, and nothing was appended
+    /// now.
     repeated: bool,
 }
 

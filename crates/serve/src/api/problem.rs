@@ -14,27 +14,27 @@ use serde::Serialize;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApiProblem(Box<ProblemDetails>);
 
-/// What a problem says.
+/// The description of an error (RFC 9457).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
 pub struct ProblemDetails {
-    /// Names the kind of problem: `urn:midfold:` and its code.
+    /// The URI of the kind of problem: `urn:midfold:` and its code.
     #[serde(rename = "type")]
     kind: String,
     /// The kind of problem, in words.
     title: String,
     /// The HTTP status.
     status: u16,
-    /// What is wrong, and where.
+    /// The fault, and where it is.
     detail: String,
-    /// The kind of problem, in a word.
+    /// The code of the kind of problem.
     code: String,
-    /// What to do.
+    /// Advice on what to do.
     hints: Vec<String>,
-    /// Where the session was expected to be, where that is the problem.
+    /// The number of messages that the session was expected to have. Left out unless another append came first.
     #[serde(skip_serializing_if = "Option::is_none")]
     expected: Option<u64>,
-    /// Where it is.
+    /// The number of messages that the session has.
     #[serde(skip_serializing_if = "Option::is_none")]
     actual: Option<u64>,
     /// Seconds to wait.

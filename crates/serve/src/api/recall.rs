@@ -26,7 +26,11 @@ pub(super) fn routes(api: &mut ApiRoutes) {
         grep,
     );
     api.on(
-        Operation::get("/v1/sessions/{id}/recall/outline", "recallOutline", "List what happened"),
+        Operation::get(
+            "/v1/sessions/{id}/recall/outline",
+            "recallOutline",
+            "List messages, one line each",
+        ),
         outline,
     );
     api.on(
@@ -63,27 +67,27 @@ async fn found<Q, T>(
     }
 }
 
-/// How to look.
+/// How the query is compared with messages.
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum GrepMode {
-    /// Words, ranked.
+    /// By words, ranked.
     #[default]
     Text,
-    /// A substring, case and all.
+    /// As a text that is part of the message, in upper and lower case as given.
     Literal,
-    /// A regular expression.
+    /// As a regular expression.
     Regex,
 }
 
-/// What to look for, and among which messages.
+/// A search in the messages of a session.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct GrepBody {
-    /// What for; it may be left out where a filter is set.
+    /// The text to look for. It may be left out if a filter is set.
     #[serde(default)]
     query: String,
-    /// How.
+    /// How the text is compared with messages.
     #[serde(default)]
     mode: GrepMode,
     /// Only messages of this role; `tool` for whatever brings results.
@@ -94,21 +98,21 @@ struct GrepBody {
     #[serde(default, deserialize_with = "text::flag")]
     #[schemars(with = "Option<bool>")]
     errors: bool,
-    /// Only what the active fold took out of the context or shortened.
+    /// Only messages that the active fold took out of the context or shortened.
     #[serde(default, deserialize_with = "text::flag")]
     #[schemars(with = "Option<bool>")]
     folded: bool,
-    /// Only these messages: `12-80`.
+    /// Only messages in this range: `12-80`.
     range: Option<String>,
-    /// Lines around a match.
+    /// The number of lines to show around a match.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>")]
     context: Option<u64>,
-    /// Hits of a page.
+    /// The most messages of the page.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>", range(min = 1))]
     limit: Option<u64>,
-    /// Hits to pass over.
+    /// The number of found messages to skip: those of earlier pages.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>")]
     skip: Option<u64>,
@@ -150,19 +154,19 @@ async fn grep(asked: ApiRequest<GrepBody>) -> Result<HitPage, ApiProblem> {
     .await
 }
 
-/// Which messages are listed.
+/// A query for a page of the outline.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OutlineQuery {
-    /// The first message.
+    /// The number of the first message.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>")]
     from: Option<u64>,
-    /// Messages of a page.
+    /// The most messages of the page.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>", range(min = 1))]
     limit: Option<u64>,
-    /// Only what the active fold took out of the context or shortened.
+    /// Only messages that the active fold took out of the context or shortened.
     #[serde(default, deserialize_with = "text::flag")]
     #[schemars(with = "Option<bool>")]
     folded: bool,
@@ -175,16 +179,16 @@ async fn outline(asked: ApiRequest<OutlineQuery>) -> Result<OutlinePage, ApiProb
     found(&asked, work).await
 }
 
-/// What is read in full.
+/// A query for original messages.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ExpandQuery {
-    /// `@12`, `12-20`, `12,15,20`, `active`, or a fold's id.
+    /// The messages: `@12`, `12-20`, `12,15,20`, `active` for all that the active fold covers, or the id of a fold.
     #[schemars(length(min = 1))]
     what: String,
-    /// Where to go on: `15`, `15:4000` (character), `15:L310` (line).
+    /// Where the page begins: a message `15`, a character of it `15:4000`, or a line of it `15:L310`.
     from: Option<String>,
-    /// Characters of a page.
+    /// The most characters of the page.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>", range(min = 1))]
     max_chars: Option<u64>,
@@ -201,14 +205,14 @@ async fn expand(asked: ApiRequest<ExpandQuery>) -> Result<OriginalPage, ApiProbl
     .await
 }
 
-/// What names are asked for.
+/// A query for names that left the context.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NamesQuery {
-    /// What one is about to do, in words.
+    /// The next piece of work, in words: names that share them come first.
     #[serde(default)]
     question: String,
-    /// Characters of the answer.
+    /// The most characters of the answer.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>", range(min = 1))]
     max_chars: Option<u64>,
@@ -220,11 +224,11 @@ async fn names(asked: ApiRequest<NamesQuery>) -> Result<GoneNames, ApiProblem> {
     found(&asked, recall::names(&*asked.desk.store, asked.id(), question, most)).await
 }
 
-/// Which fold is described.
+/// The fold that is described.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DescribeQuery {
-    /// Its id, or the start of it; the active one without it.
+    /// The id of the fold, or the start of it; the active fold without it.
     #[serde(default)]
     fold: String,
 }

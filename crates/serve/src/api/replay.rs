@@ -35,14 +35,14 @@ pub(super) fn routes(api: &mut ApiRoutes) {
     );
 }
 
-/// What is compared.
+/// A comparison of policies over the messages of a session.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CompareBody {
-    /// Names of presets; `raw` sends everything.
+    /// The names of presets; `raw` sends every message.
     #[schemars(length(min = 1, max = 8))]
     policies: Vec<String>,
-    /// The window, in tokens; that of the session without it.
+    /// The window in tokens; that of the session without it.
     #[schemars(range(min = 1))]
     window: Option<u64>,
 }

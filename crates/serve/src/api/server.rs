@@ -10,63 +10,59 @@ use crate::app::SharedApp;
 
 pub(super) fn routes(api: &mut ApiRoutes) {
     api.about_server(
-        Operation::get(
-            "/v1/server",
-            "server",
-            "Say what this server is set to, and what it did so far",
-        ),
+        Operation::get("/v1/server", "server", "Give the server's settings and its counts so far"),
         ServerReport::of,
     );
 }
 
-/// What the server is and did since its start.
+/// The server's settings, and its counts since it was started.
 #[derive(Serialize, JsonSchema)]
 struct ServerReport {
-    /// Of midfold.
+    /// The version of midfold.
     version: &'static str,
-    /// When it began to listen, in milliseconds since 1970.
+    /// When the server began to listen, in milliseconds since 1970.
     started: u64,
-    /// What its clock says now, in milliseconds since 1970.
+    /// The present time by the server's clock, in milliseconds since 1970.
     now: u64,
-    /// Where it listens.
+    /// The address that the server listens on.
     listen: String,
-    /// Where conversations are kept: `memory`, or the place of the store, without a password.
+    /// The store of the conversations: `memory`, or its URL without the password.
     store: String,
-    /// The name of the policy that folds where a request asks for no other one.
+    /// The name of the policy that applies unless a request names another.
     policy: String,
-    /// Whoever asks needs a key.
+    /// Whether requests need a key.
     asks_for_keys: bool,
-    /// What it should have looked at and could not is refused instead of sent as it came.
+    /// Whether a request that should be looked at and cannot be is refused. Otherwise it is sent as it came.
     strict: bool,
     requests: RequestTotals,
-    /// Each cause for which requests were sent as they came although midfold should have looked at them.
+    /// The causes for which requests were sent as they came although midfold should have looked at them.
     faults: Vec<FaultCount>,
-    /// Where requests go.
+    /// The places that requests go to.
     upstreams: Vec<UpstreamPlace>,
-    /// Windows that were said at the start, and those that requests had to fit so far.
+    /// The windows of models: those given at the start, and those that requests had to fit so far.
     windows: Vec<WindowRow>,
 }
 
-/// What became of requests since the start.
+/// The counts of requests since the server was started.
 #[derive(Serialize, JsonSchema)]
 struct RequestTotals {
-    /// All of them.
+    /// All requests.
     all: u64,
-    /// Those whose history was looked at.
+    /// Requests with a conversation that midfold looked at.
     with_history: u64,
-    /// Those that were read through a fold.
+    /// Requests that were sent through a fold.
     folded: u64,
-    /// Folds that were made.
+    /// The number of folds that were made.
     folds: u64,
-    /// Those that a provider refused as too long.
+    /// Requests that a provider refused as too long.
     overflows: u64,
-    /// Of these, those that were folded and sent again.
+    /// Requests that a provider refused as too long, and that were then folded and sent again.
     recovered: u64,
-    /// Prompts of which a server dropped a part, and said nothing.
+    /// Requests of which a server dropped a part of the prompt, without an error.
     truncated: u64,
-    /// Those that got no answer.
+    /// Requests that got no answer.
     unanswered: u64,
-    /// Answers that broke off.
+    /// Requests whose answer broke off.
     broken: u64,
 }
 
@@ -75,21 +71,21 @@ struct RequestTotals {
 struct UpstreamPlace {
     name: String,
     url: String,
-    /// Patterns of the models that go there whatever their format; often none.
+    /// Patterns of the models whose requests go there, whatever format these have; often empty.
     models: Vec<String>,
 }
 
-/// How much a model holds.
+/// The window of a model.
 #[derive(Serialize, JsonSchema)]
 struct WindowRow {
-    /// Where requests for it went; none for what was said at the start.
+    /// The name of the place where requests for the model went; null if the window was given at the start.
     upstream: Option<String>,
-    /// Its name; a pattern of names where it was said at the start.
+    /// The name of the model; a pattern of names if the window was given at the start.
     model: String,
-    /// In tokens.
+    /// The window in tokens.
     window: u64,
-    /// Who says so: `setting`, `request`, `server`, `learned` (of a refusal, or of what was taken), `table` (known of
-    /// models of this name) or `default` (nobody).
+    /// Where the window is known from: `setting`, `request`, `server`, `learned` (from a refusal, or from an accepted
+    /// prompt), `table` (built in, by the model's name) or `default` (from nowhere).
     from: &'static str,
 }
 

@@ -35,7 +35,7 @@ const LOOKED_AT: u64 = 20_000;
 pub(super) fn routes(api: &mut ApiRoutes) {
     api.on(Operation::get("/v1/sessions", "list", "List sessions, the newest change first"), list);
     api.on(Operation::post("/v1/sessions", "create", "Make a session").creates(), create);
-    api.on(Operation::get("/v1/sessions/{id}", "status", "Say what a session is at"), status);
+    api.on(Operation::get("/v1/sessions/{id}", "status", "Give the figures of a session"), status);
     api.on(Operation::delete("/v1/sessions/{id}", "delete", "Delete a session, for good"), delete);
     api.on(
         Operation::post(
@@ -89,15 +89,15 @@ pub(super) async fn open<Q, B>(asked: &ApiRequest<Q, B>) -> Result<LockedSession
     done(desk, desk.opened.open(&desk.store, asked.id())).await
 }
 
-/// Which sessions are listed.
+/// A query for a page of sessions.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ListQuery {
-    /// Sessions of a page: 1 to 500.
+    /// The most sessions of the page: 1 to 500.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>", range(min = 1, max = 500))]
     limit: Option<u64>,
-    /// Where the page before ended: its `next`.
+    /// The `next` of the page before; the first page without it.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>")]
     after: Option<u64>,
@@ -108,9 +108,9 @@ struct ListQuery {
 /// A page of sessions.
 #[derive(Serialize, JsonSchema)]
 struct SessionPage {
-    /// The newest change first.
+    /// The sessions of the page, the last changed first.
     sessions: Vec<Overview>,
-    /// Where to go on; none where this is the last page.
+    /// The `after` of the next page; null on the last page.
     next: Option<u64>,
 }
 
@@ -145,39 +145,39 @@ fn matches(overview: &Overview, wanted: &str) -> bool {
     wanted.is_empty() || texts.into_iter().flatten().any(|it| it.to_lowercase().contains(wanted))
 }
 
-/// What a session is made of.
+/// The settings and the first messages of a new session.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NewSessionBody {
-    /// Its id: 1 to 200 characters; a new one that sorts by time where there is none.
+    /// The id: 1 to 200 characters. Without it, a new id that sorts by time.
     id: Option<String>,
-    /// What its messages are written in: `openai-chat` (default), `openai-responses`, `anthropic`, `gemini`,
-    /// `bedrock`, `ollama`, `sharegpt`.
+    /// The wire format of the messages: `openai-chat` (default), `openai-responses`, `anthropic`, `gemini`, `bedrock`,
+    /// `ollama`, `sharegpt`.
     dialect: Option<String>,
-    /// The model that the contexts go to: chooses window, tokenizer and trigger rules.
+    /// The model that the contexts go to. Window, tokenizer and trigger rules follow from it.
     model: Option<String>,
-    /// Its window, in tokens.
+    /// The model's window in tokens. Without it, the window that is known for the model.
     #[schemars(range(min = 1))]
     window: Option<u64>,
     /// Tokens of the window that stay free for the reply.
     #[serde(default)]
     output_reserve: u64,
-    /// How long the provider's cache keeps a prompt, in seconds, as 300. After a longer pause a context above the
-    /// buffer line is folded before it is sent. Without it a pause means nothing.
+    /// Seconds for which the provider's cache keeps a prompt, such as 300. After a longer pause, a context above the
+    /// buffer line is folded before it is sent. Without it, a pause changes nothing.
     #[schemars(range(min = 0))]
     cache_lifetime: Option<f64>,
-    /// A preset; `default` without one.
+    /// The name of a preset; `default` without it.
     preset: Option<String>,
-    /// What differs from a preset, in the shape of `docs/policy.schema.json`.
+    /// The differences to a preset, in the shape of `docs/policy.schema.json`.
     #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     policy: Option<Value>,
-    /// The system prompt: a text, or what the dialect has.
+    /// The system prompt: a text, or the value that the dialect has for it.
     #[schemars(with = "Option<Value>")]
     system: Option<Box<RawValue>>,
-    /// The tools of the requests: counted, not sent.
+    /// The tools of the requests. They are counted and not sent.
     #[schemars(with = "Option<Vec<Value>>")]
     tools: Option<Box<RawValue>>,
-    /// Its first messages.
+    /// The first messages.
     #[schemars(with = "Option<Vec<serde_json::Map<String, Value>>>")]
     messages: Option<Box<RawValue>>,
 }
@@ -267,13 +267,13 @@ async fn delete(asked: ApiRequest) -> Result<SessionExtent, ApiProblem> {
     Ok(extent)
 }
 
-/// Where a session is forked.
+/// The fork of a session.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ForkBody {
-    /// The id of the new session; one that sorts by time where there is none.
+    /// The id of the new session. Without it, a new id that sorts by time.
     id: Option<String>,
-    /// How many of the first messages are taken; all without it.
+    /// The number of first messages that the new session takes; all without it.
     at: Option<u64>,
 }
 
@@ -303,16 +303,16 @@ async fn export(asked: ApiRequest) -> Result<Response, ApiProblem> {
 /// The presets.
 #[derive(Serialize, JsonSchema)]
 struct PresetList {
-    /// By their names.
+    /// The presets; `default` comes first.
     presets: Vec<PresetEntry>,
 }
 
 /// A preset.
 #[derive(Serialize, JsonSchema)]
 struct PresetEntry {
-    /// Its name.
+    /// The name of the preset.
     name: String,
-    /// What it does.
+    /// What the preset does, in one line.
     about: String,
 }
 

@@ -19,26 +19,26 @@ const AT_ONCE: u32 = 256;
 /// How many changes a slow listener may lag behind before it misses some.
 const BEHIND: usize = 1_024;
 
-/// What a session has after a change.
+/// The figures of a session after a change.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct SessionChange {
     #[serde(skip)]
     kind: &'static str,
     #[serde(skip)]
     pub owner: Option<String>,
-    /// Its id.
+    /// The id of the session.
     pub session: String,
-    /// Counts the changes of the store: larger is later.
+    /// The number of the change among all changes of the store; larger is later.
     tick: u64,
-    /// Number of messages.
+    /// The number of messages.
     events: u64,
-    /// Tokens of all messages.
+    /// Counted tokens of all messages.
     tokens: u64,
-    /// Number of folds that were in force.
+    /// The number of folds that were in force.
     folds: u64,
-    /// Number of recorded calls.
+    /// The number of recorded calls.
     calls: u64,
-    /// The number of the fold that is read now.
+    /// The number of the active fold; null if nothing is folded.
     active: Option<u64>,
     /// When it changed, in milliseconds since 1970.
     changed: u64,

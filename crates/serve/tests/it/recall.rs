@@ -91,6 +91,27 @@ async fn what_was_folded_is_looked_up_beside_a_call_of_the_client() {
     }
 }
 
+/// Claude Code asks so with every request: the answer has its report, and the model still gets the tool.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_has_its_thinking_kept_gets_its_report_and_what_was_folded() {
+    for stream in [false, true] {
+        let setting = setting(LookUps::Before(4), true).await;
+        let habits = Habits { keeps_thinking: true, ..Habits::default() };
+        let agent = ClientAgent::new(WireDialect::Messages, &setting.url());
+        let agent = ClientAgent { stream, habits, task: task(STEPS), ..agent };
+        let run = agent.run().await;
+        assert!(run.answer().is_some(), "{stream}: {:?}", run.end);
+        is_unseen(&run, "thinking kept");
+        let stats = setting.upstream.stats();
+        assert_eq!((&stats.refused[..], stats.facts_missing), (&[][..], 0), "{stream}");
+        assert!(setting.figure("midfold_recalls_total") >= 3, "{stream}");
+        for exchange in &run.exchanges {
+            let answer = String::from_utf8_lossy(&exchange.body);
+            assert_eq!(answer.matches("applied_edits").count(), 1, "{stream}: {answer}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_recall_nothing_of_it_is_sent() {
     for dialect in WireDialect::ALL {

@@ -13,39 +13,39 @@ use crate::types::{FoldRow, SessionRow};
 /// At most this many identifiers are listed by [`describe`].
 const LISTED: usize = 40;
 
-/// What a fold covers.
+/// The messages that a fold covers, and the names that it lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FoldDescription {
-    /// Its id.
+    /// The id of the fold.
     pub id: String,
-    /// Its number in the session, from 1.
+    /// The number of the fold in the session, from 1.
     pub number: u64,
-    /// Whether contexts are read through it.
+    /// Whether this is the active fold.
     pub active: bool,
-    /// Runs of messages that it does not send as they were, first and last of each: what
-    /// [`super::expand`] brings back.
+    /// The runs of messages that are not sent in their original form: the first and the last message of each.
+    /// [`super::expand`] brings them back.
     pub covered: Vec<(u64, u64)>,
-    /// Messages of them that are sent in an edited form.
+    /// The messages among them that are sent in an edited form.
     pub edited: Vec<u32>,
-    /// Messages of the span that stay as they are.
+    /// The number of messages of the span that stay unchanged.
     pub kept: u64,
-    /// Tokens of the context before.
+    /// Counted tokens of the context before the fold.
     pub tokens_before: u64,
-    /// Tokens of the context after.
+    /// Counted tokens of the context after the fold.
     pub tokens_after: u64,
-    /// Its policy.
+    /// The name of the fold's policy.
     pub policy: String,
-    /// What stands for the covered messages: `computed`, `marker`, `static`; none when nothing does.
+    /// The kind of text that replaces the covered messages: `computed`, `marker`, `static`, `host`. Null if no message
+    /// is covered, or if a model narrated alone.
     pub stand_in: Option<String>,
-    /// The text of the recap or marker.
+    /// The text of the recap or marker; null if there is none.
     pub recap: Option<String>,
-    /// Identifiers of the covered messages that the context no longer names: worth a
-    /// [`super::grep`].
+    /// The identifiers of the covered messages that the context no longer has: worth a [`super::grep`].
     pub lost_ids: Vec<String>,
-    /// Messages of the session when it was made.
+    /// The number of messages in the session when the fold was made.
     pub folded_at: u32,
-    /// Those of the lost identifiers that the user or the model used again, and where.
+    /// The lost identifiers that the user or the model used again, each with the first message that did.
     pub asked_again: Vec<NameReference>,
 }
 

@@ -27,31 +27,31 @@ const REPEAT: usize = 80;
 /// Steps of more messages than this are not compared as a whole.
 const STEP: usize = 64;
 
-/// One original, or a part of it.
+/// The original of a message, or a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Original {
-    /// Its number in the log, from 0.
+    /// The number of the message in the log, from 0.
     pub event: u64,
-    /// Who wrote it; `tool` for whatever brings results.
+    /// Who wrote the message; `tool` for every message with results.
     pub role: String,
-    /// The turn it belongs to.
+    /// The turn that the message belongs to.
     pub turn: u32,
-    /// Tool and target of its calls, or of the calls that its results answer.
+    /// The tool and the target of its calls, or of the calls that its results answer; left out if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// For results: `ok`, `failed (exit 1)`.
+    /// The outcome of its results: `ok`, `failed (exit 1)`; left out for other messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    /// Characters of its whole text.
+    /// The length of the whole text in characters.
     pub chars: usize,
-    /// Where `text` starts in it, in characters.
+    /// The place in the whole text where `text` begins, in characters.
     pub offset: usize,
-    /// The text: prose and results as they are, arguments of calls unescaped, edits as diffs.
+    /// The text: prose and results as they are, arguments of calls without escapes, edits as diffs.
     pub text: String,
-    /// The whole text goes on after it.
+    /// Whether the whole text goes on after `text`.
     pub cut: bool,
-    /// The message of this page that says the same; `text` is empty then.
+    /// The number of a message on this page with the same text; `text` is empty then. Left out if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_as: Option<u64>,
 }
@@ -60,9 +60,9 @@ pub struct Original {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OriginalPage {
-    /// In the order of the log.
+    /// The originals of the page, in the order of the log.
     pub originals: Vec<Original>,
-    /// The cursor of the next page; none when this is the last.
+    /// The cursor of the next page; null on the last page.
     pub next: Option<String>,
 }
 

@@ -112,55 +112,55 @@ impl GrepQuery {
     }
 }
 
-/// A found message.
+/// A message that was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FoundMessage {
-    /// Its number in the log, from 0: what [`super::expand`] is asked for.
+    /// The number of the message in the log, from 0, as [`super::expand`] takes it.
     pub event: u64,
-    /// Who wrote it; `tool` for whatever brings results.
+    /// Who wrote the message; `tool` for every message with results.
     pub role: String,
-    /// A client wrote it in the user's role: context, a reminder, a recap.
+    /// Whether a client wrote it in the user's role: context, a reminder, a recap. Left out if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub injected: bool,
-    /// The turn it belongs to.
+    /// The turn that the message belongs to.
     pub turn: u32,
-    /// Tool and target of its calls, or of the calls that its results answer.
+    /// The tool and the target of its calls, or of the calls that its results answer; left out if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// For results: `ok`, `failed (exit 1)`.
+    /// The outcome of its results: `ok`, `failed (exit 1)`; left out for other messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    /// Characters of its text.
+    /// The length of its text in characters.
     pub chars: usize,
-    /// The line of `snippet`, from 1; none where the message has one line.
+    /// The number of the line in `snippet`, from 1; left out if the message has one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
     /// The line that matches best.
     pub snippet: String,
-    /// The lines to show, in order: those that match, and their context.
+    /// The lines to show, in order: lines that match, and lines around them.
     pub lines: Vec<TextLine>,
-    /// Lines that match beside those.
+    /// The number of matching lines that are not in `lines`.
     pub more_lines: usize,
-    /// Where the file that it reads or writes was read or written at other times: whether this is
-    /// the newest.
+    /// Whether the message shows the newest state of its file; left out unless the log has the file at other times,
+    /// too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<FileVersion>,
-    /// Older messages of the same file or command whose best line is the same.
+    /// Older messages about the same file or command whose best line is the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<u64>,
 }
 
-/// A page of hits.
+/// A page of found messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HitPage {
-    /// The best first where words were looked for, else the newest first, and the oldest first
-    /// where nothing was.
+    /// The messages of the page: with words to look for the best first, with another pattern the newest first, with
+    /// filters alone the oldest first.
     pub found: Vec<FoundMessage>,
-    /// How many there are in all; at least so many where a search stops counting.
+    /// The number of found messages on all pages. At least so many, if the search stopped counting.
     pub total: usize,
-    /// [`GrepQuery::skip`] of the next page; none when this is the last.
+    /// The value of [`GrepQuery::skip`] for the next page; null on the last page.
     pub next: Option<u32>,
 }
 

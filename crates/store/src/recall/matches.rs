@@ -13,15 +13,15 @@ const LINES: usize = 3;
 /// Most characters of a shown line, around the match.
 pub const LINE: usize = 240;
 
-/// A line of a message.
+/// A line of a message that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TextLine {
-    /// Its number, from 1.
+    /// The number of the line in the message, from 1.
     pub number: usize,
-    /// Whether it matches; else it is context.
+    /// Whether the line matches. If not, it is shown as context.
     pub hit: bool,
-    /// What it says, cut around the match where it is long.
+    /// The text of the line; a long line is cut around the match.
     pub text: String,
 }
 

@@ -23,13 +23,13 @@ pub const MAX_NAME_CHARS: usize = 20_000;
 /// How many events are read at a time.
 const CHUNK: u64 = 64;
 
-/// Names that the covered events have and the context has not.
+/// The names of covered events that the context no longer has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GoneNames {
-    /// The most likely needed first.
+    /// The names, the most likely needed first.
     pub names: Vec<String>,
-    /// How many more there are.
+    /// The number of names beyond these.
     pub more: usize,
 }
 

@@ -19,28 +19,28 @@ const START_OF_CALL: usize = 60;
 /// How many messages are read at a time.
 const CHUNK: u64 = 64;
 
-/// One message of an outline.
+/// A message in an outline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OutlineRow {
-    /// Its number in the log, from 0.
+    /// The number of the message in the log, from 0.
     pub event: u64,
-    /// Who wrote it; `tool` for whatever brings results.
+    /// Who wrote the message; `tool` for every message with results.
     pub role: String,
-    /// A client wrote it in the user's role: context, a reminder, a recap.
+    /// Whether a client wrote it in the user's role: context, a reminder, a recap. Left out if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub injected: bool,
-    /// The turn it belongs to.
+    /// The turn that the message belongs to.
     pub turn: u32,
-    /// Tool and target of its calls, or of the calls that its results answer.
+    /// The tool and the target of its calls, or of the calls that its results answer; left out if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// For results: `ok`, `failed (exit 1)`.
+    /// The outcome of its results: `ok`, `failed (exit 1)`; left out for other messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    /// Characters of its text.
+    /// The length of its text in characters.
     pub chars: usize,
-    /// How it starts; for a result the line that says most, where one does.
+    /// The first line of the text; for a result the most telling line, if there is one.
     pub text: String,
 }
 
@@ -48,13 +48,13 @@ pub struct OutlineRow {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OutlinePage {
-    /// In the order of the log.
+    /// The messages of the page, in the order of the log.
     pub rows: Vec<OutlineRow>,
-    /// Runs of messages that the active fold took out or shortened, first and last of each.
+    /// The runs of messages that the active fold took out or shortened: the first and the last message of each.
     pub folded: Vec<(u64, u64)>,
-    /// Messages of the session.
+    /// The number of messages in the session.
     pub total: u64,
-    /// The first message of the next page; none when this is the last.
+    /// The number of the first message of the next page; null on the last page.
     pub next: Option<u64>,
 }
 

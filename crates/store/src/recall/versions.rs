@@ -11,11 +11,11 @@ use super::reading::PairedEvents;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileVersion {
-    /// The file.
+    /// The path of the file.
     pub path: String,
-    /// Nothing later reads or writes it.
+    /// Whether no later message reads or writes the file.
     pub newest: bool,
-    /// The message that shows its newest state, or changes it last.
+    /// The number of the message that shows the newest state, or that changed the file last.
     pub see: u64,
 }
 

@@ -282,7 +282,7 @@ fn same_folder(one: Option<&str>, other: Option<&str>) -> bool {
 }
 
 /// Whether a flag leaves unchanged what is checked: `Some(true)` where the next word is its value, `Some(false)` where
-/// it stands alone, `None` for any other word.
+/// it has no value, `None` for any other word.
 fn neutral(word: &str) -> Option<bool> {
     if !word.starts_with('-') {
         return None;

@@ -61,7 +61,7 @@ impl ErrorCode {
 pub struct AnthropicRefusal {
     /// The code, where the vendor has one.
     pub code: Option<ErrorCode>,
-    /// What is wrong, where it is, and what to do.
+    /// The fault, its place in the request, and the remedy.
     pub message: String,
 }
 

@@ -28,7 +28,7 @@ pub struct OpenaiRequest {
 /// The refusal of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenaiRefusal {
-    /// What is wrong, and what to do.
+    /// The fault and the remedy.
     pub message: String,
     /// The parameter that is wrong.
     pub param: String,

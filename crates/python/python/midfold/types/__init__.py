@@ -23,3 +23,4 @@ from ._policy import *  # noqa: F403
 from ._recall import *  # noqa: F403
 from ._rows import *  # noqa: F403
 from ._session import *  # noqa: F403
+from ._tool import *  # noqa: F403

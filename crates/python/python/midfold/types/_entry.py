@@ -27,7 +27,7 @@ class FoldEntryRecap(TypedDict):
     """A recap, as the message that is sent."""
 
     bytes: str
-    """Its bytes."""
+    """The message as JSON."""
     kind: Literal["recap"]
 
 
@@ -35,31 +35,31 @@ class FoldEntryMarker(TypedDict):
     """A marker, as the message that is sent."""
 
     bytes: str
-    """Its bytes."""
+    """The message as JSON."""
     kind: Literal["marker"]
 
 
 FoldEntryVerbatim = TypedDict(
     "FoldEntryVerbatim",
     {
-        # First event.
+        # The first event.
         "from": "int",
         "kind": 'Literal["verbatim"]',
-        # One past the last.
+        # One past the last event.
         "to": "int",
     },
 )
-"""Events that stay as they are."""
+"""Events that are sent unchanged."""
 
 
 class FoldEntryEdited(TypedDict):
-    """An event with edits."""
+    """An event that is sent with edits."""
 
     bytes: str
-    """The message as it is sent."""
+    """The edited message as JSON."""
     kind: Literal["edited"]
     seq: int
-    """The event."""
+    """The number of the event."""
 
 
 FoldEntry = Union[
@@ -68,26 +68,26 @@ FoldEntry = Union[
     FoldEntryVerbatim,
     FoldEntryEdited,
 ]
-"""What is in the place of the span, in order."""
+"""One part of the context in the place of a fold's span."""
 
 
 class BlockEdit(TypedDict):
-    """What a reducer did to one part of one event."""
+    """The edit of one block of an event by a reducer."""
 
     block: int
-    """The block in it."""
+    """The index of the block in the event, from 0."""
     kind: str
     """`replaced` or `removed`."""
     reason: str
-    """Its reason code."""
+    """The reason code of the reducer."""
     reducer: str
-    """The reducer."""
+    """The reducer that made the edit."""
     seq: int
-    """The event."""
+    """The number of the event."""
     tokens_after: int
-    """Tokens of the block after."""
+    """Tokens of the block after the edit."""
     tokens_before: int
-    """Tokens of the block before."""
+    """Tokens of the block before the edit."""
 
 
 RepairReason = Literal[
@@ -104,8 +104,8 @@ RepairReason = Literal[
     "bridge",
     "lone-reasoning",
 ]
-"""Why a message was added to a context or an event was changed, so that the provider takes it: the
-trouble, and the remedy. `unanswered-call`: The log has no result for a call: one was added.
+"""Why a message was added to a context or an event was changed, so that the provider accepts it:
+the fault, and its repair. `unanswered-call`: The log has no result for a call: one was added.
 `orphan-result`: A result has no call: it is sent as text. `duplicate-id`: Calls of one step
 share an id, or their id is empty: all but the first, and all that are empty, got one of their
 own, and so did their results. `half-character`: A client that cuts texts left half a character
@@ -122,41 +122,41 @@ added.
 
 
 class RepairRecord(TypedDict):
-    """A repair in the context that the fold led to."""
+    """A repair of a message in the context that the fold led to."""
 
     index: int
-    """Position in the context."""
+    """The index of the message in the context, from 0."""
     seq: int | None
-    """The event that was rendered otherwise; none for an added piece."""
+    """The number of the event that was sent in another form; null for a message that was added."""
     why: RepairReason
-    """Why."""
+    """The reason of the repair."""
 
 
 PutBackSource = Literal["note", "text", "file"]
-"""Who asked for something to be put back. `note`: The agent, by a note. `text`: The settings, with
-a text of their own. `file`: The settings, with the name of a file.
+"""Who asked for a text to be put back. `note`: The agent, by a note. `text`: The settings, by a
+text in them. `file`: The settings, by the name of a file.
 """
 
 
 class PutBackPart(TypedDict):
-    """One note, text or file that was to be put back."""
+    """One note, text or file that was put back, or that is missing."""
 
     missing: NotRequired[str | None]
-    """Why it is not there, in words."""
+    """The reason for which the part is missing, in words; left out if it is there."""
     name: NotRequired[str]
-    """The file's name; empty for what has none."""
+    """The file's name; empty for a note or a text."""
     source: PutBackSource
     """Who asked for it."""
     tokens: int
-    """Its tokens; 0 where it is missing."""
+    """The tokens of the part; 0 if it is missing."""
 
 
 class PutBackRecord(TypedDict):
-    """The lines of a recap that somebody asked for, and that the log does not say."""
+    """The lines of a recap that the agent or the settings asked for. They are not in the log."""
 
     hash: str
-    """A hash over its lines in the recap."""
+    """A hash over these lines."""
     parts: list[PutBackPart]
-    """Each of its parts, in order."""
+    """The parts of these lines, in order."""
     tokens: int
-    """Tokens that it takes of the recap."""
+    """The tokens that these lines take of the recap."""

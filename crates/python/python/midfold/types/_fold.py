@@ -32,30 +32,32 @@ __all__ = [
 
 
 class FateCounts(TypedDict):
-    """Each event's fate, counted. `verbatim + edited + recap + marker == events`."""
+    """The number of events with each fate: `verbatim + edited + recap + marker == events`."""
 
     edited: int
-    """Edited by a reducer, or rendered otherwise by a repair."""
+    """Events that a reducer edited, or that a repair sends in another form."""
     events: int
-    """Events of the log when the fold was made."""
+    """The number of events in the log when the fold was made."""
     marker: int
-    """Covered by a marker."""
+    """Events that a marker covers."""
     recap: int
-    """Covered by a recap."""
+    """Events that a recap covers."""
     verbatim: int
-    """Carried byte for byte."""
+    """Events that are sent byte for byte."""
 
 
 class Budget(TypedDict):
-    """What a context may cost."""
+    """The limits of a context, in tokens."""
 
     injection_reserve: int
-    """Kept free for what hooks add after compaction (projection note: 2,000 in its preset)."""
+    """Tokens that are kept free for texts that hooks add after a fold (projection note: 2,000 in
+    its preset).
+    """
     output_reserve: int
-    """Kept free for the reply."""
+    """Tokens of the window that are kept free for the reply."""
     tiers: NotRequired[dict[str, float]]
-    """What classes of content may take, as shares of the budget. A class of the policy's own
-    `[budget.tiers]` counts where it is not named here.
+    """The most that classes of content may take, as shares of the budget. For a class that is not
+    named here the policy's `[budget.tiers]` applies.
     """
     window: int
     """The model's window, in tokens."""
@@ -72,36 +74,37 @@ FoldCause = Literal[
     "overflow",
     "prepared",
 ]
-"""Why there should be a fold. `check`: Nobody has looked at the threshold yet: planning does.
-`threshold`: The line was crossed. `tier`: A class of content passed its cap (`budget.tiers`).
-`cold`: The provider's cache of the prompt is cold, and the context above the buffer line: a fold
-spoils nothing. `seam`: A piece of work has just ended, and the seam line is crossed. `agent`:
-The agent asked by a tool. `manual`: A person asked: threshold and minimum reclaim do not apply.
-`overflow`: The provider said that the request was too long: the same. `prepared`: A narration
-came back: a fold to take when the line is crossed.
+"""The reason for which a fold is made. `check`: Not decided yet: planning compares the context with
+the threshold. `threshold`: The context reached the threshold. `tier`: A class of content
+exceeded its cap (`budget.tiers`). `cold`: The provider's cache of the prompt is cold and the
+context above the buffer line, so a fold wastes no cached tokens. `seam`: Some work has just
+ended, and the context is above the seam line. `agent`: The agent asked for a fold by a tool.
+`manual`: A person asked for a fold. Threshold and least gain do not apply. `overflow`: The
+provider refused a request as too long. Threshold and least gain do not apply. `prepared`: A
+narration was ready. The fold is made ahead of time and is used when the line is crossed.
 """
 
 
 class IdList(TypedDict):
-    """Identifiers of the covered span: how many, and the best of them."""
+    """A list of identifiers (paths, ids, symbols) of the covered span."""
 
     count: int
-    """How many."""
+    """The number of identifiers."""
     first: list[str]
-    """The first of them, best first, at most 200."""
+    """The identifiers that matter most, best first; at most 200."""
 
 
 class FoldJoin(TypedDict):
-    """Joins a fold to what else is known of the request (Head, Middle, Tail and Summarizing Evicted
-    Turns: the joining tuple).
+    """The step of a session that a fold belongs to, to join it with other records of the request
+    (Head, Middle, Tail and Summarizing Evicted Turns: the joining tuple).
     """
 
     request: int
-    """The request in the turn: the step."""
+    """The step in the turn: the number of the request."""
     session: str
-    """The session."""
+    """The id of the session."""
     turn: int
-    """The turn in it."""
+    """The turn in the session."""
 
 
 TailFloor = Literal[
@@ -112,246 +115,256 @@ TailFloor = Literal[
     "budget",
     "everything",
 ]
-"""What set the tail's boundary. `tokens`: The token floor was met last. `messages`: The message
-floor was met last. `last-user`: The tail was extended to the last real user message. `ceiling`:
-The soft ceiling stopped the walk (Hermes Agent). `budget`: The floors did not fit into the
-budget: the tail was shortened. `everything`: No cut satisfies the floors: head and tail are
-everything.
+"""The rule that set where the tail begins. `tokens`: The floor in tokens decided. `messages`: The
+floor in messages decided. `last-user`: The tail was extended to the user's last real message.
+`ceiling`: The soft ceiling stopped the walk towards the start (Hermes Agent). `budget`: The
+floors did not fit into the budget, so the tail was shortened. `everything`: No cut meets the
+floors: head and tail hold all events.
 """
 
 
 class RegionRecord(TypedDict):
-    """One region of the layout."""
+    """One region of the layout: head, middle or tail."""
 
     end: int
-    """One past the last event."""
+    """One past the last event of the region."""
     start: int
-    """First event."""
+    """The first event of the region."""
     tokens: int
-    """Tokens in the log."""
+    """Tokens of these events in the log."""
 
 
 class LayoutRecord(TypedDict):
-    """Where the cuts lay, and what set them."""
+    """The head, the middle and the tail of the log when the fold was made."""
 
     carried_user: int | None
-    """The last real user message, where it was carried as a pin."""
+    """The number of the user's last real message, if it was carried as a pin; else null."""
     floor: TailFloor
-    """What set the tail's boundary."""
+    """The rule that set where the tail begins."""
     head: RegionRecord
     """The head."""
     middle: RegionRecord
     """The middle."""
     pinned: list[int]
-    """Pinned events of the middle."""
+    """The numbers of the pinned events in the middle."""
     tail: RegionRecord
     """The tail."""
 
 
 class Meter(TypedDict):
-    """The state of the meter, as a fold records it."""
+    """The state of the meter, which turns counted tokens into the provider's tokens."""
 
     margin: float
-    """Added on top where a limit must not be passed."""
+    """The share that is added to an estimate before it is compared with a limit."""
     ratio: float
-    """Real tokens per counted token: most often more than one."""
+    """Provider tokens per counted token; most often more than 1."""
     samples: int
-    """Requests that the ratio was learned from."""
+    """The number of requests from which the ratio was learned."""
     unseen: NotRequired[int]
-    """Tokens of every request that the log does not hold: tools and system prompts that a host
-    keeps to itself. Anchors the figure on the provider's last count.
+    """Tokens of every request that are not in the log: tools and system prompts that only the host
+    knows. They are the part of the provider's last count that the log does not explain.
     """
 
 
 class Span(TypedDict):
-    """The events that a fold replaces, named by the chain hashes at their ends."""
+    """The events that a fold replaces. The chain hashes at their ends identify them."""
 
     before: str
-    """Chain hash of everything before `start`."""
+    """The chain hash of all events before `start`."""
     end: int
     """One past the last event."""
     start: int
-    """First event."""
+    """The first event."""
     through: str
-    """Chain hash of everything before `end`: names the whole prefix."""
+    """The chain hash of all events before `end`."""
 
 
 class AcceptedNarration(TypedDict):
-    """A reply that passed all checks, ready for the next fold that covers its span."""
+    """A model's reply that passed all checks, ready for the next fold that covers its span."""
 
     left_out: NotRequired[int]
-    """Lines of it that are in no section: they could not stand, or were beyond its cap."""
+    """The number of its lines that are in no section, because they failed a check or exceeded the
+    cap.
+    """
     model: str
     """The model that wrote it."""
     request: str
-    """The request that it answers."""
+    """The id of the request that it answers."""
     sections: list[list[str]]
-    """Each section's name and its lines, harmless in any place of a recap."""
+    """The name and the lines of each section. The lines cannot forge the structure of a recap."""
     span: Span
-    """What it covers."""
+    """The events that it covers."""
 
 
 class PrunedCount(TypedDict):
-    """What one reducer took from covered events, by one rule."""
+    """The blocks of covered events that one reducer edited for one reason."""
 
     blocks: int
-    """Blocks that it edited."""
+    """The number of edited blocks."""
     reason: str
-    """Its reason code."""
+    """The reason code of the reducer."""
     reducer: str
-    """The reducer."""
+    """The reducer that edited the blocks."""
     tokens_after: int
-    """And after."""
+    """Tokens of these blocks after the edits."""
     tokens_before: int
-    """Their tokens before."""
+    """Tokens of these blocks before the edits."""
 
 
 class RecapRecord(TypedDict):
-    """What the recap says, and what it does not."""
+    """The recap of a fold, with figures."""
 
     files: int
-    """Files that it names."""
+    """The number of files that the recap names."""
     hash: str
-    """A hash over its text."""
+    """A hash over the text."""
     redacted: int
-    """Secrets that were replaced in it."""
+    """The number of secrets that were replaced in it."""
     role: str
-    """Its role."""
+    """The role of the message that holds it."""
     text: str
-    """Its text."""
+    """The text of the recap."""
     tokens: int
-    """Its tokens."""
+    """Tokens of the recap."""
 
 
 class DroppedLine(TypedDict):
     """A line of a reply that was left out of the narration."""
 
     line: str
-    """Its start, without secrets and without what forges structure."""
+    """The start of the line, without secrets and without text that could forge structure."""
     why: str
-    """A code (`false-quote`, `ungrounded`, `injected`), and what it is about."""
+    """The reason code (`false-quote`, `ungrounded`, `injected`), and the words that it is about."""
 
 
 class VerdictRecord(TypedDict):
-    """What became of one request to a model."""
+    """The outcome of one request for a narration."""
 
     code: str
-    """`accepted`, why the text was refused, why there is none, or `pending` where the fold did not
-    wait for it.
+    """`accepted`, the reason why the reply was refused or is missing, or `pending` if the fold did
+    not wait for it.
     """
     detail: str
-    """For people; holds no key and no text of the log."""
+    """The outcome in words for people, without keys and without text of the log."""
     dropped: NotRequired[list[DroppedLine]]
-    """The lines of the reply that were left out."""
+    """The lines of the reply that were left out of the narration."""
     request: str
-    """The request."""
+    """The id of the request."""
 
 
 class VoidReasoning(TypedDict):
-    """Signed reasoning that its model refuses: what it is bound to is not there any more."""
+    """Signed reasoning that its model would refuse, because what it is bound to has changed."""
 
     before: int
-    """It is void in events before this one."""
+    """All signed reasoning in events before this one is void."""
     told_round: NotRequired[int | None]
-    """The first message of the round that was the newest then, where its calls are told as text."""
+    """The first message of the round that was the newest then, if the calls of that round are sent
+    as text.
+    """
 
 
 class Fold(TypedDict):
-    """The record of one compaction pass."""
+    """The immutable record of one compaction."""
 
     accounts: FateCounts
-    """Each event's fate, counted."""
+    """The number of events with each fate."""
     budget: Budget
-    """The budget that the plan used."""
+    """The budget for which the fold was planned."""
     cause: FoldCause
-    """Why the fold was made."""
+    """The reason for which the fold was made."""
     counter: str
-    """What counted the tokens."""
+    """The name of the counter that counted the tokens."""
     edits: list[BlockEdit]
-    """What reducers did."""
+    """The edits of reducers."""
     entries: list[FoldEntry]
-    """What is there instead."""
+    """The parts of the context that replace them, in order."""
     evicted: int
-    """Messages that left the context."""
+    """The number of events that a recap or a marker covers."""
     fallback: str | None
-    """What is there where no model narrated, or behind what one narrated: `computed`, `marker`,
-    `static`, or `host` for a recap of the host's own; none when a model narrated, or nothing was
-    covered.
+    """The kind of text that replaces the covered events where no narration does: `computed`,
+    `marker`, `static`, or `host` for a recap of the host's own. Null if a model narrated alone,
+    or if nothing was covered.
     """
     fallback_used: bool
-    """Whether a fallback of midfold's own is there: the flag of Summarizing Evicted Turns."""
+    """Whether `fallback` is one of midfold's own texts: the flag of Summarizing Evicted Turns."""
     head_tokens: int
-    """Tokens of the head, envelope included."""
+    """Tokens of the head, with system prompt and tools."""
     head_verbatim: bool
-    """Every message of the head is the same slice of the log."""
+    """Whether every message of the head is sent with the bytes of the log."""
     id: str
-    """Hash of this record, chained over the fold before it."""
+    """The hash of this record, chained over the fold before it."""
     invented_ids: IdList
-    """Identifiers of the recap that no source has: none in a computed one."""
+    """The identifiers of the recap that no source of the recap has; empty for a computed recap."""
     joining: FoldJoin
-    """Joins it to a request."""
+    """The step of the session at which the fold was made."""
     keeps_turns: NotRequired[bool]
-    """User and assistant took turns so far: what the fold adds keeps to that."""
+    """Whether user and assistant took turns so far. If so, the messages that the fold adds keep to
+    that.
+    """
     kept_ids: IdList
-    """Identifiers of the covered span that the context still names."""
+    """The identifiers of the covered span that the context still has."""
     layout: LayoutRecord
-    """Head, middle and tail."""
+    """The head, the middle and the tail when the fold was made."""
     lost_ids: IdList
-    """Identifiers of the covered span that it does not."""
+    """The identifiers of the covered span that the context no longer has."""
     messages_after: int
-    """Messages of the context after."""
+    """Messages of the context after the fold."""
     messages_before: int
-    """Messages of the context before."""
+    """Messages of the context before the fold."""
     meter: Meter
-    """The meter that the plan used."""
+    """The state of the meter when the fold was planned."""
     middle_tokens: int
-    """Tokens of the middle before."""
+    """Tokens of the middle before the fold."""
     narrated: NotRequired[AcceptedNarration | None]
-    """The narration that is in the recap, where a model wrote one."""
+    """The narration in the recap; left out if no model wrote one."""
     policy: str
-    """Name of the policy."""
+    """The name of the policy."""
     policy_fingerprint: str
-    """Hash over the policy."""
+    """A hash over the whole policy."""
     prev: str | None
-    """The fold before it."""
+    """The id of the fold that this one builds on; null for the first."""
     profile: str
-    """Name of the profile."""
+    """The name of the profile: the provider's rules."""
     put_back: NotRequired[PutBackRecord | None]
-    """The lines of the recap that somebody asked for."""
+    """The lines of the recap that the agent or the settings asked for; left out if there are
+    none.
+    """
     read: NotRequired[list[PrunedCount]]
-    """What reducers took from events that the recap covers, before it was made."""
+    """The edits of reducers in events that the recap covers. They were made before the recap, which
+    reads their result.
+    """
     recap: RecapRecord | None
-    """The recap, where there is one."""
+    """The recap; null if the fold has none."""
     referenced_later: IdList | None
-    """Lost identifiers that the user or the assistant used again after the fold: null in a record
-    that was just made, filled where it is read again.
+    """The lost identifiers that the user or the assistant used again after the fold. Null in a new
+    record; filled where the record is read again.
     """
     repairs: list[RepairRecord]
-    """What validity asked for."""
+    """The changes without which the provider would refuse the context."""
     span: Span
-    """What it replaces."""
+    """The events that the fold replaces."""
     strategy: str
-    """Strategy (Head, Middle, Tail and Summarizing Evicted Turns)."""
+    """The name of the strategy (Head, Middle, Tail and Summarizing Evicted Turns)."""
     tail_tokens: int
     """Tokens of the tail."""
     tail_verbatim: bool
-    """Every message of the tail is the same slice of the log."""
+    """Whether every message of the tail is sent with the bytes of the log."""
     tokens_after: int
-    """Counted tokens of the context after."""
+    """Counted tokens of the context after the fold."""
     tokens_before: int
-    """Counted tokens of the context before."""
+    """Counted tokens of the context before the fold."""
     told_round: NotRequired[int | None]
-    """The first message of the model's newest round, where its calls are told as text: it would
-    have to start with reasoning that is void.
+    """The first message of the model's newest round, if the calls of that round are sent as text.
+    As calls they would have to start with reasoning that is void.
     """
     verdicts: NotRequired[list[VerdictRecord]]
-    """What became of the model's replies since the fold before."""
+    """The outcomes of the requests for a narration since the fold before."""
     version: int
-    """Shape of the record."""
+    """The version of the record's format."""
     void_before: NotRequired[VoidReasoning | None]
-    """What was void before the fold, where the folds before it do not say so."""
+    """The reasoning that was void before this fold, if the earlier folds do not say so."""
     void_reasoning: NotRequired[int]
-    """Signed reasoning of events before this one leaves the context: the model binds it to all that
-    stood before it, and that is not there any more. What came later is bound to the fold's own
-    context, and stays. 0 where the model does not bind.
+    """Signed reasoning of events before this one leaves the context: it is bound to everything
+    before it, and the fold changes that. Later reasoning is bound to the folded context, and
+    stays. 0 if the model does not bind reasoning.
     """

@@ -13,44 +13,47 @@ __all__ = [
 
 
 class SharedPrefix(TypedDict):
-    """The longest prefix that a context shares with the one before: what a cache can serve."""
+    """The longest prefix that a context shares with the one before. A provider's cache can serve
+    it.
+    """
 
     bytes: int
-    """Their bytes."""
+    """The bytes of these messages."""
     messages: int
-    """Messages."""
+    """The number of messages."""
     tokens: int
-    """Their tokens, without the envelope's."""
+    """The counted tokens of these messages, without system prompt and tools."""
 
 
 class Usage(TypedDict):
-    """What a provider said that one request cost, in tokens."""
+    """The tokens that one request cost, as the provider counted them."""
 
     cache_read: int
-    """Part of the prompt that was read from the cache."""
+    """Tokens of the prompt that were read from the cache."""
     cache_write: int
-    """Part of the prompt that was written to the cache."""
+    """Tokens of the prompt that were written to the cache."""
     output: int
-    """The reply."""
+    """Tokens of the reply."""
     prompt: int
-    """The whole prompt, cached parts included."""
+    """Tokens of the whole prompt, cached parts included."""
 
 
 class CacheCheck(TypedDict):
-    """Tokens at the start of one turn's prompt that the next turn's prompt repeats byte for byte,
-    each of a prompt of its own.
+    """The tokens at the start of one turn's prompt that the next turn's prompt repeats byte for
+    byte, for three ways of folding. A provider's cache can serve these tokens.
     """
 
     frozen: int
-    """Repeated of `prompt` by midfold: the fold stays, and the next turn only adds to it."""
+    """The repeated tokens of `prompt`: the fold stays, and the next turn only adds messages."""
     marker: int
-    """Repeated of `marker_prompt`, where a static marker stands for what left."""
+    """The repeated tokens of `marker_prompt`, where a static marker replaces the messages that
+    left.
+    """
     marker_prompt: int
     """Tokens of the prompt with the marker."""
     prompt: int
-    """Tokens of the turn's prompt, as midfold makes it."""
+    """Tokens of the turn's prompt, as midfold folds it."""
     regenerated: int
-    """Repeated of `regenerated_prompt`, where a recap stands there that is written anew each turn.
-    """
+    """The repeated tokens of `regenerated_prompt`, where the recap is written anew in each turn."""
     regenerated_prompt: int
     """Tokens of the prompt with that recap."""

@@ -12,48 +12,54 @@ __all__ = [
 
 
 NarrationStyle = Literal["bullets", "headings"]
-"""How a narrated section is written. `bullets`: `- **Decisions:** …` (Summarizing Evicted Turns).
+"""The form of a narrated section. `bullets`: `- **Decisions:** …` (Summarizing Evicted Turns).
 `headings`: `## Active Task` (Hermes Agent).
 """
 
 
 class NarrationPolicy(TypedDict, total=False):
-    """How a model would narrate. Data only: the engine asks, a driver calls."""
+    """How a model narrates. This is data only: the engine decides what to ask, and a driver calls
+    the model.
+    """
 
     max_tokens: int | None
-    """Hard cap of the reply, in tokens (Summarizing Evicted Turns: 512). Without one, it follows
-    from the words.
+    """The hard cap of the reply, in tokens (Summarizing Evicted Turns: 512). Without it, the cap
+    follows from the words.
     """
     max_words: int | None
-    """The most words that a share may come to."""
+    """The most words to ask for by `share`."""
     most_tokens: int | None
-    """The most that `token_share` may come to."""
+    """The largest cap by `token_share`, in tokens."""
     on: bool
     """Whether a model is asked at all."""
     sections: list[str]
-    """The sections asked for, in order."""
+    """The names of the sections that the model is asked for, in order."""
     share: float | None
-    """Words asked for as a share of the covered tokens: a long span deserves a long narration."""
+    """The number of words to ask for, as a share of the covered tokens: a long span deserves a long
+    narration.
+    """
     strategy: str | None
-    """`strategy` in the record of a narrated fold, where it is not the policy's (Summarizing
-    Evicted Turns).
+    """The value of `strategy` in the record of a narrated fold; the policy's own without it
+    (Summarizing Evicted Turns).
     """
     style: NarrationStyle
-    """How a section is written."""
+    """The form of a section."""
     temperature: float | None
-    """Sampling temperature (Summarizing Evicted Turns: 0.2)."""
+    """The sampling temperature (Summarizing Evicted Turns: 0.2)."""
     timeout_seconds: int | None
-    """Longest time of an answer, from the request to the last byte, in seconds (Summarizing Evicted
-    Turns: 25).
+    """The longest time for an answer, from the request to the last byte, in seconds (Summarizing
+    Evicted Turns: 25).
     """
     token_share: float | None
     """The cap as a share of the covered tokens, at least `max_tokens` and at most `most_tokens`
-    (Hermes Agent: the summary's budget scales with what is summarised).
+    (Hermes Agent: the summary's budget scales with the summarised messages).
     """
     whole_middle: bool
-    """A narrated fold covers the whole middle, also what came after the model was asked, which is
-    then told by the computed sections (What Survives the Compression). Otherwise that stays as
-    it is, where the fold reaches its target so.
+    """Whether a narrated fold covers the whole middle. Messages after those that the model was
+    asked about are then in the computed sections (What Survives the Compression). Otherwise they
+    stay verbatim if the fold reaches its target that way.
     """
     words: int | None
-    """Words asked for (Summarizing Evicted Turns: 200); with a `share`, the fewest."""
+    """The number of words to ask for (Summarizing Evicted Turns: 200); with a `share`, the
+    fewest.
+    """

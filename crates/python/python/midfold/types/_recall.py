@@ -24,169 +24,189 @@ __all__ = [
 
 
 class TextLine(TypedDict):
-    """A line of a message."""
+    """A line of a message that was found."""
 
     hit: bool
-    """Whether it matches; else it is context."""
+    """Whether the line matches. If not, it is shown as context."""
     number: int
-    """Its number, from 1."""
+    """The number of the line in the message, from 1."""
     text: str
-    """What it says, cut around the match where it is long."""
+    """The text of the line; a long line is cut around the match."""
 
 
 class FileVersion(TypedDict):
     """Whether a message shows the newest state of a file that the log has at several times."""
 
     newest: bool
-    """Nothing later reads or writes it."""
+    """Whether no later message reads or writes the file."""
     path: str
-    """The file."""
+    """The path of the file."""
     see: int
-    """The message that shows its newest state, or changes it last."""
+    """The number of the message that shows the newest state, or that changed the file last."""
 
 
 class FoundMessage(TypedDict):
-    """A found message."""
+    """A message that was found."""
 
     action: NotRequired[str | None]
-    """Tool and target of its calls, or of the calls that its results answer."""
+    """The tool and the target of its calls, or of the calls that its results answer; left out if
+    there are none.
+    """
     also: NotRequired[list[int]]
-    """Older messages of the same file or command whose best line is the same."""
+    """Older messages about the same file or command whose best line is the same."""
     chars: int
-    """Characters of its text."""
+    """The length of its text in characters."""
     event: int
-    """Its number in the log, from 0: what `recall_expand` is asked for."""
+    """The number of the message in the log, from 0, as `recall_expand` takes it."""
     injected: NotRequired[bool]
-    """A client wrote it in the user's role: context, a reminder, a recap."""
+    """Whether a client wrote it in the user's role: context, a reminder, a recap. Left out if
+    not.
+    """
     line: NotRequired[int | None]
-    """The line of `snippet`, from 1; none where the message has one line."""
+    """The number of the line in `snippet`, from 1; left out if the message has one line."""
     lines: list[TextLine]
-    """The lines to show, in order: those that match, and their context."""
+    """The lines to show, in order: lines that match, and lines around them."""
     more_lines: int
-    """Lines that match beside those."""
+    """The number of matching lines that are not in `lines`."""
     outcome: NotRequired[str | None]
-    """For results: `ok`, `failed (exit 1)`."""
+    """The outcome of its results: `ok`, `failed (exit 1)`; left out for other messages."""
     role: str
-    """Who wrote it; `tool` for whatever brings results."""
+    """Who wrote the message; `tool` for every message with results."""
     snippet: str
     """The line that matches best."""
     turn: int
-    """The turn it belongs to."""
+    """The turn that the message belongs to."""
     version: NotRequired[FileVersion | None]
-    """Where the file that it reads or writes was read or written at other times: whether this is
-    the newest.
+    """Whether the message shows the newest state of its file; left out unless the log has the file
+    at other times, too.
     """
 
 
 class OutlineRow(TypedDict):
-    """One message of an outline."""
+    """A message in an outline."""
 
     action: NotRequired[str | None]
-    """Tool and target of its calls, or of the calls that its results answer."""
+    """The tool and the target of its calls, or of the calls that its results answer; left out if
+    there are none.
+    """
     chars: int
-    """Characters of its text."""
+    """The length of its text in characters."""
     event: int
-    """Its number in the log, from 0."""
+    """The number of the message in the log, from 0."""
     injected: NotRequired[bool]
-    """A client wrote it in the user's role: context, a reminder, a recap."""
+    """Whether a client wrote it in the user's role: context, a reminder, a recap. Left out if
+    not.
+    """
     outcome: NotRequired[str | None]
-    """For results: `ok`, `failed (exit 1)`."""
+    """The outcome of its results: `ok`, `failed (exit 1)`; left out for other messages."""
     role: str
-    """Who wrote it; `tool` for whatever brings results."""
+    """Who wrote the message; `tool` for every message with results."""
     text: str
-    """How it starts; for a result the line that says most, where one does."""
+    """The first line of the text; for a result the most telling line, if there is one."""
     turn: int
-    """The turn it belongs to."""
+    """The turn that the message belongs to."""
 
 
 class OutlinePage(TypedDict):
     """A page of an outline."""
 
     folded: list[list[int]]
-    """Runs of messages that the active fold took out or shortened, first and last of each."""
+    """The runs of messages that the active fold took out or shortened: the first and the last
+    message of each.
+    """
     next: int | None
-    """The first message of the next page; none when this is the last."""
+    """The number of the first message of the next page; null on the last page."""
     rows: list[OutlineRow]
-    """In the order of the log."""
+    """The messages of the page, in the order of the log."""
     total: int
-    """Messages of the session."""
+    """The number of messages in the session."""
 
 
 class Original(TypedDict):
-    """One original, or a part of it."""
+    """The original of a message, or a part of it."""
 
     action: NotRequired[str | None]
-    """Tool and target of its calls, or of the calls that its results answer."""
+    """The tool and the target of its calls, or of the calls that its results answer; left out if
+    there are none.
+    """
     chars: int
-    """Characters of its whole text."""
+    """The length of the whole text in characters."""
     cut: bool
-    """The whole text goes on after it."""
+    """Whether the whole text goes on after `text`."""
     event: int
-    """Its number in the log, from 0."""
+    """The number of the message in the log, from 0."""
     offset: int
-    """Where `text` starts in it, in characters."""
+    """The place in the whole text where `text` begins, in characters."""
     outcome: NotRequired[str | None]
-    """For results: `ok`, `failed (exit 1)`."""
+    """The outcome of its results: `ok`, `failed (exit 1)`; left out for other messages."""
     role: str
-    """Who wrote it; `tool` for whatever brings results."""
+    """Who wrote the message; `tool` for every message with results."""
     same_as: NotRequired[int | None]
-    """The message of this page that says the same; `text` is empty then."""
+    """The number of a message on this page with the same text; `text` is empty then. Left out if
+    there is none.
+    """
     text: str
-    """The text: prose and results as they are, arguments of calls unescaped, edits as diffs."""
+    """The text: prose and results as they are, arguments of calls without escapes, edits as
+    diffs.
+    """
     turn: int
-    """The turn it belongs to."""
+    """The turn that the message belongs to."""
 
 
 class OriginalPage(TypedDict):
     """A page of originals."""
 
     next: str | None
-    """The cursor of the next page; none when this is the last."""
+    """The cursor of the next page; null on the last page."""
     originals: list[Original]
-    """In the order of the log."""
+    """The originals of the page, in the order of the log."""
 
 
 class FoldDescription(TypedDict):
-    """What a fold covers."""
+    """The messages that a fold covers, and the names that it lost."""
 
     active: bool
-    """Whether contexts are read through it."""
+    """Whether this is the active fold."""
     asked_again: list[NameReference]
-    """Those of the lost identifiers that the user or the model used again, and where."""
+    """The lost identifiers that the user or the model used again, each with the first message that
+    did.
+    """
     covered: list[list[int]]
-    """Runs of messages that it does not send as they were, first and last of each: what
-    `recall_expand` brings back.
+    """The runs of messages that are not sent in their original form: the first and the last message
+    of each. `recall_expand` brings them back.
     """
     edited: list[int]
-    """Messages of them that are sent in an edited form."""
+    """The messages among them that are sent in an edited form."""
     folded_at: int
-    """Messages of the session when it was made."""
+    """The number of messages in the session when the fold was made."""
     id: str
-    """Its id."""
+    """The id of the fold."""
     kept: int
-    """Messages of the span that stay as they are."""
+    """The number of messages of the span that stay unchanged."""
     lost_ids: list[str]
-    """Identifiers of the covered messages that the context no longer names: worth a `recall_grep`.
+    """The identifiers of the covered messages that the context no longer has: worth a
+    `recall_grep`.
     """
     number: int
-    """Its number in the session, from 1."""
+    """The number of the fold in the session, from 1."""
     policy: str
-    """Its policy."""
+    """The name of the fold's policy."""
     recap: str | None
-    """The text of the recap or marker."""
+    """The text of the recap or marker; null if there is none."""
     stand_in: str | None
-    """What stands for the covered messages: `computed`, `marker`, `static`; none when nothing does.
+    """The kind of text that replaces the covered messages: `computed`, `marker`, `static`, `host`.
+    Null if no message is covered, or if a model narrated alone.
     """
     tokens_after: int
-    """Tokens of the context after."""
+    """Counted tokens of the context after the fold."""
     tokens_before: int
-    """Tokens of the context before."""
+    """Counted tokens of the context before the fold."""
 
 
 class GoneNames(TypedDict):
-    """Names that the covered events have and the context has not."""
+    """The names of covered events that the context no longer has."""
 
     more: int
-    """How many more there are."""
+    """The number of names beyond these."""
     names: list[str]
-    """The most likely needed first."""
+    """The names, the most likely needed first."""

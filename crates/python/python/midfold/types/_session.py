@@ -53,12 +53,12 @@ LineRule = Union[
     Literal["share", "floor", "tokens", "reserve", "cliff", "buffer", "seam", "agent"],
     dict[str, TierName],
 ]
-"""The forms in which a policy can say when to fold. `share`: `threshold`: a share of the budget.
-`floor`: `floor_tokens`: the share, raised (Hermes Agent). `tokens`: `tokens`: an absolute
-number. `reserve`: `reserve`: so many tokens are to stay free. `cliff`: `cliffs`: the price of
-the whole prompt rises there. `buffer`: `buffer`: where folding starts while the provider's cache
-is cold. `seam`: `seam`: where folding starts at the end of a piece of work. `agent`: Where
-folding starts when the agent asks for it.
+"""The rules by which a policy can say when to fold. `share`: `threshold`: a share of the budget.
+`floor`: `floor_tokens`: the share, raised to this number of tokens (Hermes Agent). `tokens`:
+`tokens`: a number of tokens. `reserve`: `reserve`: the number of tokens that have to stay free.
+`cliff`: `cliffs`: a prompt size above which the whole prompt costs more. `buffer`: `buffer`: the
+line while the provider's cache is cold. `seam`: `seam`: the line where some work has just ended.
+`agent`: The line where the agent asks for a fold.
 """
 
 
@@ -91,101 +91,102 @@ Due = TypedDict(
 
 
 class TriggerLine(TypedDict):
-    """Where folding starts, and which rule says so."""
+    """The line at which folding starts, and the rule that sets it."""
 
     rule: LineRule
-    """The rule that set it: the lowest of those that a policy names."""
+    """The rule that sets the line. Of several rules, the one with the lowest line wins."""
     tokens: int
-    """Fires at this many tokens."""
+    """The number of tokens at which folding starts."""
 
 
 class SessionStatus(TypedDict):
-    """What the engine says of a session: `midfold session status --json` and the HTTP API have it
-    as `status`.
-    """
+    """The figures of a session: `status` in `midfold session status --json` and in the HTTP API."""
 
     active_fold: NotRequired[str | None]
-    """The active fold."""
+    """The id of the active fold; left out if nothing is folded."""
     budget_tokens: int
-    """What a context may cost: the window without reserves."""
+    """The tokens that a context may take: the window without its reserves."""
     compaction_count: int
-    """Folds that were made."""
+    """The number of folds that were in force."""
     compression_count: int
-    """The same since the last reset, by the seed's name."""
+    """The number of folds in force since the last reset, under Hermes Agent's name."""
     context_length: int
-    """The window, as far as the provider let know."""
+    """The model's window in tokens, as far as the provider revealed it."""
     context_percent: int
-    """Percent of the window in use, as estimated."""
+    """The percentage of the window that the context takes, as estimated."""
     context_tokens: int
-    """What the provider will count for the context."""
+    """Tokens of the context, as the provider is expected to count them."""
     cooldown_seconds: int
-    """Seconds until a model is asked again."""
+    """Seconds until a model may be asked for a narration again."""
     due: Due
-    """Whether a fold is due, and what holds it back."""
+    """Whether a fold is due, and what holds it back if not."""
     engine: str
-    """The engine."""
+    """The engine: `midfold` or `passthrough`."""
     events: int
-    """Events of the log."""
+    """The number of events in the log."""
     last_completion_tokens: int
-    """The provider's count of the last reply."""
+    """Tokens of the last reply, as the provider counted them."""
     last_prompt_tokens: int
-    """The provider's count of the last prompt."""
+    """Tokens of the last prompt, as the provider counted them."""
     last_total_tokens: int
-    """Both."""
+    """The sum of both."""
     log_tokens: int
     """Counted tokens of the whole log."""
     messages: int
-    """Messages of the context."""
+    """The number of messages in the context."""
     meter: Meter
-    """The meter."""
+    """The meter, which turns counted tokens into the provider's tokens."""
     model: str
-    """The model, where one was named."""
+    """The model that the contexts go to; empty if none was named."""
     narration_asked: bool
-    """A narration is being written."""
+    """Whether a narration is being written."""
     narration_ready: bool
-    """A narration waits for its fold."""
+    """Whether a narration is ready for the next fold."""
     pins: list[int]
-    """Pinned events."""
+    """The numbers of the pinned events."""
     policy: str
-    """The policy's name."""
+    """The name of the policy."""
     policy_fingerprint: str
-    """Its fingerprint, as the records of folds have it."""
+    """The fingerprint of the policy, as in the records of folds."""
     policy_since: NotRequired[int | None]
-    """Events that there were when the policy was changed; none where it never was."""
+    """The number of events in the log when the policy was changed; left out if it never was."""
     protect_first_n: int
-    """Messages that the policy keeps at the front, beside what its rule finds."""
+    """The number of messages that the policy keeps at the front, beside those that its head rule
+    finds.
+    """
     protect_last_n: int
-    """Messages at the end that the policy leaves as they are at least: its tail, or what its
-    reducers may not touch, where that is more (Hermes Agent: 6).
+    """The fewest messages at the end that the policy leaves unchanged: the larger of its tail and
+    of what its reducers may not touch (Hermes Agent: 6).
     """
     session: str
-    """The session."""
+    """The id of the session."""
     strikes: int
-    """Folds in a row that freed too little."""
+    """The number of the last folds in a row that freed too little."""
     threshold: TriggerLine
-    """Where folding starts, and by which rule."""
+    """The line in tokens at which folding starts, with the rule that sets it."""
     threshold_percent: float
-    """The share of the budget in the policy."""
+    """The policy's threshold, as a share of the budget."""
     threshold_tokens: int
-    """`threshold.tokens`, by the seed's name."""
+    """`threshold.tokens`, under Hermes Agent's name."""
     usage_percent: float
-    """Percent of the window that the last prompt took, as the provider counted it (Hermes Agent).
+    """The percentage of the window that the last prompt took, as the provider counted it (Hermes
+    Agent).
     """
 
 
 class AuditFinding(TypedDict):
-    """Something that does not hold."""
+    """A rule that does not hold."""
 
     at: str
-    """What it is about: `fold 2`, `call 17`."""
+    """The record that breaks the rule: `fold 2`, `call 17`."""
     detail: str
-    """What is wrong."""
+    """The fault, in words."""
     rule: str
-    """One of `rule`."""
+    """The name of the rule, one of `rule`."""
 
 
 class NameReference(TypedDict):
-    """A lost name that came up again."""
+    """A name that a fold lost and that was used again later."""
 
     name: str
     """The name."""
@@ -194,91 +195,102 @@ class NameReference(TypedDict):
 
 
 class FoldRef(TypedDict):
-    """A fold, as answers name it."""
+    """A reference to a fold in an answer."""
 
     events: int
-    """Events of the log when it was made."""
+    """The number of events in the log when the fold was made."""
     id: str
-    """Its id."""
+    """The id of the fold."""
     number: int
-    """Its number in the session, from 1."""
+    """The number of the fold in the session, from 1."""
 
 
 class RemovedByRule(TypedDict):
-    """What one rule took out."""
+    """The content that one rule took out of the context."""
 
     items: int
-    """Events, or blocks of events."""
+    """The number of events; for a reducer, the number of blocks."""
     reason: str
-    """The reducer's reason code; what the stand-in was made of."""
+    """The reason code of the reducer. For `recap`: what the recap was made of (`narrated`,
+    `computed`, `static`, `host`).
+    """
     rule: str
-    """The rule: `recap`, `marker`, or a reducer."""
+    """The rule: `recap`, `marker`, or the name of a reducer."""
     tokens_after: int
-    """Tokens of what is there now."""
+    """Tokens of the text that replaces them."""
     tokens_before: int
-    """Their tokens before."""
+    """Their tokens before the fold."""
 
 
 FoldStanding = Literal["in-force", "prepared", "undone", "superseded"]
-"""How a fold stands. `in-force`: A request was read through it, or the context is read through it
-now, or what is read now was built on it while no request was recorded yet. `prepared`: Prepared
-ahead by a worker, and not taken. `undone`: Taken back before a request was read through it.
-`superseded`: Another fold was made on top of it before a request was read through it.
+"""Whether a fold was ever in force, and if not, why. `in-force`: A request was read through the
+fold, or it is the active fold. If no request was recorded before it was made, it is enough that
+the active fold builds on it. `prepared`: A worker prepared the fold ahead of time, and it was
+never used. `undone`: The fold was taken back before a request was read through it. `superseded`:
+Another fold was made on top of it before a request was read through it.
 """
 
 
 class FoldReceipt(TypedDict):
-    """What one fold lost, and kept."""
+    """The account of one fold: what it took out of the context, and what is still there."""
 
     asked_again: list[NameReference]
-    """Those of them that the user or the assistant used again, and where first."""
+    """The lost names that the user or the assistant used again, each with the first event that
+    did.
+    """
     end: int
-    """One past its last."""
+    """One past the last event of the span."""
     fold: FoldRef
     """The fold."""
     head_verbatim: bool
-    """Whether the head is the log's own."""
+    """Whether every message of the head is sent with the bytes of the log."""
     intact: bool
-    """Whether the log still holds those, byte for byte."""
+    """Whether the log still holds these events, byte for byte."""
     kept_ids: list[int | list[str]]
-    """Identifiers that the context still names: how many, and the best of them."""
+    """The names of the span that the context still has: their number, and those that matter
+    most.
+    """
     lost_ids: list[int | list[str]]
-    """Identifiers that it does not."""
+    """The names of the span that the context no longer has, in the same form."""
     messages_after: int
-    """Messages of the context after."""
+    """Messages of the context after the fold."""
     messages_before: int
-    """Messages of the context before."""
+    """Messages of the context before the fold."""
     pins: list[int]
-    """Pinned events of the span, sent as they were."""
+    """The pinned events of the span, which are sent unchanged."""
     policy: str
-    """Its policy."""
+    """The name of the fold's policy."""
     recallable: list[int]
-    """Events of the span that are not sent as they were: recall returns each of them."""
+    """The events of the span that are not sent in their original form. Recall returns each of
+    them.
+    """
     removed: list[RemovedByRule]
-    """What left, by rule; the costliest first."""
+    """The content that left, by rule; the rule that freed most tokens first."""
     standing: FoldStanding
-    """How it stands: what was never in force lost nothing."""
+    """Whether the fold was ever in force. A fold that never was lost nothing."""
     start: int
-    """First event of the span."""
+    """The first event of the fold's span."""
     tail_verbatim: bool
-    """Whether the tail is the log's own."""
+    """Whether every message of the tail is sent with the bytes of the log."""
     tokens_after: int
-    """Tokens of the context after."""
+    """Counted tokens of the context after the fold."""
     tokens_before: int
-    """Tokens of the context before."""
+    """Counted tokens of the context before the fold."""
 
 
 class Audit(TypedDict):
-    """What came of an audit."""
+    """The result of an audit."""
 
     calls: int
-    """Calls that were checked."""
+    """The number of calls that were checked."""
     findings: list[AuditFinding]
-    """What does not hold; empty when all does."""
+    """The faults; empty if every rule holds."""
     folds: int
-    """Folds that were in force. Those that were not are checked, too, and have their receipts."""
+    """The number of folds that were in force. Folds that never were are checked, too, and have
+    receipts.
+    """
     receipts: list[FoldReceipt]
-    """What each fold took out of the context."""
+    """For each fold, what it took out of the context."""
 
 
 SightAnswer = Literal[
@@ -289,18 +301,19 @@ SightAnswer = Literal[
     "edited",
     "verbatim",
 ]
-"""The answer in one word. `never-said`: No event of the log holds it. `not-yet`: It was said later.
-`gone`: It had left: neither an event nor the recap named it. `in-recap`: Only the recap named
-it. `edited`: Only an edited or repaired event named it. `verbatim`: An event carried it as it
-was.
+"""The answer in one word: the best form in which the model saw the text. `never-said`: No event of
+the log has the text. `not-yet`: Only later events have the text. `gone`: The text had left the
+context: neither an event nor the recap had it. `in-recap`: Only the recap had the text.
+`edited`: Only an edited or repaired event had the text. `verbatim`: An unchanged event had the
+text.
 """
 
 
 class AskedAgain(TypedDict):
-    """A name of the text that a fold lost, and that came up again."""
+    """A name in the text that a fold lost and that was used again later."""
 
     fold: FoldRef
-    """The fold that lost it."""
+    """The fold that lost the name."""
     name: str
     """The name."""
     seq: int
@@ -308,14 +321,14 @@ class AskedAgain(TypedDict):
 
 
 class WhenLeft(TypedDict):
-    """When an event stopped carrying the text."""
+    """The fold since which an event has not shown the text."""
 
     fold: FoldRef
-    """The fold that did it."""
+    """The fold."""
     reason: str
-    """Its reason: the reducer's code, or what the recap was made of."""
+    """The reason: the reducer's code, or what the recap was made of."""
     rule: str
-    """By which rule: `recap`, `marker`, or the reducer."""
+    """The rule: `recap`, `marker`, or the name of a reducer."""
 
 
 Role = Literal["system", "developer", "user", "assistant", "tool", "other"]
@@ -327,9 +340,9 @@ system message by another name. `user`: The user, or what a client sends in the 
 
 
 VerbatimPlace = Literal["head", "pinned", "kept", "tail"]
-"""Where a verbatim event stands. `head`: Before the fold's span. `pinned`: In the span, pinned (or
-carried as the last request). `kept`: In the span, which did not cover it. `tail`: In the tail,
-or there is no fold.
+"""The region of the context that holds a verbatim event. `head`: The head: before the fold's span.
+`pinned`: In the span, pinned or carried as the user's last request. `kept`: In the span, but not
+covered by the fold. `tail`: The tail; also for every event where there is no fold.
 """
 
 
@@ -339,57 +352,57 @@ SightNotYet = TypedDict(
         "is": 'Literal["not-yet"]',
     },
 )
-"""The event was not there yet."""
+"""The event came later."""
 
 
 SightVerbatim = TypedDict(
     "SightVerbatim",
     {
         "is": 'Literal["verbatim"]',
-        # Where.
+        # The region of the context that held it.
         "place": "VerbatimPlace",
     },
 )
-"""All of it."""
+"""The event was in the context, unchanged."""
 
 
 SightEdited = TypedDict(
     "SightEdited",
     {
         "is": 'Literal["edited"]',
-        # Whether that still names the text.
+        # Whether the edited form still has the text.
         "named": "bool",
-        # Its reason code.
+        # The reason code of the edit.
         "reason": "str",
         # The reducer that edited it.
         "reducer": "str",
     },
 )
-"""An edited form of it."""
+"""A reducer had edited the event."""
 
 
 SightRepaired = TypedDict(
     "SightRepaired",
     {
         "is": 'Literal["repaired"]',
-        # Whether that still names the text.
+        # Whether that form still has the text.
         "named": "bool",
-        # Why.
+        # The reason of the repair.
         "why": "RepairReason",
     },
 )
-"""Another form of it, because the provider would have refused it."""
+"""The event was sent in another form, because the provider would have refused the original."""
 
 
 SightRecap = TypedDict(
     "SightRecap",
     {
         "is": 'Literal["recap"]',
-        # Whether the recap names the text.
+        # Whether the recap has the text.
         "named": "bool",
     },
 )
-"""The recap instead of it."""
+"""A recap replaced the event."""
 
 
 SightMarker = TypedDict(
@@ -398,7 +411,7 @@ SightMarker = TypedDict(
         "is": 'Literal["marker"]',
     },
 )
-"""A marker instead of it."""
+"""A marker replaced the event."""
 
 
 Sight = Union[
@@ -409,70 +422,72 @@ Sight = Union[
     SightRecap,
     SightMarker,
 ]
-"""What the model saw of one event."""
+"""The form in which the model saw one event."""
 
 
 class TextUse(TypedDict):
     """A later event that used the text."""
 
     after_left: bool
-    """Whether the event before had stopped carrying it by then."""
+    """Whether the original event no longer showed the text by then."""
     by: Role
-    """Who used it."""
+    """Who used the text."""
     seq: int
-    """The event."""
+    """The number of the event."""
 
 
 class Occurrence(TypedDict):
-    """One event that holds the text."""
+    """One event that has the text."""
 
     left: WhenLeft | None
-    """When the event stopped carrying it."""
+    """The fold since which the event has not shown the text; null while it shows it."""
     recall: bool
-    """Whether recall can bring it back: the event is in the log, which loses nothing."""
+    """Whether recall can bring the event back. True for every event that the log had at that
+    moment.
+    """
     role: Role
-    """Who wrote it."""
+    """Who wrote the event."""
     seq: int
-    """The event: what recall is asked for."""
+    """The number of the event, as recall takes it."""
     sight: Sight
-    """What the model saw of it."""
+    """The form in which the model saw the event."""
     snippet: str
-    """The text with what is around it."""
+    """The text with some words around it."""
     used: TextUse | None
-    """The first later message of the user or the model that names it."""
+    """The first later message of the user or the model that has the text; null if there is none."""
 
 
 class Explanation(TypedDict):
-    """What came of the question."""
+    """The answer to the question whether the model saw a text."""
 
     answer: SightAnswer
     """The answer."""
     asked_again: NotRequired[list[AskedAgain]]
-    """Names of it that a fold lost and that the user or the model used again."""
+    """The names in the text that a fold lost and that the user or the model used again."""
     call: int | None
-    """The call that was asked about; none for the session as it stands."""
+    """The number of the call that was asked about; null for the present state of the session."""
     events: int
-    """Events that it was made from."""
+    """The number of events in the log at that moment."""
     fold: FoldRef | None
-    """The fold that it was read through."""
+    """The fold that was active at that moment; null if there was none."""
     in_recap: bool
-    """Whether the recap names it."""
+    """Whether the recap has the text."""
     lost_with: FoldRef | None
-    """The fold with which it left the model's sight: neither an event nor the recap named it any
-    more.
+    """The fold since which neither an event nor the recap has the text; null unless the answer is
+    `gone`.
     """
     occurrences: list[Occurrence]
-    """Every event that holds it, in order."""
+    """Every event that has the text, in the order of the log."""
     text: str
-    """What was asked for."""
+    """The text that was looked for."""
 
 
 class Injection(TypedDict):
-    """What one hook added to one request."""
+    """The text that one hook added to one request."""
 
     hash: str
-    """A hash of its text: the ledger holds no content."""
+    """A hash over the text. The text itself is not kept."""
     hook: str
-    """The hook."""
+    """The name of the hook."""
     tokens: int
-    """What it took of its reserve."""
+    """The tokens that it took of its reserve, as the provider is expected to count them."""

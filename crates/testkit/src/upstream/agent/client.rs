@@ -22,6 +22,8 @@ pub struct Habits {
     pub injected: bool,
     /// Instructions follow some results, as messages of their own (Claude Code; Messages only).
     pub reminders: bool,
+    /// Every request asks the provider to keep all thinking (Claude Code; Messages only).
+    pub keeps_thinking: bool,
     /// No tools. Commands are read from code blocks, and their output is sent as text.
     pub toolless: bool,
 }

@@ -56,6 +56,10 @@ pub(super) fn body(agent: &ClientAgent, history: &[Value], ephemeral: Option<Str
         body["tools"] = json!([{"name": agent.tool, "description": DESCRIPTION,
             "input_schema": schema()}]);
     }
+    if agent.habits.keeps_thinking {
+        let edit = json!({"type": "clear_thinking_20251015", "keep": "all"});
+        body["context_management"] = json!({"edits": [edit]});
+    }
     if agent.stream {
         body["stream"] = json!(true);
     }
