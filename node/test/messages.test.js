@@ -1,5 +1,5 @@
 'use strict'
-// Messages of pi, OpenClaw and opencode, there and back, without the hosts.
+// Messages of pi, OpenClaw, opencode and DeepSeek Harness, there and back, without the hosts.
 
 const assert = require('node:assert/strict')
 const path = require('node:path')
@@ -9,6 +9,8 @@ const { Session } = require('midfold')
 const lib = path.join(path.dirname(require.resolve('midfold')), 'lib')
 const pi = require(`${lib}/pi-messages.js`)
 const opencode = require(`${lib}/opencode-messages.js`)
+const dsh = require(`${lib}/dsh-messages.js`)
+const surface = require(`${lib}/dsh-surface.js`)
 
 const lines = (n) => `value ${n} checked in src/part_${n}.rs\n`.repeat(60)
 
@@ -116,4 +118,96 @@ test('a tool part that was cut keeps the rest of its state', () => {
     assert.ok(state.output.length < before.output.length)
     assert.equal(whole.parts.at(-1).state.output, lines(whole.info.time.created))
   }
+})
+
+const text = (said) => [{ type: 'text', text: said }]
+
+/** A session of the harness with these nodes, each a question or what replaces a span of them. */
+function dshSession(nodes) {
+  const events = []
+  let seqs = []
+  for (const node of nodes) {
+    const seq = events.length
+    const { start, end, type = 'user/message', content = text(`message ${seq}`) } = node
+    const surfaceOp = start === undefined ? 'append' : { op: 'replace', start, end }
+    const [first, last] = [seqs.indexOf(start), seqs.indexOf(end)]
+    const sourceEventSeqs = start === undefined ? [] : seqs.slice(first, last + 1)
+    events.push({ seq, type, surfaceOp, sourceEventSeqs, data: { role: 'user', source: { kind: 'user' }, content } })
+    seqs = start === undefined ? [...seqs, seq] : [...seqs.slice(0, first), seq, ...seqs.slice(last + 1)]
+  }
+  return { events, surface: { nodes: seqs }, deriveEventMessage: ({ data }) => (data.content.length > 0 ? data : null) }
+}
+
+/** A context that keeps these places, with a recap at each null. */
+function dshContext(said, places) {
+  return { places, messages: places.map((place) => (place === null ? { role: 'user', content: 'the recap' } : said[place].given)) }
+}
+
+const ANYWHERE = { before: () => true, after: () => true }
+
+test('messages of DeepSeek Harness are read for what they are', () => {
+  const source = { kind: 'user' }
+  const image = { type: 'image', attachment: { attachmentId: 'a1' } }
+  assert.deepEqual(dsh.chat({ role: 'user', source, content: [...text('look'), image] }), {
+    role: 'user',
+    content: [...text('look'), { type: 'image_url', image_url: { url: 'attachment:a1' } }],
+  })
+  const instructions = { kind: 'plugin', plugin: 'files', form: 'instructions' }
+  assert.equal(dsh.chat({ role: 'user', source: instructions, content: text('use tabs') }).role, 'system')
+  const call = { type: 'tool-call', id: 'c1', name: 'read', arguments: '{"path": "a"}' }
+  const thought = { type: 'reasoning', text: 'hm' }
+  const answer = dsh.chat({ role: 'assistant', source, content: [thought, ...text('I read.'), call] })
+  assert.deepEqual([answer.content, answer.reasoning_content], ['I read.', 'hm'])
+  assert.deepEqual(answer.tool_calls[0].function, { name: 'read', arguments: '{"path": "a"}' })
+  const result = { type: 'tool-result', toolCallId: 'c1', content: text('the file') }
+  const asked = dsh.chat({ role: 'user', source, content: [result] })
+  assert.deepEqual([asked.role, asked.tool_call_id, dsh.plain(asked)], ['tool', 'c1', 'the file'])
+  assert.equal(dsh.told({}, answer, true)[0].text, '[from the assistant] I read.\n[called read {"path": "a"}]')
+  assert.equal(dsh.told({}, asked, true)[0].text, '[result] the file')
+})
+
+test('a span gives way to the recap, and what stays in its midst is in the text', () => {
+  const session = dshSession(Array.from({ length: 8 }, () => ({})))
+  const said = surface.whole(session)
+  const { seqs, content } = surface.replacement(session, said, dshContext(said, [0, null, 3, 6, 7]), ANYWHERE)
+  assert.deepEqual(seqs, [1, 2, 3, 4, 5])
+  assert.deepEqual(content, [...text('the recap'), ...text('message 3')])
+  assert.equal(surface.replacement(session, said, dshContext(said, [0, 1, 2, 3, 4, 5, 6, 7]), ANYWHERE), null)
+})
+
+test('a later fold takes the checkpoint in, and what stood behind it', () => {
+  const session = dshSession([...Array.from({ length: 6 }, () => ({})), { start: 1, end: 3 }, {}, {}])
+  const said = surface.whole(session)
+  assert.deepEqual(session.surface.nodes, [0, 6, 4, 5, 7, 8])
+  const kept = dshContext(said, [0, null, 2, 6, 7])
+  const { seqs, content } = surface.replacement(session, said, kept, ANYWHERE)
+  assert.deepEqual(seqs, [6, 4, 5])
+  assert.deepEqual(content, [...text('the recap'), ...text('message 2')])
+  assert.deepEqual(surface.origins(session.events, 6), [1, 2, 3])
+})
+
+test('a span is widened until it parts no call from its result', () => {
+  const session = dshSession(Array.from({ length: 8 }, () => ({})))
+  const said = surface.whole(session)
+  const cuts = { before: (seq) => seq !== 2, after: (seq) => seq !== 4 }
+  const { seqs, content } = surface.replacement(session, said, dshContext(said, [0, 1, null, 5, 6, 7]), cuts)
+  assert.deepEqual(seqs, [1, 2, 3, 4, 5])
+  assert.deepEqual(content, [...text('message 1'), ...text('the recap'), ...text('message 5')])
+  assert.equal(surface.replacement(session, said, dshContext(said, [0, null, 7]), { ...cuts, after: () => false }), null)
+})
+
+test('a result that another plug-in cut is still that result', () => {
+  const session = dshSession([{}, { type: 'tool/result' }, {}, {}, { start: 1, end: 1, type: 'tool/result' }])
+  const said = surface.whole(session)
+  assert.deepEqual(session.surface.nodes, [0, 4, 2, 3])
+  assert.equal(surface.replacement(session, said, dshContext(said, [0, 1, 2, 3]), ANYWHERE), null)
+  assert.deepEqual(surface.replacement(session, said, dshContext(said, [0, 1, null, 3]), ANYWHERE).seqs, [2])
+})
+
+test('what was counted is of the context only where the surface is', () => {
+  const session = dshSession([{}, {}, {}, { start: 1, end: 1, content: text('the recap') }])
+  const said = surface.whole(session)
+  assert.equal(surface.exact(session, said, dshContext(said, [0, null, 2])), true)
+  assert.equal(surface.exact(session, said, dshContext(said, [0, 1, 2])), false)
+  assert.equal(surface.exact(session, said, dshContext(said, [0, null])), false)
 })

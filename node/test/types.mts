@@ -2,6 +2,7 @@
 import { wrapLanguageModel, type LanguageModelMiddleware } from 'ai'
 import midfold, { Session, Sessions, compact, type Context } from 'midfold'
 import { midfoldMiddleware, midfoldPrepareStep, midfoldTools } from 'midfold/ai'
+import Dsh, { type DshOptions } from 'midfold/dsh'
 import { id } from 'midfold/openclaw'
 import opencode, { type OpencodeOptions } from 'midfold/opencode'
 import { midfold as pi } from 'midfold/pi'
@@ -15,6 +16,7 @@ const found: Session | null = new Sessions({ limit: 2 }).find([], { id: 'a' })
 const middleware: LanguageModelMiddleware = midfoldMiddleware({ window: 8_000 })
 const again: typeof Session = midfold.Session
 const options: OpencodeOptions = { preset: 'lean', recall: false }
+const dsh: DshOptions = { preset: 'lean', auto: false }
 const extension = pi({ window: 8_000 })
 // @ts-expect-error there is no such option
 pi({ windo: 8_000 })
@@ -22,4 +24,4 @@ pi({ windo: 8_000 })
 new Session({ windo: 8_000 })
 // @ts-expect-error a session makes contexts
 new midfold.Context()
-export { again, bytes, extension, found, id, midfoldPrepareStep, midfoldTools, middleware, opencode, options, places, text, wrapLanguageModel }
+export { Dsh, again, bytes, dsh, extension, found, id, midfoldPrepareStep, midfoldTools, middleware, opencode, options, places, text, wrapLanguageModel }

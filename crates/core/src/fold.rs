@@ -363,6 +363,18 @@ fn is_false(is: &bool) -> bool {
 }
 
 impl Fold {
+    /// The name of what is in the place of the folded events: `narrated`, `computed`, `marker`, `static` or `host`. `None`
+    /// where events were only shortened.
+    #[must_use]
+    pub fn stand_in_name(&self) -> Option<String> {
+        match (self.fallback, &self.narrated) {
+            (None | Some(StandIn::Computed | StandIn::Marker), Some(_)) => {
+                Some("narrated".to_owned())
+            }
+            (stand_in, _) => stand_in.map(|stand_in| stand_in.to_string()),
+        }
+    }
+
     /// The numbers of the events that a recap or a marker replaces, ascending.
     #[must_use]
     pub fn covered(&self) -> Vec<u32> {

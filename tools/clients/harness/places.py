@@ -93,7 +93,7 @@ class Places:
         log = self.home / f"{name}.log"
         # The programs come as packages for each platform; no script has to run for them.
         install = ["npm", "install", "--prefix", str(folder), "--ignore-scripts", "--no-audit"]
-        install += ["--no-fund", "--loglevel=error", *place.pins]
+        install += ["--no-fund", "--loglevel=error", *place.flags, *place.pins]
         if not quietly(install, log):
             raise MissingError(f"{' '.join(place.pins)} could not be installed: {telling(log)}")
 

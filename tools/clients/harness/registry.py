@@ -13,6 +13,7 @@ class Place:
     pins: tuple[str, ...]
     python: tuple[int, int] = (3, 10)
     node: int = 20
+    flags: tuple[str, ...] = ()  # of npm
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,37 @@ class Host:
         return self.script or f"{self.name}.py"
 
 
+# What DeepSeek Harness leaves to npm to find: npm takes forever to find it out, so it is told. Its
+# cordis is the one that it was published with; newer ones lack what it calls.
+_DSH = "0.1.0-rc.8"
+_DSH_PEERS = (
+    "anonymous-user-id",
+    "atomic-write",
+    "bash-local",
+    "code-runtime",
+    "compaction",
+    "fs",
+    "invariants",
+    "output-retention",
+    "sandbox",
+    "scope",
+    "session-telemetry",
+    "session-title-llm",
+    "shell",
+    "spill",
+    "subagent-in-process-driver",
+    "timeout",
+    "workflow",
+)
+_CORDIS = (
+    "cordis@4.0.1",
+    "cordis-plugin-group@1.0.1",
+    "cordis-plugin-hmr@1.0.16",
+    "cordis-plugin-include@1.0.6",
+    "cordis-plugin-loader@1.0.2",
+    "cordis-plugin-timer@1.1.3",
+)
+
 # Folders of packages beside those of the clients.
 PLACES: dict[str, Place] = {
     **CLIENT_PLACES,
@@ -51,6 +82,16 @@ PLACES: dict[str, Place] = {
     "inspect-ai": Place("pip", ("inspect-ai==0.3.285", "openai==3.57.0")),
     "litellm": Place("pip", ("litellm[proxy]==1.106.2", "mcp==2.3.0")),
     "adk": Place("pip", ("google-adk==2.13.0", "litellm==1.106.2", "mcp==2.3.0")),
+    "dsh": Place(
+        "npm",
+        (
+            f"@deepseek-ai/dsh@{_DSH}",
+            *(f"@deepseek-ai/dsh-{name}@{_DSH}" for name in _DSH_PEERS),
+            *(f"@deepseek-ai/{pin}" for pin in _CORDIS),
+        ),
+        node=22,
+        flags=("--legacy-peer-deps",),
+    ),
 }
 
 HOSTS = (
@@ -154,6 +195,16 @@ HOSTS = (
         steps=24,
         room=20_000,
         normal=False,
+    ),
+    Host(
+        "dsh",
+        "DeepSeek Harness, `CompactionEngine`",
+        "dsh",
+        "@deepseek-ai/dsh",
+        steps=24,
+        room=20_000,
+        normal=False,
+        upstream=("--summary-phrase", "now acting as a compaction engine"),
     ),
 )
 

@@ -1478,8 +1478,8 @@ export interface components {
             /** @description The text of the recap or marker; null if there is none. */
             recap: string | null;
             /**
-             * @description The kind of text that replaces the covered messages: `computed`, `marker`, `static`, `host`. Null if no message
-             *     is covered, or if a model narrated alone.
+             * @description The kind of text that replaces the covered messages: `narrated`, `computed`, `marker`, `static`, `host`. Null if no
+             *     message is covered.
              */
             stand_in: string | null;
             /**

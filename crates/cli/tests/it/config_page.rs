@@ -177,10 +177,18 @@ fn tables(schema: &Value) -> String {
         let head = "| key | type | meaning | variable | flag |\n|---|---|---|---|---|\n";
         format!("{title}\n\n{head}{}", keys.map(row).collect::<String>())
     };
-    let (within, outside): (Vec<_>, Vec<_>) = KEYS.iter().partition(|key| key.name.contains('.'));
-    let first = table("In the file itself:", &mut outside.into_iter());
-    let second = table("In `[serve]`, for `midfold serve`:", &mut within.into_iter());
-    format!("\n{first}\n{second}\n")
+    let within = |table: &'static str| {
+        KEYS.iter().filter(move |key| key.name.split_once('.').map_or("", |(of, _)| of) == table)
+    };
+    let titles = [
+        ("", "In the file itself:"),
+        ("serve", "In `[serve]`, for `midfold serve`:"),
+        ("after_fold", "In `[after_fold]`, for every command that folds a session:"),
+    ];
+    let all: usize = titles.iter().map(|(of, _)| within(of).count()).sum();
+    assert_eq!(all, KEYS.len(), "a key of another table has no place on the page");
+    let tables = titles.map(|(of, title)| table(title, &mut within(of)));
+    format!("\n{}\n", tables.join("\n"))
 }
 
 #[test]

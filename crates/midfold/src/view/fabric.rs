@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use midfold_core::Hash;
 use midfold_core::engine::Session;
 use midfold_core::fabric::FabricCell;
-use midfold_core::fold::{Fold, StandIn};
+use midfold_core::fold::Fold;
 use midfold_core::fold_standing::{FoldStanding, chain};
 use midfold_core::trigger::FoldCause;
 use midfold_store::{FoldRow, Millis, StoredError, StoredSession};
@@ -191,12 +191,6 @@ impl FoldBrief {
     /// The brief of a fold that is only planned: without number and time.
     #[must_use]
     pub fn of(fold: &Fold) -> Self {
-        let stand_in = match (fold.fallback, &fold.narrated) {
-            (None, Some(_)) => "narrated".to_owned(),
-            (Some(StandIn::Computed | StandIn::Marker), Some(_)) => "narrated".to_owned(),
-            (Some(stand_in), _) => stand_in.to_string(),
-            (None, None) => "none".to_owned(),
-        };
         Self {
             number: None,
             id: fold.id,
@@ -209,7 +203,7 @@ impl FoldBrief {
             recap_tokens: fold.recap.as_ref().map_or(0, |recap| recap.tokens),
             policy: fold.policy.clone(),
             cause: fold.cause,
-            stand_in,
+            stand_in: fold.stand_in_name().unwrap_or_else(|| "none".to_owned()),
             active: false,
             undone: false,
             standing: None,

@@ -36,8 +36,8 @@ pub struct FoldDescription {
     pub tokens_after: u64,
     /// The name of the fold's policy.
     pub policy: String,
-    /// The kind of text that replaces the covered messages: `computed`, `marker`, `static`, `host`. Null if no message
-    /// is covered, or if a model narrated alone.
+    /// The kind of text that replaces the covered messages: `narrated`, `computed`, `marker`, `static`, `host`. Null if no
+    /// message is covered.
     pub stand_in: Option<String>,
     /// The text of the recap or marker; null if there is none.
     pub recap: Option<String>,
@@ -85,6 +85,7 @@ fn described(
         FoldEntry::Edited { seq, .. } => Some(*seq),
         _ => None,
     };
+    let stand_in = record.stand_in_name();
     FoldDescription {
         id: found.fold.id.to_hex(),
         number: found.number,
@@ -95,7 +96,7 @@ fn described(
         tokens_before: record.tokens_before,
         tokens_after: record.tokens_after,
         policy: record.policy,
-        stand_in: record.fallback.map(|fallback| fallback.to_string()),
+        stand_in,
         recap: record.recap.map(|recap| recap.text),
         lost_ids: record.lost_ids.first.into_iter().take(LISTED).collect(),
         folded_at: record.accounts.events,

@@ -194,8 +194,8 @@ class FoldDescription(TypedDict):
     recap: str | None
     """The text of the recap or marker; null if there is none."""
     stand_in: str | None
-    """The kind of text that replaces the covered messages: `computed`, `marker`, `static`, `host`.
-    Null if no message is covered, or if a model narrated alone.
+    """The kind of text that replaces the covered messages: `narrated`, `computed`, `marker`,
+    `static`, `host`. Null if no message is covered.
     """
     tokens_after: int
     """Counted tokens of the context after the fold."""
