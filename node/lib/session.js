@@ -55,8 +55,8 @@ class Session {
         : call(() => new native.Session(json(options, 'options'), randomUUID()))
   }
 
-  static open(store, id) {
-    return new Session(call(() => native.Session.open(store, id)))
+  static open(store, id, { afterFold = {} } = {}) {
+    return new Session(call(() => native.Session.open(store, id, json(afterFold, 'afterFold'))))
   }
 
   get id() {

@@ -1,7 +1,7 @@
 'use strict'
 
 const assert = require('node:assert/strict')
-const { mkdtempSync, rmSync } = require('node:fs')
+const { mkdtempSync, rmSync, writeFileSync } = require('node:fs')
 const { tmpdir } = require('node:os')
 const path = require('node:path')
 const { test } = require('node:test')
@@ -135,6 +135,28 @@ test('conversations are found by id, by content, and after a restart', (t) => {
   assert.equal(after.folded, false)
   assert.equal(after.session.length, one.length)
   assert.equal(midfold.Session.open(place, 'a').length, one.length)
+})
+
+test('each fold puts back a text, and files as they are', (t) => {
+  const place = store(t)
+  const plan = path.join(path.dirname(place.slice('sqlite:'.length)), 'PLAN.md')
+  writeFileSync(plan, 'Mend the quay gate.')
+  const afterFold = { text: 'Answer briefly.', files: [plan, 'gone.md'], tokens: 500 }
+  const recap = (session) => session.compact().recap
+  for (const at of [undefined, place]) {
+    const session = new midfold.Session({ window: 20_000, store: at, id: 'a', afterFold })
+    session.append(history(30))
+    for (const text of ['Mend the quay gate.', 'Answer briefly.', 'there is no such file']) {
+      assert.ok(session.preview().recap.includes(text))
+    }
+    assert.equal(session.fork({ id: 'b' }).preview().fold.put_back.parts.length, 3)
+  }
+  writeFileSync(plan, 'The quay gate is mended.')
+  assert.match(recap(midfold.Session.open(place, 'a', { afterFold })), /is mended/)
+  assert.doesNotMatch(midfold.Session.open(place, 'b').preview().recap, /quay/)
+  const sessions = new midfold.Sessions({ window: 8_000, store: place, afterFold: { text: 'Answer in verse.' } })
+  assert.match(JSON.stringify(sessions.project(history(60), { id: 'b' }).messages), /Answer in verse/)
+  assert.throws(() => new midfold.Session({ afterFold: { texts: [] } }), midfold.InputError)
 })
 
 test('compact takes objects, a body, text and bytes', () => {

@@ -4,6 +4,8 @@ use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
+use midfold::unblocked;
+
 /// The bytes of a file whose path comes from a program or a search. Anything but a regular file is refused at once.
 pub fn file(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = unblocked(OpenOptions::new().read(true)).open(path)?;
@@ -24,16 +26,4 @@ pub fn text(path: &Path) -> io::Result<String> {
 fn no_file(path: &Path) -> io::Error {
     let kind = if path.is_dir() { "a directory" } else { "a pipe or a device" };
     io::Error::new(ErrorKind::InvalidInput, format!("it is {kind}, and no file"))
-}
-
-/// Makes opening a pipe return at once, even if no other process has opened its other end.
-pub fn unblocked(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-
-        let flag = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-        options.custom_flags(flag);
-    }
-    options
 }

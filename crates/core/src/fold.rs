@@ -167,7 +167,7 @@ pub struct RecapRecord {
 pub struct IdList {
     /// The number of identifiers.
     pub count: u32,
-    /// The identifiers that matter most, best first; at most [`IdList::SHOWN`].
+    /// The identifiers that matter most, best first; at most 200 ([`IdList::SHOWN`]).
     pub first: Vec<String>,
 }
 

@@ -267,21 +267,27 @@ impl schemars::JsonSchema for FoldDue {
 
     /// Written by hand, because the reason of `Held` is a member named after the reason.
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let rule = generator.subschema_for::<LineRule>();
+        let mut rule = generator.subschema_for::<LineRule>();
+        rule.insert("description".into(), "The rule that set the line.".into());
+        let held = |why: &str| schemars::json_schema!({ "description": why, "type": "null" });
         schemars::json_schema!({
+            "description": "Whether a fold is due.",
             "type": "object",
             "required": ["state"],
             "properties": {
-                "state": { "enum": ["below", "threshold", "cold", "seam", "agent", "hard-window", "held"] },
-                "tokens": { "type": "integer", "minimum": 0 },
+                "state": {
+                    "description": "Below the line, over one of the lines, over the window, or held back.",
+                    "enum": ["below", "threshold", "cold", "seam", "agent", "hard-window", "held"],
+                },
+                "tokens": { "description": "The line, in tokens.", "type": "integer", "minimum": 0 },
                 "rule": rule,
-                "limit": { "type": "integer", "minimum": 0 },
-                "off": { "type": "null" },
-                "open-call": { "type": "null" },
-                "breaker": { "type": "null" },
-                "undone": { "type": "null" },
-                "little-gained": { "type": "null" },
-                "nothing-to-gain": { "type": "null" },
+                "limit": { "description": "What fits, in tokens.", "type": "integer", "minimum": 0 },
+                "off": held("Held: the policy is off."),
+                "open-call": held("Held: a call has no result yet."),
+                "breaker": held("Held: the folds before freed too little."),
+                "undone": held("Held: a person took a fold back."),
+                "little-gained": held("Held: the last fold freed little."),
+                "nothing-to-gain": held("Held: planning found nothing to fold."),
             },
         })
     }

@@ -9,6 +9,9 @@ use midfold_core::log::EventLog;
 use midfold_core::put_back::{HostText, HostTexts};
 use serde::Deserialize;
 
+use crate::failure::{Failure, FailureArea};
+use crate::regular::bounded;
+
 /// Tokens for all these texts together if the settings name no number: an eighth of 32,000, the smallest window that
 /// agents commonly run with. In a smaller budget an eighth of that budget is the limit.
 const TOKENS: u64 = 4_000;
@@ -43,11 +46,26 @@ pub struct AfterFold {
     pub is_bound: bool,
 }
 
-/// Reads a file that is to be put back: a regular file of at most `most` bytes. With `within`, the file has to lie
-/// inside of that folder. The error is a clause that is printed behind the file's name.
-pub type ReadBack = fn(path: &Path, within: Option<&Path>, most: u64) -> Result<Vec<u8>, String>;
-
 impl AfterFold {
+    /// Reads settings that are given as JSON.
+    ///
+    /// ```
+    /// use midfold::AfterFold;
+    /// assert!(AfterFold::json(br#"{"text": "Answer briefly."}"#)?.text.is_some());
+    /// assert!(AfterFold::json(br#"{"texts": []}"#).is_err());
+    /// # Ok::<(), midfold::Failure>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If it is no object of `text`, `files` and `tokens`.
+    pub fn json(given: &[u8]) -> Result<Self, Failure> {
+        serde_json::from_slice(given).map_err(|error| {
+            Failure::new(FailureArea::Input, format!("after_fold: {error}")).hint(
+                "it has a text, files and tokens: {\"text\": \"…\", \"files\": [\"PLAN.md\"]}",
+            )
+        })
+    }
+
     /// Whether there is no text and no file to put back.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
@@ -76,12 +94,8 @@ impl AfterFold {
     /// Returns the hooks for a session; `None` if nothing is put back. After each fold `told` is called for every file
     /// that is missing in it, with the reason.
     #[must_use]
-    pub fn hooks(
-        self,
-        read: ReadBack,
-        told: fn(file: &str, why: &str),
-    ) -> Option<Arc<dyn FoldHooks>> {
-        let hooks = PuttingBack { said: self, read, told };
+    pub fn hooks(self, told: fn(file: &str, why: &str)) -> Option<Arc<dyn FoldHooks>> {
+        let hooks = PuttingBack { said: self, told };
         (!hooks.said.is_nothing()).then(|| Arc::new(hooks) as Arc<dyn FoldHooks>)
     }
 }
@@ -89,7 +103,6 @@ impl AfterFold {
 /// Reads the texts each time a fold is about to be planned.
 struct PuttingBack {
     said: AfterFold,
-    read: ReadBack,
     told: fn(file: &str, why: &str),
 }
 
@@ -119,7 +132,7 @@ impl PuttingBack {
         let bytes = most.saturating_mul(BYTES_PER_TOKEN);
         let folder = self.said.folder.as_deref();
         let place = folder.map_or_else(|| path.to_owned(), |folder| folder.join(path));
-        let read = (self.read)(&place, folder.filter(|_| self.said.is_bound), bytes)?;
+        let read = bounded(&place, folder.filter(|_| self.said.is_bound), bytes)?;
         let text = String::from_utf8(read).ok().filter(|text| !text.contains('\0'));
         let text = text.ok_or_else(|| "it is not text in UTF-8".to_owned())?;
         match text.trim().is_empty() {

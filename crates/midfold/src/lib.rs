@@ -102,6 +102,7 @@ mod model_windows;
 mod prepare;
 mod recap;
 mod recover;
+mod regular;
 mod rows;
 mod serving;
 mod settings;
@@ -116,7 +117,7 @@ pub mod wishes;
 pub use advice::AdvisedError;
 #[cfg(feature = "store")]
 pub use advice::{advise_in, advise_open, advise_recall};
-pub use after_fold::{AfterFold, ReadBack};
+pub use after_fold::AfterFold;
 #[cfg(feature = "store")]
 pub use append::append;
 pub use append::{IncomingMessages, events_of};
@@ -138,6 +139,7 @@ pub use recap::{NoRecap, recap};
 #[cfg(feature = "store")]
 pub use recover::{RecoveryOutcome, recover};
 pub use recover::{RefusalJudgement, RefusedRequest};
+pub use regular::unblocked;
 pub use rows::{ROW_TOKENIZER, RowSettings};
 pub use serving::{PROVIDERS, ServerSettings, ServingUpstream, ServingUpstreams};
 pub use settings::{DoorHost, PolicyFrom, Settings, by_name, dialect, format, tokenizer};

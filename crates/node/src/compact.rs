@@ -41,6 +41,29 @@ struct Report<'a> {
     problems: Vec<String>,
 }
 
+/// What a person is told, by names as Node has them.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FoldFeedback<'a> {
+    noop: bool,
+    headline: &'a str,
+    token_line: &'a str,
+    note: Option<&'a str>,
+    instead: Option<&'a str>,
+}
+
+impl<'a> From<&'a CompactionFeedback> for FoldFeedback<'a> {
+    fn from(said: &'a CompactionFeedback) -> Self {
+        Self {
+            noop: said.noop,
+            headline: &said.headline,
+            token_line: &said.token_line,
+            note: said.note.as_deref(),
+            instead: said.instead.as_deref(),
+        }
+    }
+}
+
 /// Makes a conversation fit a model's window.
 #[napi]
 pub fn compact(messages: Buffer, options: String) -> napi::Result<Compacted> {
@@ -78,7 +101,10 @@ fn run(bytes: &Bytes, options: &str) -> NodeResult<Compacted> {
         recap: midfold::recap(&made.outcome).ok().map(str::to_owned),
         record,
         report: serde_json::to_string(&report)?,
-        feedback: serde_json::to_string(&CompactionFeedback::of(&made.outcome, size))?,
+        feedback: serde_json::to_string(&FoldFeedback::from(&CompactionFeedback::of(
+            &made.outcome,
+            size,
+        )))?,
     })
 }
 
@@ -103,12 +129,12 @@ pub fn folding(outcome: &PlanOutcome, feedback: &CompactionFeedback) -> napi::Re
         fold: Option<&'a midfold::Fold>,
         noop: Option<String>,
         recap: Option<&'a str>,
-        feedback: &'a CompactionFeedback,
+        feedback: FoldFeedback<'a>,
     }
     let (fold, noop) = match outcome {
         PlanOutcome::Folded(fold) => (Some(fold), None),
         PlanOutcome::Nothing(reason) => (None, Some(reason.to_string())),
     };
     let recap = midfold::recap(outcome).ok();
-    json(&FoldOptions { fold: fold.map(|fold| &**fold), noop, recap, feedback })
+    json(&FoldOptions { fold: fold.map(|fold| &**fold), noop, recap, feedback: feedback.into() })
 }

@@ -6,7 +6,9 @@ use std::path::Path;
 use bytes::Bytes;
 use midfold::blocking::Start;
 use midfold::core::budget::{Ratio, TierName};
-use midfold::{CompactionRequest, Door, DoorHost, FailureArea, Policy, PolicyFrom, Settings};
+use midfold::{
+    AfterFold, CompactionRequest, Door, DoorHost, FailureArea, Policy, PolicyFrom, Settings,
+};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -85,6 +87,7 @@ pub struct SessionOptions {
     #[serde(flatten)]
     folding: FoldingOptions,
     dialect: Option<String>,
+    after_fold: AfterFold,
     system: Option<Value>,
     tools: Option<Value>,
     output_reserve: u64,
@@ -104,7 +107,10 @@ impl SessionOptions {
         let json = |value: Option<Value>| value.map(|value| Bytes::from(value.to_string()));
         Ok(Start {
             kind,
-            settings: self.counting.settings(self.store),
+            settings: Settings {
+                after_fold: self.after_fold,
+                ..self.counting.settings(self.store)
+            },
             system: json(self.system),
             tools: json(self.tools),
             output_reserve: self.output_reserve,
@@ -176,6 +182,7 @@ impl NamedOptions for SessionOptions {
         "system",
         "tools",
         "outputReserve",
+        "afterFold",
         "cacheLifetime",
         "store",
         "id",

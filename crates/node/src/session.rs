@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use midfold::blocking::{ForcedFold, Session as Engine, StorePlace};
 use midfold::core::Hash;
 use midfold::core::event::Usage;
-use midfold::{Door, RefusedRequest};
+use midfold::{AfterFold, Door, RefusedRequest};
 use napi_derive::napi;
 use serde::Deserialize;
 
@@ -70,11 +70,15 @@ impl Session {
         Ok(make()?.into())
     }
 
-    /// Goes on with a session of a store.
+    /// Goes on with a session of a store. `after_fold` is JSON.
     #[napi(factory)]
-    pub fn open(store: String, id: String) -> napi::Result<Self> {
-        let load = || Engine::load(StorePlace::existing(&store, Door::Node)?, &id, now);
-        Ok(load().map_err(Failure::from)?.into())
+    pub fn open(store: String, id: String, after_fold: String) -> napi::Result<Self> {
+        let load = || {
+            let after_fold = AfterFold::json(after_fold.as_bytes())?;
+            let loaded = Engine::load(StorePlace::existing(&store, Door::Node)?, &id, now)?;
+            Ok::<_, Failure>(loaded.with_after_fold(after_fold))
+        };
+        Ok(load()?.into())
     }
 
     /// Its id.

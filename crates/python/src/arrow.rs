@@ -27,6 +27,9 @@ fn failed(error: BatchError) -> Failure {
 
 /// Makes the rows of batches fit: a `Compressor`, and which columns it reads and adds. Can be
 /// pickled.
+///
+/// `column` is the one with the rows; without it the first of those that `midfold.arrow` names.
+/// `prefix` is put before the names of the columns that are added.
 #[pyclass(frozen, module = "midfold.arrow")]
 pub struct BatchCompressor {
     options: Arc<BatchOptions>,
@@ -50,6 +53,8 @@ impl BatchCompressor {
     }
 
     /// The same rows, with the columns `status`, `tokens_before`, `tokens_after` and `fold`.
+    ///
+    /// Raises `InputError` if there is no column of rows, or one of those columns already.
     fn batch(&self, py: Python<'_>, batch: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
         let hint = "a table or a reader is a stream of batches: compress_stream takes it";
         let given: PyRecordBatch = arrow(batch, "__arrow_c_array__", "batch", Some(hint))?;
@@ -58,7 +63,7 @@ impl BatchCompressor {
         Ok(RecordBatch(done))
     }
 
-    /// The batches of a stream, each made when it is asked for.
+    /// The batches of a stream, each made when it is asked for. Raises what `batch` raises.
     fn stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<RecordBatchStream> {
         let given: PyRecordBatchReader = arrow(stream, "__arrow_c_stream__", "stream", None)?;
         let given = given.into_reader()?;
@@ -68,7 +73,7 @@ impl BatchCompressor {
         Ok(RecordBatchStream { schema, made: Mutex::new(Some(made)) })
     }
 
-    /// The schema of what comes of batches with this one.
+    /// The schema of what comes of batches with this one. Raises what `batch` raises.
     fn schema(&self, schema: &Bound<'_, PyAny>) -> PyResult<Schema> {
         let given: PySchema = arrow(schema, "__arrow_c_schema__", "schema", None)?;
         let made = output_schema(&given.into_inner(), &self.options).map_err(failed)?;
@@ -121,11 +126,13 @@ pub struct RecordBatch(Batch);
 
 #[pymethods]
 impl RecordBatch {
+    /// The number of rows.
     #[getter]
     fn num_rows(&self) -> usize {
         self.0.num_rows()
     }
 
+    /// The columns.
     #[getter]
     fn schema(&self) -> Schema {
         Schema(self.0.schema())
@@ -160,6 +167,7 @@ pub struct Schema(SchemaRef);
 
 #[pymethods]
 impl Schema {
+    /// The names of the columns, in their order.
     #[getter]
     fn names(&self) -> Vec<String> {
         self.0.fields().iter().map(|field| field.name().clone()).collect()
@@ -184,6 +192,7 @@ pub struct RecordBatchStream {
 
 #[pymethods]
 impl RecordBatchStream {
+    /// The columns of each batch.
     #[getter]
     fn schema(&self) -> Schema {
         Schema(Arc::clone(&self.schema))

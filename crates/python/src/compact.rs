@@ -87,11 +87,23 @@ fn own_recap<'py>(
 
 /// Makes a conversation fit a model's window: head and tail stay, the middle is folded.
 ///
-/// What is kept is the same Python object as before. Folds also where there is room left, because
-/// it was asked for; with `if_needed` only where the policy's trigger fires. `target` is the most
-/// tokens that should be left, `keep_last` how many messages stay at the end at least.
-/// `compress_middle` is a function of the messages that leave: the text that it returns stands for
-/// them, without secrets and within the policy's cap; where it returns `None`, what the policy has.
+/// What is kept is the same Python object as before. It folds even if there is room left,
+/// because you ask.
+///
+/// - `messages`: a list, a request's body, or JSON; the result has the same shape.
+/// - `window`: the model's window, in tokens; else that of the body's model, else 128,000.
+/// - `preset`, `policy`: how to fold: a name of `presets()`, or a policy of one's own.
+/// - `focus`: words for what should be kept.
+/// - `target`: the most tokens that should be left; `Report.missed` says where more are.
+/// - `keep_last`: how many messages stay at the end at least.
+/// - `pin`: places of messages that stay, from 0.
+/// - `if_needed`: fold only if the policy's trigger fires.
+/// - `tokenizer`, `dialect`, `profile`, `model`: if the messages do not say, as in `Session`.
+/// - `compress_middle`: a function of the messages that leave. The text that it returns is there
+///   instead, without secrets and within the policy's cap; for `None` it is what the policy has.
+///
+/// Raises `InputError` for what is no conversation, `PolicyError`, `TokenizerError`, and
+/// `BudgetError` if nothing that fits can be made. What `compress_middle` raises comes out.
 ///
 /// >>> import midfold
 /// >>> messages = [{"role": "user", "content": f"Question {n}. " * 50} for n in range(60)]

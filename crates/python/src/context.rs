@@ -7,7 +7,12 @@ use pyo3::types::{PyBytes, PyList};
 
 use crate::python::objects;
 
-/// What is to be sent: messages, and what they count.
+/// A context: the messages to send, and what they count.
+///
+/// >>> import midfold
+/// >>> context = midfold.Session().project([{"role": "user", "content": "hi"}])
+/// >>> len(context), context.places, context.tokens < 20
+/// (1, [0], True)
 #[pyclass(frozen, module = "midfold")]
 pub struct Context {
     pub(crate) pieces: Pieces,
@@ -19,11 +24,11 @@ pub struct Context {
     /// Whether it was folded for this.
     #[pyo3(get)]
     pub(crate) folded: bool,
-    /// The number of the request in the ledger of a stored session.
+    /// The number of the request in the ledger of a stored session, from 1; `None` in memory.
     #[pyo3(get)]
     pub(crate) call: Option<u64>,
-    /// Of what `project` made: for each message the index, in the list that was given, of the one that
-    /// it is or was made of; `None` for what midfold wrote.
+    /// Of what `project` made: for each message the index, in the list that was given, of the one
+    /// that it is or was made of; `None` for what midfold wrote. `None` for other contexts.
     #[pyo3(get)]
     pub(crate) places: Option<Vec<Option<usize>>>,
     /// The session that it is a context of.
@@ -33,13 +38,13 @@ pub struct Context {
 
 #[pymethods]
 impl Context {
-    /// Counted tokens, with what travels beside the messages.
+    /// The counted tokens, with what travels beside the messages.
     #[getter]
     fn tokens(&self) -> u64 {
         self.injected.as_ref().map_or_else(|| self.pieces.tokens(), InjectedContext::tokens)
     }
 
-    /// What each hook added: its name, and what it took of its reserve.
+    /// The texts that hooks added: each hook's name, and the tokens that it took of its reserve.
     #[getter]
     fn injections<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         objects(py, &self.injected.as_ref().map_or(&[][..], InjectedContext::injections))

@@ -11,7 +11,10 @@ use crate::prepare::HOST;
 
 /// Counts the tokens of a text, or of messages and what travels beside them.
 ///
-/// A `str` is counted as text, not read as JSON: pass messages as a list, a dict or bytes.
+/// A `str` is counted as text, not read as JSON: pass messages as a list, a dict or bytes. Without
+/// a `tokenizer` the one of the `model` counts.
+///
+/// Raises `InputError` for what is no conversation, `TokenizerError` for an unknown tokenizer.
 ///
 /// >>> import midfold
 /// >>> midfold.count_tokens("Keep the ends, fold the middle.", tokenizer="o200k")

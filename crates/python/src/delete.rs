@@ -10,11 +10,13 @@ use crate::clock::now;
 use crate::errors::Failure;
 use crate::python::make;
 
-/// Deletes these sessions of a store for good: their messages, folds, calls and jobs. What they
-/// held, as a list of `SessionExtent`. Forks of them stay whole. Where one of the ids is unknown, nothing is
-/// deleted. With `dry_run` nothing is deleted either: the answer is what would be.
+/// Deletes these sessions of a store for good: their messages, folds, calls and jobs. Returns what
+/// they held.
 ///
-/// In SQLite the file is rewritten, so that nothing of them is left in it.
+/// Forks of them stay whole. With `dry_run` nothing is deleted: the answer is what would be. In
+/// SQLite the file is rewritten, so that nothing of them is left in it.
+///
+/// Raises `StoreError` if one of the ids is unknown: then nothing is deleted.
 #[pyfunction]
 #[pyo3(signature = (store, *ids, dry_run=false))]
 pub fn delete_sessions<'py>(
@@ -34,8 +36,10 @@ pub fn delete_sessions<'py>(
     list(py, &py.detach(work)?)
 }
 
-/// Deletes the sessions of a store that last changed longer ago than `older_than` (`"12h"`, `"30d"`,
-/// `"8w"`), as `delete_sessions` does.
+/// Deletes the sessions of a store that last changed longer ago than `older_than` (`"12h"`,
+/// `"30d"`, `"8w"`), as `delete_sessions` does.
+///
+/// Raises `InputError` for what is no age, `StoreError` if the store fails.
 ///
 /// >>> import midfold
 /// >>> midfold.prune_sessions("memory", "30d")
@@ -61,7 +65,7 @@ pub fn prune_sessions<'py>(
     list(py, &py.detach(work)?)
 }
 
-/// What sessions held, as `midfold.SessionExtent`.
+/// What sessions held, as `midfold.Extent`.
 fn list<'py>(py: Python<'py>, sessions: &[SessionExtent]) -> PyResult<Bound<'py, PyList>> {
     let told = sessions.iter().map(|extent| {
         let fields = PyDict::new(py);

@@ -9,7 +9,7 @@ use crate::messages::{self, GivenMessages};
 use crate::prepare::{self, HOST};
 use crate::python::objects;
 
-/// What to tell a person after a compaction that they asked for: a dict of `noop`, `headline`,
+/// Returns words for a person after a compaction that they asked for: a dict of `noop`, `headline`,
 /// `token_line` and `note`, as Hermes Agent's `summarize_manual_compression` returns it.
 ///
 /// >>> import midfold
@@ -41,9 +41,13 @@ pub fn feedback<'py>(
     Ok(dict)
 }
 
-/// Tokens at the start of the last turn's prompt that the next one repeats, for the provider's cache
-/// to read: with a static `marker` of `marker_prompt`, with a recap `regenerated` each turn of
-/// `regenerated_prompt`, and with a fold that stays (`frozen`) of `prompt` tokens. `None` where there is no turn before the last, or nothing to fold.
+/// Counts tokens at the start of the last turn's prompt that the next one repeats: the provider can
+/// read them from its cache. There is a static `marker` (of `marker_prompt` tokens), a recap that
+/// is `regenerated` each turn (of `regenerated_prompt`), and a fold that stays (`frozen`, of
+/// `prompt`).
+///
+/// `None` if there is no turn before the last, or nothing to fold. The arguments are those of
+/// `compact`, and so is what is raised.
 ///
 /// >>> import midfold
 /// >>> messages = [{"role": "user", "content": f"Question {n}. " * 50} for n in range(60)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use midfold::core::budget::{Ratio, TierName};
-use midfold::{Door, DoorHost, FailureArea, Policy, PolicyFrom, Settings};
+use midfold::{AfterFold, Door, DoorHost, FailureArea, Policy, PolicyFrom, Settings};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -59,6 +59,12 @@ fn from(given: &Bound<'_, PyAny>) -> PyResult<PolicyFrom> {
     let written = json::bytes(given, "policy")?;
     let value = serde_json::from_slice(&written).map_err(Failure::from)?;
     Ok(PolicyFrom::json(&value).map_err(Failure::from)?)
+}
+
+/// `after_fold=`: what is put back with each fold.
+pub fn after_fold(given: Option<&Bound<'_, PyAny>>) -> PyResult<AfterFold> {
+    let Some(given) = given else { return Ok(AfterFold::default()) };
+    Ok(AfterFold::json(&json::bytes(given, "after_fold")?).map_err(Failure::from)?)
 }
 
 /// `tiers=`: caps of classes of content.

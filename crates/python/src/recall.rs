@@ -57,7 +57,10 @@ pub fn names(engine: &mut Engine, question: &str, max_chars: usize) -> Result<Go
     Ok(place.block_on(|store| recall::names(store, id, question, max_chars))?)
 }
 
-/// The tools that an agent is given to bring back what was folded, for the `tools` of a request.
+/// Returns the tools that an agent is given to bring back what was folded, for the `tools` of a
+/// request of this shape. `Session.recall` answers their calls.
+///
+/// Raises `InputError` for an unknown shape.
 ///
 /// >>> import midfold
 /// >>> [tool["name"] for tool in midfold.recall_tools("anthropic")]

@@ -13,11 +13,19 @@ use crate::prepare::{self, HOST};
 use crate::python::objects;
 
 /// Replays a recorded conversation, request by request, against what the agent really did next:
-/// one dict of measures for each strategy in each window and form (`stateless`, `session` or `both`). A
-/// strategy is a preset or `raw`. `prices` names a table, or a TOML file with one; `arguments` says how
-/// the arguments of calls are read: as `meant`, or as `sent`.
+/// one dict of measures for each strategy in each window and form.
 ///
-/// `progress(done, total)` is called after each. Ctrl-C ends it between two of them.
+/// - `strategies`: presets, or `raw` for the history as it is.
+/// - `windows`: in tokens.
+/// - `form`: fold anew for each request (`stateless`), let one `session` go along, or `both`.
+/// - `prices`: the name of a price table, or the path of a TOML file with one.
+/// - `arguments`: whether the arguments of calls are read as they are `meant`, or as `sent`.
+/// - `progress`: called with how many are done, and how many there are, after each.
+/// - `tokenizer`, `dialect`, `profile`, `model`: as in `compact`.
+///
+/// Ctrl-C ends it between two of them. Raises `InputError` for what is no conversation,
+/// `PolicyError` for an unknown strategy, `TokenizerError`, and `BudgetError` if a strategy
+/// cannot be replayed in a window.
 ///
 /// >>> import midfold
 /// >>> messages = [{"role": "user", "content": "Fix it."}]

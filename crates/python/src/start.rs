@@ -24,6 +24,7 @@ pub struct SessionOptions<'a, 'py> {
     pub cache_lifetime: Option<f64>,
     pub narrate: bool,
     pub tiers: Option<&'a Bound<'py, PyAny>>,
+    pub after_fold: Option<&'a Bound<'py, PyAny>>,
     pub store: Option<String>,
 }
 
@@ -38,6 +39,7 @@ impl SessionOptions<'_, '_> {
             profile: self.profile,
             model: self.model,
             store: self.store,
+            after_fold: prepare::after_fold(self.after_fold)?,
             ..Settings::default()
         };
         let lifetime = self.cache_lifetime.map(midfold::cache_lifetime).transpose();

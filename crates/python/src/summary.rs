@@ -9,7 +9,9 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::errors::Failure;
 
-/// What a session would like a model to write.
+/// A summary that a session, a job or a row would like a model to write.
+///
+/// Send `messages` to a model with these settings, and give its text to whatever made the request.
 #[pyclass(frozen, module = "midfold")]
 pub struct SummaryRequest {
     pub(crate) request: Request,
@@ -17,13 +19,13 @@ pub struct SummaryRequest {
 
 #[pymethods]
 impl SummaryRequest {
-    /// Names the work.
+    /// The name of the work, the same for the same work.
     #[getter]
     fn id(&self) -> String {
         self.request.id.to_hex()
     }
 
-    /// The two messages to send to the model: rules, and the originals that are to be summarised.
+    /// The two messages to send to the model: the rules, and the originals to summarise.
     #[getter]
     fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let request = &self.request;
@@ -37,19 +39,19 @@ impl SummaryRequest {
         PyList::new(py, [message("system", prompt.system)?, message("user", prompt.user)?])
     }
 
-    /// Hard cap of the reply, in tokens.
+    /// The most tokens of the reply.
     #[getter]
     fn max_tokens(&self) -> u32 {
         self.request.max_tokens
     }
 
-    /// Sampling temperature.
+    /// The sampling temperature.
     #[getter]
     fn temperature(&self) -> f64 {
         self.request.temperature.to_f64()
     }
 
-    /// Longest wait for the first byte, in seconds.
+    /// The longest wait for the whole answer, in seconds.
     #[getter]
     fn timeout(&self) -> u32 {
         self.request.timeout_seconds

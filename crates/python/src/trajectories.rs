@@ -32,6 +32,9 @@ const TIMEOUT: u32 = 60;
 /// Makes rows fit: settings, checked once, and a counter. Can be pickled, so that a data set's
 /// workers can have it.
 ///
+/// `midfold.types.RowOptions` says what each setting means. Raises `InputError` for an unknown
+/// name, and `TokenizerError`.
+///
 /// >>> from midfold.trajectories import Compressor
 /// >>> compressor = Compressor(target_tokens=2_000, tokenizer="chars:4")
 /// >>> compressor('{"conversations": [{"from": "human", "value": "hi"}]}').status
@@ -103,14 +106,14 @@ impl Compressor {
     }
 
     /// One row: a dict, or a line of JSON. Never raises for a row that cannot be used: its status
-    /// is then `error`.
+    /// is `error`.
     fn __call__(&self, py: Python<'_>, row: &Bound<'_, PyAny>) -> PyResult<Compressed> {
         let given = GivenRow::new(row)?;
         let done = py.detach(|| self.one(&given.bytes));
         Ok(Compressed::new(given, done, self.settings.limits.target))
     }
 
-    /// Many rows, in their order, on `workers` threads.
+    /// Many rows, in their order, on `workers` threads. Ctrl-C ends it between two batches.
     #[pyo3(signature = (rows, *, workers=1))]
     fn rows(
         &self,
@@ -131,10 +134,12 @@ impl Compressor {
         Ok(all)
     }
 
-    /// One row, with a summary that `narrate` writes where the row has to be cut: it is called with a
-    /// `SummaryRequest` and returns the text. Each line of it is judged; what may not stand is left
-    /// out, and `metrics["summary_refused"]` says why where nothing of it stands. What `narrate`
-    /// raises comes out here; where it returns `None` the summary is computed. `model` is its name.
+    /// One row, with a summary that `narrate` writes if the row has to be cut: it is called with
+    /// a `SummaryRequest` and returns the text.
+    ///
+    /// Each line of it is judged, and what may not be there is left out. If nothing is left,
+    /// `metrics["summary_refused"]` says why. If `narrate` returns `None` the summary is
+    /// computed. `model` is the name of what narrates. What `narrate` raises comes out here.
     #[pyo3(signature = (row, narrate, *, model=String::new()))]
     fn narrated(
         &self,
@@ -184,7 +189,7 @@ impl Compressor {
         compress(line, &self.settings, &*self.counter)
     }
 
-    /// What a model would be asked about a row, where it is to be asked.
+    /// What a model would be asked about a row, if it is to be asked.
     fn wanted(&self, line: &[u8], ask: &AskOptions) -> Option<Request> {
         match plan_row(line, &self.settings, &*self.counter) {
             Ok(PlannedRow::Fold(folding)) if folding.wants_model() => Some(folding.request(ask)),
@@ -259,7 +264,7 @@ impl GivenRow {
     }
 }
 
-/// What came of a row.
+/// A row that was made to fit, or could not be, and its figures.
 #[pyclass(frozen, module = "midfold.trajectories")]
 pub struct Compressed {
     given: GivenRow,
@@ -275,7 +280,7 @@ impl Compressed {
 
 #[pymethods]
 impl Compressed {
-    /// The row as it is now, of the type that was given; the same object where nothing changed.
+    /// The row as it is now, of the type that was given; the same object if nothing changed.
     #[getter]
     fn row<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let Ok(Done { bytes: Some(bytes), .. }) = &self.done else {
@@ -299,37 +304,37 @@ impl Compressed {
         }
     }
 
-    /// Why a row cannot be used.
+    /// Why a row cannot be used; `None` if it can.
     #[getter]
     fn error(&self) -> Option<String> {
         self.done.as_ref().err().map(ToString::to_string)
     }
 
-    /// A short name of that: `not-json`, `bad-turn`, `alternation`, …
+    /// A short name of `error`: `not-json`, `bad-turn`, `alternation`, …
     #[getter]
     fn code(&self) -> Option<&'static str> {
         self.done.as_ref().err().map(RowError::code)
     }
 
-    /// Tokens before; a quarter of the bytes where nothing was counted.
+    /// Tokens before; a quarter of the bytes if nothing was counted; 0 for an error.
     #[getter]
     fn tokens_before(&self) -> u64 {
         self.done.as_ref().map_or(0, |done| done.metrics.original_tokens)
     }
 
-    /// Tokens after.
+    /// Tokens after; 0 for an error.
     #[getter]
     fn tokens_after(&self) -> u64 {
         self.done.as_ref().map_or(0, |done| done.metrics.compressed_tokens)
     }
 
-    /// All that was measured, by the names of Hermes' metrics; `None` for an error.
+    /// The measures, by the names of Hermes' metrics; `None` for an error.
     #[getter]
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.done.as_ref().ok().map(|done| objects(py, &done.metrics)).transpose()
     }
 
-    /// The new place of each old turn; `None` where a summary stands for it.
+    /// The new place of each old turn, from 0; `None` if a summary is there instead.
     #[getter]
     fn turns(&self) -> Vec<Option<usize>> {
         let map = self.done.as_ref().map(|done| &done.map);

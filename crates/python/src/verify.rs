@@ -15,7 +15,10 @@ use crate::python::{make, objects};
 
 /// Checks a compaction from the outside: what went in, what came out, and the record of the fold.
 ///
-/// `after` may be a `Result`: its record is then taken, too.
+/// `after` may be a `Result`: its record is then taken, too. `fold` is such a record. `window` is
+/// in tokens; it, `tokenizer` and `profile` are those of the record if nothing is said.
+///
+/// Raises `InputError` for what is no conversation or no record, `TokenizerError`.
 ///
 /// >>> import midfold
 /// >>> messages = [{"role": "user", "content": f"Question {n}. " * 50} for n in range(60)]

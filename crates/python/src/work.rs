@@ -36,6 +36,8 @@ type WorkQuestion = (Request, oneshot::Sender<WorkAnswer>);
 /// A job is this worker's for as long as `narrate` takes. What it raises ends the work and comes
 /// out here, Ctrl-C too; its job goes back into the queue, to be tried again a little later.
 ///
+/// Raises `StoreError` if there is no such store, or it fails.
+///
 /// >>> import midfold
 /// >>> midfold.work("memory", lambda request: "...")
 /// []

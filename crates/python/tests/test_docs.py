@@ -8,42 +8,44 @@ import os
 
 import pytest
 from conftest import ROOT
+from provider import LIMIT, STEPS, Provider
 
 
 @pytest.mark.parametrize(
-    "name", ["midfold", "midfold._errors", "midfold.arrow", "midfold.trajectories"]
+    "name",
+    ["midfold", "midfold._errors", "midfold.arrow", "midfold.trajectories", "midfold.types"],
 )
 def test_docstrings(name):
     failed, tried = doctest.testmod(importlib.import_module(name))
     assert failed == 0 and tried > 0
 
 
-def test_docstrings_of_the_native_half():
-    native = importlib.import_module("midfold._midfold")
-    parser, tried = doctest.DocTestParser(), 0
-    for name in native.__all__:
-        text = getattr(native, name).__doc__ or ""
-        examples = parser.get_doctest(text, {}, name, None, 0)
-        outcome = doctest.DocTestRunner().run(examples)
-        assert outcome.failed == 0, name
-        tried += bool(outcome.attempted)
-    assert tried >= 8
+@pytest.fixture
+def provider():
+    return Provider()
 
 
 #: The pages with examples, and the least number of them.
-PAGES = [("PYTHON.md", 31), ("LIBRARY.md", 27), ("ROWS.md", 18), ("EXACTLY.md", 20)]
+PAGES = [("PYTHON.md", 29), ("LIBRARY.md", 27), ("ROWS.md", 18), ("EXACTLY.md", 20)]
 
 
 @pytest.mark.parametrize(("name", "least"), PAGES)
-def test_page(name, least, tmp_path, monkeypatch):
+def test_page(name, least, tmp_path, monkeypatch, provider):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / name).read_text(encoding="utf-8")
     # A fence would be taken for output.
     text = os.linesep.join("" if line.startswith("```") else line for line in text.splitlines())
-    examples = doctest.DocTestParser().get_doctest(text, {}, name, f"docs/{name}", 0)
+    names = provider.names() if name == "PYTHON.md" else {}
+    examples = doctest.DocTestParser().get_doctest(text, names, name, f"docs/{name}", 0)
     assert len(examples.examples) >= least
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     assert runner.run(examples).failed == 0
+    if name != "PYTHON.md":
+        return
+    # The loop went the ways that it is there for.
+    assert len(provider.refused) == 1 and len(provider.prompts) == STEPS + 2
+    assert max(provider.prompts) <= LIMIT
+    assert "settle_3" in provider.recalled
 
 
 def test_every_fence_of_the_pages_is_run():

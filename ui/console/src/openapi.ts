@@ -1061,17 +1061,30 @@ export interface components {
             /** @description The reason code (`false-quote`, `ungrounded`, `injected`), and the words that it is about. */
             why: string;
         };
+        /** @description Whether a fold is due. */
         Due: {
+            /** @description Held: the folds before freed too little. */
             breaker?: null;
+            /** @description What fits, in tokens. */
             limit?: number;
+            /** @description Held: the last fold freed little. */
             "little-gained"?: null;
+            /** @description Held: planning found nothing to fold. */
             "nothing-to-gain"?: null;
+            /** @description Held: the policy is off. */
             off?: null;
+            /** @description Held: a call has no result yet. */
             "open-call"?: null;
+            /** @description The rule that set the line. */
             rule?: components["schemas"]["LineRule"];
-            /** @enum {unknown} */
+            /**
+             * @description Below the line, over one of the lines, over the window, or held back.
+             * @enum {unknown}
+             */
             state: "below" | "threshold" | "cold" | "seam" | "agent" | "hard-window" | "held";
+            /** @description The line, in tokens. */
             tokens?: number;
+            /** @description Held: a person took a fold back. */
             undone?: null;
         };
         /** @description The edit of a part of a message by a reducer. */
@@ -1465,8 +1478,8 @@ export interface components {
             /** @description The text of the recap or marker; null if there is none. */
             recap: string | null;
             /**
-             * @description The kind of text that replaces the covered messages: `computed`, `marker`, `static`, `host`. Null if no message
-             *     is covered, or if a model narrated alone.
+             * @description The kind of text that replaces the covered messages: `narrated`, `computed`, `marker`, `static`, `host`. Null if no
+             *     message is covered.
              */
             stand_in: string | null;
             /**
@@ -1838,7 +1851,7 @@ export interface components {
              * @description The number of identifiers.
              */
             count: number;
-            /** @description The identifiers that matter most, best first; at most [`IdList::SHOWN`]. */
+            /** @description The identifiers that matter most, best first; at most 200 ([`IdList::SHOWN`]). */
             first: string[];
         };
         /** @description The text that one hook added to one request. */

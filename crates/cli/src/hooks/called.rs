@@ -5,8 +5,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
 use std::path::PathBuf;
 
-use midfold::Settings;
 use midfold::store::{StoreError, StoredError, StoredSession, private};
+use midfold::{Settings, unblocked};
 use midfold_args::StoreAt;
 
 use super::claude::{self, HookCall};
@@ -18,7 +18,6 @@ use crate::import::plan::{ImportExtent, ImportPlan, MOST_NAMES};
 use crate::input::{HOST, InputFile};
 use crate::output::Output;
 use crate::recordings::TranscriptRecordings;
-use crate::regular::unblocked;
 use crate::runtime::{self, block_on};
 use crate::words::{quoted, time};
 

@@ -16,6 +16,8 @@ impl Session {
         fork.is_answered = self.is_answered;
         fork.keeps_turns = self.keeps_turns;
         fork.cache_lifetime = self.cache_lifetime;
+        // A fork has the same host, which wants the same of its folds.
+        fork.hooks = self.hooks.clone();
         // Reasoning that became void after event `at` was valid at that place, and is valid again under the folds of
         // that time. An empty `VoidReasoning` in place of `None` keeps the knowledge that this provider binds
         // reasoning.

@@ -6,7 +6,8 @@ use midfold_formats::DialectKind;
 
 use midfold_store::{Millis, StoreError, StoredError, StoredSession};
 
-use super::{Clock, Session, SessionError, SessionInStore, StorePlace, fork};
+use super::{Clock, Session, SessionError, SessionInStore, SessionPlace, StorePlace, fork};
+use crate::after_fold::AfterFold;
 use crate::settings::{DoorHost, Settings};
 use crate::start::{PreparedSession, Start as Parts, without_messages};
 
@@ -73,23 +74,39 @@ impl Start {
     ) -> Result<Session, SessionError> {
         let Self { kind, policy, settings, system, tools, host, clock, .. } = self;
         let Self { output_reserve, cache_lifetime, .. } = self;
+        let after_fold = settings.after_fold.clone();
         let model = settings.model.clone();
         let system = system.map(|json| String::from_utf8_lossy(&json).into_owned());
         let empty = without_messages(kind, system.as_deref(), tools, model);
         let prepared = settings.setup(&host)?.prepare(empty).map_err(|error| told(error, host))?;
         let parts = Parts { id, policy, output_reserve, source: None, owner: None, cache_lifetime };
         let started = parts.check(&prepared, clock(), host.door)?;
-        match place {
+        let session = match place {
             Some(place) => {
                 started.can_be_stored()?;
-                Session::create(place, started, clock)
+                Session::create(place, started, clock)?
             }
-            None => Ok(Session::in_memory(started.in_memory(), clock)),
-        }
+            None => Session::in_memory(started.in_memory(), clock),
+        };
+        Ok(session.with_after_fold(after_fold))
     }
 }
 
 impl Session {
+    /// Puts these texts back with every fold that this session makes. A file that cannot be read is named in the recap
+    /// and in the record of the fold.
+    #[must_use]
+    pub fn with_after_fold(mut self, said: AfterFold) -> Self {
+        let Some(hooks) = said.hooks(|_, _| {}) else { return self };
+        match &mut self.held {
+            SessionPlace::Memory(memory) => memory.session.set_hooks(hooks),
+            SessionPlace::Stored(kept) => {
+                kept.stored.set_hooks(Some(hooks));
+            }
+        }
+        self
+    }
+
     /// Makes the session in a store, with its first messages.
     fn create(
         place: StorePlace,

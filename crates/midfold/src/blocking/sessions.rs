@@ -115,6 +115,8 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
         }
         let Some(place) = self.place()? else { return Ok(None) };
         let found = Session::find(&place, id, self.start.clock)?;
+        let after_fold = || self.start.settings.after_fold.clone();
+        let found = found.map(|session| session.with_after_fold(after_fold()));
         Ok(found.map(|session| self.enter(entries, Some(id), session)))
     }
 

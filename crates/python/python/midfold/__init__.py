@@ -17,13 +17,13 @@ True
 `compact` folds one conversation; a `Session` holds one and folds when it is due, and `Sessions`
 hold those of a host; `work` has what sessions in a store want narrated; `prune_sessions` deletes
 old ones; `verify` checks what came out; `replay` measures policies on a recording; `trajectories`
-makes training rows fit, and `arrow` those of columns.
+makes training rows fit, and `arrow` those of columns; `types` has the dictionaries of all of them.
 Everything runs without the interpreter's lock and may be called from any thread.
 """
 
 from __future__ import annotations
 
-from . import arrow, trajectories
+from . import arrow, trajectories, types
 from ._errors import BudgetError, Error, InputError, PolicyError, StoreError, TokenizerError
 from ._midfold import (
     Context,
@@ -76,6 +76,7 @@ __all__ = [
     "replay",
     "tokenizers",
     "trajectories",
+    "types",
     "verify",
     "work",
 ]

@@ -18,7 +18,9 @@ class Error(Exception):
     """
 
     message: str
+    """What is wrong."""
     hint: str | None
+    """What to do about it; `None` where that is not known."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         # Both are arguments, so that the exception crosses to another process as it is.

@@ -1,12 +1,23 @@
-"""The native half of the package: see `midfold`."""
+"""The native half of the package: see `midfold`. The docstrings are those of the module itself."""
 
-import os
-from collections.abc import Mapping, Sequence
-from typing import Any, Callable, Literal, final
+from collections.abc import Sequence
+from typing import Callable, Literal, overload
 
-from typing_extensions import TypeAlias
-
-from ._types import Extent, Folding, Result, Verification, Worked
+from ._arrow import BatchCompressor, RecordBatch, RecordBatchStream, Schema
+from ._rows import Compressed, Compressor
+from ._session import Context, Session, Sessions, SummaryRequest
+from ._types import Extent, Result, Verification, Worked
+from .types import (
+    AnthropicTool,
+    CacheCheck,
+    Feedback,
+    Fold,
+    Message,
+    Messages,
+    OpenAiTool,
+    PolicySource,
+    ReplayMeasures,
+)
 
 __all__ = [
     "BatchCompressor",
@@ -36,21 +47,12 @@ __all__ = [
 
 __version__: str
 
-_Message: TypeAlias = dict[str, Any]
-#: Messages: a list of them, a request's body, or JSON.
-_Messages: TypeAlias = Sequence[_Message] | _Message | str | bytes | bytearray
-#: TOML, a file of it, or what differs from a preset.
-_Policy: TypeAlias = str | os.PathLike[str] | dict[str, Any]
-#: Shares of the budget.
-_Tiers: TypeAlias = Mapping[Literal["results", "arguments", "dialogue"], float]
-_Placement: TypeAlias = Literal["human_turn", "merge_into_previous_observation", "user_message"]
-
 def compact(
-    messages: _Messages,
+    messages: Messages,
     *,
     window: int | None = None,
     preset: str | None = None,
-    policy: _Policy | None = None,
+    policy: PolicySource | None = None,
     focus: str | None = None,
     tokenizer: str | None = None,
     dialect: str | None = None,
@@ -60,28 +62,89 @@ def compact(
     if_needed: bool = False,
     target: int | None = None,
     keep_last: int | None = None,
-    compress_middle: Callable[[list[Any]], str | None] | None = None,
-) -> Result: ...
+    compress_middle: Callable[[list[Message]], str | None] | None = None,
+) -> Result:
+    """Makes a conversation fit a model's window: head and tail stay, the middle is folded.
+
+    What is kept is the same Python object as before. It folds even if there is room left,
+    because you ask.
+
+    - `messages`: a list, a request's body, or JSON; the result has the same shape.
+    - `window`: the model's window, in tokens; else that of the body's model, else 128,000.
+    - `preset`, `policy`: how to fold: a name of `presets()`, or a policy of one's own.
+    - `focus`: words for what should be kept.
+    - `target`: the most tokens that should be left; `Report.missed` says where more are.
+    - `keep_last`: how many messages stay at the end at least.
+    - `pin`: places of messages that stay, from 0.
+    - `if_needed`: fold only if the policy's trigger fires.
+    - `tokenizer`, `dialect`, `profile`, `model`: if the messages do not say, as in `Session`.
+    - `compress_middle`: a function of the messages that leave. The text that it returns is there
+      instead, without secrets and within the policy's cap; for `None` it is what the policy has.
+
+    Raises `InputError` for what is no conversation, `PolicyError`, `TokenizerError`, and
+    `BudgetError` if nothing that fits can be made. What `compress_middle` raises comes out.
+
+    >>> import midfold
+    >>> messages = [{"role": "user", "content": f"Question {n}. " * 50} for n in range(60)]
+    >>> result = midfold.compact(messages, window=4_000)
+    >>> result.messages[-1] is messages[-1], result.fold["policy"]
+    (True, 'default')
+    >>> result.recap.splitlines()[0]  # what the model reads where messages were folded
+    '## Conversation Summary'
+    >>> def count(middle):
+    ...     return f"[{len(middle)} messages]"
+    >>> midfold.compact(messages, window=4_000, preset="head-tail", compress_middle=count).recap
+    '[54 messages]'
+    """
+
 def verify(
-    before: _Messages,
-    after: _Messages | Result,
+    before: Messages,
+    after: Messages | Result,
     *,
-    fold: dict[str, Any] | None = None,
+    fold: Fold | None = None,
     window: int | None = None,
     tokenizer: str | None = None,
     profile: str | None = None,
     dialect: str | None = None,
     model: str | None = None,
-) -> Verification: ...
+) -> Verification:
+    """Checks a compaction from the outside: what went in, what came out, and the record of the
+    fold.
+
+    `after` may be a `Result`: its record is then taken, too. `fold` is such a record. `window` is
+    in tokens; it, `tokenizer` and `profile` are those of the record if nothing is said.
+
+    Raises `InputError` for what is no conversation or no record, `TokenizerError`.
+
+    >>> import midfold
+    >>> messages = [{"role": "user", "content": f"Question {n}. " * 50} for n in range(60)]
+    >>> bool(midfold.verify(messages, midfold.compact(messages, window=4_000)))
+    True
+    """
+
 def count_tokens(
-    messages: _Messages,
+    messages: Messages,
     *,
     tokenizer: str | None = None,
     model: str | None = None,
     dialect: str | None = None,
-) -> int: ...
+) -> int:
+    """Counts the tokens of a text, or of messages and what travels beside them.
+
+    A `str` is counted as text, not read as JSON: pass messages as a list, a dict or bytes. Without
+    a `tokenizer` the one of the `model` counts.
+
+    Raises `InputError` for what is no conversation, `TokenizerError` for an unknown tokenizer.
+
+    >>> import midfold
+    >>> midfold.count_tokens("Keep the ends, fold the middle.", tokenizer="o200k")
+    8
+    >>> midfold.count_tokens([{"role": "user", "content": "x" * 40}], tokenizer="chars:4") > 10
+    True
+    """
+
 def replay(
-    messages: _Messages,
+    messages: Messages,
     *,
     strategies: Sequence[str] = ...,
     windows: Sequence[int] = ...,
@@ -93,340 +156,153 @@ def replay(
     progress: Callable[[int, int], object] | None = None,
     prices: str | None = None,
     arguments: Literal["meant", "sent"] = "meant",
-) -> list[dict[str, Any]]: ...
+) -> list[ReplayMeasures]:
+    """Replays a recorded conversation, request by request, against what the agent really did next:
+    one dict of measures for each strategy in each window and form.
+
+    - `strategies`: presets, or `raw` for the history as it is.
+    - `windows`: in tokens.
+    - `form`: fold anew for each request (`stateless`), let one `session` go along, or `both`.
+    - `prices`: the name of a price table, or the path of a TOML file with one.
+    - `arguments`: whether the arguments of calls are read as they are `meant`, or as `sent`.
+    - `progress`: called with how many are done, and how many there are, after each.
+    - `tokenizer`, `dialect`, `profile`, `model`: as in `compact`.
+
+    Ctrl-C ends it between two of them. Raises `InputError` for what is no conversation,
+    `PolicyError` for an unknown strategy, `TokenizerError`, and `BudgetError` if a strategy
+    cannot be replayed in a window.
+
+    >>> import midfold
+    >>> messages = [{"role": "user", "content": "Fix it."}]
+    >>> for n in range(60):
+    ...     messages.append({"role": "assistant", "content": f"Step {n}. " * 50})
+    ...     messages.append({"role": "user", "content": "Go on."})
+    >>> [row] = midfold.replay(messages, strategies=["default"], windows=[4_000])
+    >>> row["over"], row["peak"] <= 4_000
+    (0, True)
+    """
+
 def work(
     store: str,
     narrate: Callable[[SummaryRequest], str],
     *,
     limit: int | None = None,
     model: str = ...,
-) -> list[Worked]: ...
-def delete_sessions(store: str, *ids: str, dry_run: bool = False) -> list[Extent]: ...
-def prune_sessions(store: str, older_than: str, *, dry_run: bool = False) -> list[Extent]: ...
+) -> list[Worked]:
+    """Takes jobs from the queue of a store, and has `narrate` write what they want: it is called
+    with a `SummaryRequest`, on this thread, and returns the text. Each answer is judged, and the
+    fold that comes of it is stored. Ends when no job is due, or after `limit` of them; returns what
+    came of each. `model` is the name that records show.
+
+    A job is this worker's for as long as `narrate` takes. What it raises ends the work and comes
+    out here, Ctrl-C too; its job goes back into the queue, to be tried again a little later.
+
+    Raises `StoreError` if there is no such store, or it fails.
+
+    >>> import midfold
+    >>> midfold.work("memory", lambda request: "...")
+    []
+    """
+
+def delete_sessions(store: str, *ids: str, dry_run: bool = False) -> list[Extent]:
+    """Deletes these sessions of a store for good: their messages, folds, calls and jobs. Returns
+    what they held.
+
+    Forks of them stay whole. With `dry_run` nothing is deleted: the answer is what would be. In
+    SQLite the file is rewritten, so that nothing of them is left in it.
+
+    Raises `StoreError` if one of the ids is unknown: then nothing is deleted.
+    """
+
+def prune_sessions(store: str, older_than: str, *, dry_run: bool = False) -> list[Extent]:
+    """Deletes the sessions of a store that last changed longer ago than `older_than` (`"12h"`,
+    `"30d"`, `"8w"`), as `delete_sessions` does.
+
+    Raises `InputError` for what is no age, `StoreError` if the store fails.
+
+    >>> import midfold
+    >>> midfold.prune_sessions("memory", "30d")
+    []
+    """
+
 def feedback(
-    before_messages: Sequence[_Message],
-    after_messages: Sequence[_Message],
+    before_messages: Sequence[Message],
+    after_messages: Sequence[Message],
     before_tokens: int,
     after_tokens: int,
-) -> dict[str, Any]: ...
+) -> Feedback:
+    """Returns words for a person after a compaction that they asked for: a dict of `noop`,
+    `headline`, `token_line` and `note`, as Hermes Agent's `summarize_manual_compression` returns
+    it.
+
+    >>> import midfold
+    >>> before = [{"role": "user", "content": "hi"}] * 3
+    >>> midfold.feedback(before, before[:1], 1_200, 400)["headline"]
+    'Compressed: 3 → 1 messages'
+    """
+
 def cache_check(
-    messages: _Messages,
+    messages: Messages,
     *,
     window: int | None = None,
     preset: str | None = None,
-    policy: _Policy | None = None,
+    policy: PolicySource | None = None,
     tokenizer: str | None = None,
     dialect: str | None = None,
     profile: str | None = None,
     model: str | None = None,
-) -> dict[str, int] | None: ...
-def presets() -> list[str]: ...
-def tokenizers() -> list[str]: ...
-def recall_tools(shape: Literal["openai", "anthropic"] = "openai") -> list[dict[str, Any]]: ...
+) -> CacheCheck | None:
+    """Counts tokens at the start of the last turn's prompt that the next one repeats: the provider
+    can read them from its cache. There is a static `marker` (of `marker_prompt` tokens), a recap
+    that is `regenerated` each turn (of `regenerated_prompt`), and a fold that stays (`frozen`, of
+    `prompt`).
 
-@final
-class Context:
-    """What is to be sent: messages, and what they count."""
+    `None` if there is no turn before the last, or nothing to fold. The arguments are those of
+    `compact`, and so is what is raised.
 
-    @property
-    def messages(self) -> list[_Message]: ...
-    @property
-    def tokens(self) -> int: ...
-    @property
-    def folded(self) -> bool: ...
-    @property
-    def call(self) -> int | None: ...
-    @property
-    def injections(self) -> list[dict[str, Any]]: ...
-    @property
-    def places(self) -> list[int | None] | None: ...
-    @property
-    def session(self) -> Session: ...
-    def json(self) -> bytes: ...
-    def __len__(self) -> int: ...
+    >>> import midfold
+    >>> messages = [{"role": "user", "content": f"Question {n}. " * 50} for n in range(60)]
+    >>> found = midfold.cache_check(messages, window=4_000)
+    >>> found["frozen"] == found["prompt"] > found["regenerated"]
+    True
+    """
 
-@final
-class SummaryRequest:
-    """What a session would like a model to write."""
+def presets() -> list[str]:
+    """The names of the presets, `default` first.
 
-    @property
-    def id(self) -> str: ...
-    @property
-    def messages(self) -> list[_Message]: ...
-    @property
-    def max_tokens(self) -> int: ...
-    @property
-    def temperature(self) -> float: ...
-    @property
-    def timeout(self) -> int: ...
+    >>> import midfold
+    >>> midfold.presets()[:2]
+    ['default', 'generous']
+    """
 
-@final
-class Session:
-    """One conversation: its log, its folds, its meter; in memory, or in a store."""
+def tokenizers() -> list[str]:
+    """The names of the tokenizers of this build.
 
-    def __new__(
-        cls,
-        *,
-        window: int | None = None,
-        preset: str | None = None,
-        policy: _Policy | None = None,
-        dialect: Literal[
-            "openai-chat",
-            "openai-responses",
-            "anthropic",
-            "gemini",
-            "bedrock",
-            "ollama",
-            "sharegpt",
-        ] = ...,
-        profile: str | None = None,
-        tokenizer: str | None = None,
-        model: str | None = None,
-        system: str | Sequence[_Message] | None = None,
-        tools: Sequence[dict[str, Any]] | None = None,
-        output_reserve: int = 0,
-        narrate: bool = False,
-        tiers: _Tiers | None = None,
-        cache_lifetime: float | None = None,
-        store: str | None = None,
-        id: str | None = None,
-    ) -> Session: ...
-    @staticmethod
-    def open(store: str, id: str) -> Session: ...
-    @property
-    def id(self) -> str: ...
-    @property
-    def store(self) -> str | None: ...
-    def append(
-        self, messages: _Messages, *, key: str | None = None, expect: int | None = None
-    ) -> list[int]: ...
-    def context(
-        self,
-        *,
-        inject: Mapping[str, str] | None = None,
-        reserve: Mapping[str, int] | None = None,
-    ) -> Context: ...
-    def project(
-        self, messages: list[_Message], *, focus: str | None = None, force: bool = False
-    ) -> Context: ...
-    def recover(
-        self,
-        error: str | bytes | dict[str, Any],
-        *,
-        status: int | None = None,
-        reply: int = 0,
-    ) -> Context | None: ...
-    def observe(
-        self,
-        prompt: int,
-        output: int = 0,
-        *,
-        cache_read: int = 0,
-        cache_write: int = 0,
-        call: int | None = None,
-    ) -> None: ...
-    def compact(self, focus: str | None = None) -> Folding: ...
-    def preview(self, focus: str | None = None) -> Folding: ...
-    def undo(self, fold: str | None = None) -> None: ...
-    def pin(self, seq: int) -> None: ...
-    def unpin(self, seq: int) -> None: ...
-    def update_model(self, model: str, window: int | None = None) -> None: ...
-    def set_policy(
-        self,
-        policy: _Policy | None = None,
-        *,
-        preset: str | None = None,
-        tiers: _Tiers | None = None,
-        narrate: bool = False,
-    ) -> None: ...
-    def explain(self, text_or_event: str | int, *, call: int | None = None) -> dict[str, Any]: ...
-    def audit(self) -> dict[str, Any]: ...
-    def ledger(self) -> list[dict[str, Any]]: ...
-    def cache_check(self) -> dict[str, int] | None: ...
-    def status(self) -> dict[str, Any]: ...
-    def folds(self) -> list[dict[str, Any]]: ...
-    def wants(self) -> SummaryRequest | None: ...
-    def complete(
-        self,
-        request: SummaryRequest,
-        text: str | None = None,
-        *,
-        error: str | None = None,
-        finish: str = "stop",
-        model: str = ...,
-        prompt: int = 0,
-        output: int = 0,
-    ) -> str: ...
-    def recall_grep(
-        self,
-        query: str = "",
-        *,
-        mode: Literal["text", "literal", "regex"] = "text",
-        role: Literal["system", "developer", "user", "assistant", "tool", "other"] | None = None,
-        tool: str | None = None,
-        errors: bool = False,
-        folded: bool = False,
-        range: str | None = None,
-        context: int = 0,
-        limit: int = 10,
-        skip: int = 0,
-    ) -> list[dict[str, Any]]: ...
-    def recall_outline(
-        self, *, start: int = 0, limit: int = 50, folded: bool = False
-    ) -> dict[str, Any]: ...
-    def recall_expand(
-        self,
-        what: str | int | list[int],
-        *,
-        cursor: str | None = None,
-        max_chars: int = 8_000,
-    ) -> dict[str, Any]: ...
-    def recall_describe(self, fold: str = "active") -> dict[str, Any]: ...
-    def recall_names(self, question: str = "", max_chars: int = 2_000) -> dict[str, Any]: ...
-    def recall(self, name: str, arguments: str) -> str: ...
-    def fork(self, id: str | None = None, *, at: int | None = None) -> Session: ...
-    def __deepcopy__(self, memo: dict[int, Any]) -> Session: ...
-    def __len__(self) -> int: ...
+    >>> import midfold
+    >>> "o200k" in midfold.tokenizers()
+    True
+    """
 
-@final
-class Sessions:
-    """The conversations of one host, found by the host's own ids, else by what is in them."""
+@overload
+def recall_tools(shape: Literal["openai"] = "openai") -> list[OpenAiTool]:
+    """Returns the tools that an agent is given to bring back what was folded, for the `tools` of a
+    request of this shape. `Session.recall` answers their calls.
 
-    def __new__(
-        cls,
-        *,
-        window: int | None = None,
-        preset: str | None = None,
-        policy: _Policy | None = None,
-        dialect: Literal[
-            "openai-chat",
-            "openai-responses",
-            "anthropic",
-            "gemini",
-            "bedrock",
-            "ollama",
-            "sharegpt",
-        ] = ...,
-        profile: str | None = None,
-        tokenizer: str | None = None,
-        model: str | None = None,
-        system: str | Sequence[_Message] | None = None,
-        tools: Sequence[dict[str, Any]] | None = None,
-        output_reserve: int = 0,
-        narrate: bool = False,
-        tiers: _Tiers | None = None,
-        cache_lifetime: float | None = None,
-        store: str | None = None,
-        limit: int = 64,
-    ) -> Sessions: ...
-    def project(
-        self,
-        messages: list[_Message],
-        *,
-        id: str | None = None,
-        focus: str | None = None,
-        force: bool = False,
-    ) -> Context: ...
-    def find(
-        self, messages: list[_Message] | None = None, *, id: str | None = None
-    ) -> Session | None: ...
+    Raises `InputError` for an unknown shape.
 
-@final
-class Compressor:
-    """Makes rows fit: settings, checked once, and a counter. Can be pickled."""
+    >>> import midfold
+    >>> [tool["name"] for tool in midfold.recall_tools("anthropic")]
+    ['recall_grep', 'recall_outline', 'recall_expand', 'recall_names', 'recall_describe']
+    """
 
-    def __new__(
-        cls,
-        *,
-        target_tokens: int | None = None,
-        summary_tokens: int | None = None,
-        keep_last: int | None = None,
-        tokenizer: str | None = None,
-        placement: Literal["human_turn", "merge_into_previous_observation", "user_message"]
-        | None = None,
-        trainer: Literal["llamafactory", "trl"] | None = None,
-        notice: str | None = None,
-        row_metrics: bool = False,
-        count_all: bool = False,
-        align: Sequence[str] = ...,
-        protect: Sequence[Literal["system", "human", "gpt", "tool"]] | None = None,
-        skip_under_target: bool = True,
-    ) -> Compressor: ...
-    def __call__(self, row: dict[str, Any] | str | bytes) -> Compressed: ...
-    def rows(
-        self, rows: Sequence[dict[str, Any] | str | bytes], *, workers: int = 1
-    ) -> list[Compressed]: ...
-    def narrated(
-        self,
-        row: dict[str, Any] | str | bytes,
-        narrate: Callable[[SummaryRequest], str | None],
-        *,
-        model: str = ...,
-    ) -> Compressed: ...
-    def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]: ...
+@overload
+def recall_tools(shape: Literal["anthropic"]) -> list[AnthropicTool]:
+    """Returns the tools that an agent is given to bring back what was folded, for the `tools` of a
+    request of this shape. `Session.recall` answers their calls.
 
-@final
-class Compressed:
-    """What came of a row."""
+    Raises `InputError` for an unknown shape.
 
-    @property
-    def row(self) -> Any: ...
-    @property
-    def status(self) -> Literal["unchanged", "compressed", "over_limit", "error"]: ...
-    @property
-    def error(self) -> str | None: ...
-    @property
-    def code(self) -> str | None: ...
-    @property
-    def tokens_before(self) -> int: ...
-    @property
-    def tokens_after(self) -> int: ...
-    @property
-    def metrics(self) -> dict[str, Any] | None: ...
-    @property
-    def turns(self) -> list[int | None]: ...
-
-@final
-class BatchCompressor:
-    """Makes the rows of Arrow batches fit. Can be pickled."""
-
-    def __new__(
-        cls, compressor: Compressor, *, column: str | None = None, prefix: str = ""
-    ) -> BatchCompressor: ...
-    def batch(self, batch: Any) -> RecordBatch: ...
-    def stream(self, stream: Any) -> RecordBatchStream: ...
-    def schema(self, schema: Any) -> Schema: ...
-    def __getnewargs_ex__(self) -> tuple[tuple[Compressor], dict[str, Any]]: ...
-
-@final
-class RecordBatch:
-    """A batch, for whoever takes one over the PyCapsule interface."""
-
-    @property
-    def num_rows(self) -> int: ...
-    @property
-    def schema(self) -> Schema: ...
-    def __len__(self) -> int: ...
-    def __arrow_c_array__(
-        self, requested_schema: object | None = None
-    ) -> tuple[object, object]: ...
-    def __arrow_c_schema__(self) -> object: ...
-
-@final
-class Schema:
-    """A schema, for whoever takes one over the PyCapsule interface."""
-
-    @property
-    def names(self) -> list[str]: ...
-    def __arrow_c_schema__(self) -> object: ...
-
-@final
-class RecordBatchStream:
-    """Batches, each made when it is asked for."""
-
-    @property
-    def schema(self) -> Schema: ...
-    def __iter__(self) -> RecordBatchStream: ...
-    def __next__(self) -> RecordBatch: ...
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-    def __arrow_c_schema__(self) -> object: ...
+    >>> import midfold
+    >>> [tool["name"] for tool in midfold.recall_tools("anthropic")]
+    ['recall_grep', 'recall_outline', 'recall_expand', 'recall_names', 'recall_describe']
+    """

@@ -25,10 +25,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from ._errors import InputError
 from ._midfold import BatchCompressor, Compressor, RecordBatch, RecordBatchStream, Schema
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .types import ArrowArray, ArrowSchema, ArrowStream, RowOptions
 
 __all__ = [
     "COLUMNS",
@@ -49,18 +54,29 @@ COLUMNS = ("status", "tokens_before", "tokens_after", "fold")
 
 
 def compress_batch(
-    batch: Any, *, column: str | None = None, prefix: str = "", **settings: Any
+    batch: ArrowArray,
+    *,
+    column: str | None = None,
+    prefix: str = "",
+    **settings: Unpack[RowOptions],
 ) -> RecordBatch:
     """Makes the rows of a batch fit: the same rows in the same order, with `COLUMNS` behind.
 
     `batch` has `__arrow_c_array__`, and so has what is returned: `pyarrow.record_batch(done)`.
     One thread, without the interpreter's lock. The same settings are read once.
+
+    Raises `InputError` if there is no column of rows, or a column of `COLUMNS` already, and
+    `TokenizerError`; so do all of these.
     """
     return _made(column, prefix, settings).batch(batch)
 
 
 def compress_stream(
-    stream: Any, *, column: str | None = None, prefix: str = "", **settings: Any
+    stream: ArrowStream,
+    *,
+    column: str | None = None,
+    prefix: str = "",
+    **settings: Unpack[RowOptions],
 ) -> RecordBatchStream:
     """Makes the rows of a table, a reader or a data frame fit, a batch at a time.
 
@@ -77,7 +93,11 @@ def compress_stream(
 
 
 def output_schema(
-    schema: Any, *, column: str | None = None, prefix: str = "", **settings: Any
+    schema: ArrowSchema,
+    *,
+    column: str | None = None,
+    prefix: str = "",
+    **settings: Unpack[RowOptions],
 ) -> Schema:
     """The schema of what comes of batches with `schema`, without a batch.
 
@@ -92,7 +112,7 @@ def output_schema(
 
 
 def spark_schema(
-    schema: Any, *, column: str | None = None, prefix: str = "", **settings: Any
+    schema: Any, *, column: str | None = None, prefix: str = "", **settings: Unpack[RowOptions]
 ) -> Any:
     """The same for a `StructType` of Spark's: the second argument of `mapInArrow`."""
     _made(column, prefix, settings)
@@ -123,7 +143,9 @@ class Mapper:
     (['skipped'], True)
     """
 
-    def __init__(self, *, column: str | None = None, prefix: str = "", **settings: Any) -> None:
+    def __init__(
+        self, *, column: str | None = None, prefix: str = "", **settings: Unpack[RowOptions]
+    ) -> None:
         options = {"column": column, "prefix": prefix, **settings}
         self.options: dict[str, Any] = dict(sorted(options.items()))
         self._batches = _made(column, prefix, settings)
@@ -148,7 +170,9 @@ class Mapper:
         return f"Mapper({', '.join(said)})"
 
 
-def mapper(*, column: str | None = None, prefix: str = "", **settings: Any) -> Mapper:
+def mapper(
+    *, column: str | None = None, prefix: str = "", **settings: Unpack[RowOptions]
+) -> Mapper:
     """The function that engines are given: see `Mapper`."""
     return Mapper(column=column, prefix=prefix, **settings)
 
@@ -157,7 +181,7 @@ def _again(options: tuple[tuple[str, Any], ...]) -> Mapper:
     return Mapper(**dict(options))
 
 
-def _made(column: str | None, prefix: str, settings: dict[str, Any]) -> BatchCompressor:
+def _made(column: str | None, prefix: str, settings: RowOptions) -> BatchCompressor:
     # A tokenizer takes longer to load than a batch to go through.
     fixed = ((name, _fixed(value)) for name, value in sorted(settings.items()))
     return _remembered(column, prefix, tuple(fixed))

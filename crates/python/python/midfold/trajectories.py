@@ -21,16 +21,21 @@ import os
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, Callable, Union
+from typing import TYPE_CHECKING, Callable
 
 from ._midfold import Compressed, Compressor
+from .types import Row
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .types import RowOptions
 
 __all__ = ["Compressed", "Compressor", "compress", "compress_file"]
 
 #: Rows that are taken at once, for each thread.
 _BATCH = 64
 
-Row = Union[dict[str, Any], str, bytes]
 Progress = Callable[[int], object]
 
 
@@ -39,12 +44,16 @@ def compress(
     *,
     workers: int | None = None,
     progress: Progress | None = None,
-    **settings: Any,
+    **settings: Unpack[RowOptions],
 ) -> Iterator[Compressed]:
     """Makes rows fit, in their order, a batch at a time. Rows are dicts or lines of JSON.
 
-    `settings` are those of `Compressor`; `progress(rows so far)` is called after each batch.
-    Nothing is read ahead, so an endless iterator is fine. No row raises: see `Compressed.status`.
+    `settings` are those of `Compressor` (`midfold.types.RowOptions`), `workers` is how many threads
+    there are: without it as many as processors. `progress(rows so far)` is called after each batch.
+    Nothing is read ahead, so an endless iterator is fine.
+
+    No row raises: see `Compressed.status`. Raises `InputError` or `TokenizerError` for settings
+    that cannot be used.
     """
     compressor = Compressor(**settings)
     threads = workers or os.cpu_count() or 1
@@ -66,12 +75,14 @@ def compress_file(
     *,
     workers: int | None = None,
     progress: Progress | None = None,
-    **settings: Any,
+    **settings: Unpack[RowOptions],
 ) -> dict[str, int]:
     """Makes the rows of a JSONL file fit and writes those that can be used to another.
 
     Rows that cannot be used go to `NAME.rejects.jsonl` beside it. Returns how many rows came to
     what. For runs that resume, metrics and other formats there is the command line.
+
+    Raises what `compress` raises, and `OSError` if a file cannot be read or written.
     """
     target = Path(target)
     rejects = target.with_name(f"{target.stem}.rejects.jsonl")

@@ -13,8 +13,11 @@ use crate::start::SessionOptions;
 
 /// The conversations of one host, found by the host's own ids, else by what is in them.
 ///
-/// A host gives its whole list of messages each time, and gets what to send. `limit` is how many
-/// conversations are held; of those in a store all are found again by their id.
+/// A host gives its whole list of messages each time, and gets what to send. The arguments are
+/// those of `Session`, which hold for each of them, and `limit`: how many conversations are held.
+/// Of more the one that was quiet for longest is let go; in a store it is found again by its id.
+///
+/// Raises `InputError` for an unknown name, `PolicyError`, `TokenizerError`, and `StoreError`.
 ///
 /// >>> import midfold
 /// >>> sessions = midfold.Sessions(window=4_000)
@@ -32,12 +35,11 @@ pub struct Sessions {
 
 #[pymethods]
 impl Sessions {
-    /// Says how each session is made.
     #[new]
     #[pyo3(signature = (
         *, window=None, preset=None, policy=None, dialect="openai-chat", profile=None,
         tokenizer=None, model=None, system=None, tools=None, output_reserve=0, narrate=false,
-        tiers=None, cache_lifetime=None, store=None, limit=64
+        tiers=None, after_fold=None, cache_lifetime=None, store=None, limit=64
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python class")]
     fn new(
@@ -53,6 +55,7 @@ impl Sessions {
         output_reserve: u64,
         narrate: bool,
         tiers: Option<&Bound<'_, PyAny>>,
+        after_fold: Option<&Bound<'_, PyAny>>,
         cache_lifetime: Option<f64>,
         store: Option<String>,
         limit: usize,
@@ -70,6 +73,7 @@ impl Sessions {
             output_reserve,
             narrate,
             tiers,
+            after_fold,
             cache_lifetime,
             store,
         };
@@ -77,11 +81,13 @@ impl Sessions {
         Ok(Self { kind: start.kind, held: Held::new(start, limit, SharedSession::from) })
     }
 
-    /// Takes all messages of a conversation, as the host's list is now, and returns what to send, as
-    /// `Session.project` does.
+    /// Takes all messages of a conversation, as the host's list is now, and returns what to send,
+    /// as `Session.project` does.
     ///
-    /// `id` is the host's own name of the conversation; in a store it is the session's id. Without it
-    /// the conversation is the one that has most in common with the list.
+    /// `id` is the host's own name of the conversation; in a store it is the session's id. Without
+    /// it the conversation is the one that has most in common with the list.
+    ///
+    /// Raises what `Session` and `Session.project` raise.
     #[pyo3(signature = (messages, *, id=None, focus=None, force=false))]
     fn project(
         &self,
@@ -100,8 +106,10 @@ impl Sessions {
         Session { inner: session }.projected(py, sent, &list)
     }
 
-    /// The session of this id, else of the conversation that has most in common with the messages;
-    /// `None` where there is none. Nothing is appended: for tools that recall.
+    /// Returns the session of this id, else of the conversation that has most in common with the
+    /// messages; `None` if there is none. Nothing is appended: tools that recall need this.
+    ///
+    /// Raises `InputError` for what is no list of messages, `StoreError` if the store fails.
     #[pyo3(signature = (messages=None, *, id=None))]
     fn find(
         &self,

@@ -1,23 +1,19 @@
 //! `midfold.Session`.
 
+mod calls;
 mod ids;
 mod many;
 mod objects;
 mod shared;
 
-use midfold::blocking::{ForcedFold, Session as Engine, StorePlace};
+use midfold::blocking::ForcedFold;
 use midfold::core::event::Usage;
 use midfold::store::recall::{ExpandTarget, GrepQuery};
-use midfold::{Door, FailureArea, IncomingMessages, RefusedRequest};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::PyList;
 
-use crate::clock::now;
 use crate::context::Context;
 use crate::errors::Failure;
-use crate::json;
-use crate::list::HostList;
-use crate::messages::{self, GivenMessages};
 use crate::prepare;
 use crate::python::{loads, objects};
 use crate::recall;
@@ -29,7 +25,28 @@ use shared::SharedSession;
 
 /// One conversation: its log, its folds, its meter; in memory, or in a store.
 ///
-/// Every method may be called from any thread. None waits for a model.
+/// Every method may be called from any thread, and none waits for a model. Places are numbers of
+/// messages, from 0. If a store fails, a method of a stored session raises `StoreError`.
+///
+/// - `window`: the model's window, in tokens; else that of `model`, else 128,000.
+/// - `preset`, `policy`: when and how to fold: a name of `presets()`, or a policy of one's own.
+/// - `dialect`: the form of the messages.
+/// - `profile`: the rules of the provider; else those of the dialect and the model.
+/// - `tokenizer`: what counts: a name of `tokenizers()`, `chars:3.2`, or a `tokenizer.json`.
+/// - `model`: the model's name.
+/// - `system`, `tools`: what travels beside the messages, and counts.
+/// - `output_reserve`: tokens of the window that stay free for the reply.
+/// - `narrate`: whether models narrate: see `wants`.
+/// - `tiers`: the most that a class of content may take, as shares of the budget from 0 to 1.
+/// - `after_fold`: a `text`, and `files` that are read at each fold, named from the working folder:
+///   they are in each recap, in `tokens` tokens at most (4,000).
+/// - `cache_lifetime`: seconds that the provider's cache keeps a prompt, such as 300. After a
+///   longer pause the session may fold early. Without it a pause means nothing.
+/// - `store`: `sqlite:PATH` or `postgres://…`; without it the session is in memory.
+/// - `id`: its name; a new one without it.
+///
+/// Raises `InputError` for an unknown name, `PolicyError`, `TokenizerError`, `BudgetError` if
+/// the reserves leave nothing of the window, and `StoreError` if the id is taken.
 ///
 /// >>> import midfold
 /// >>> session = midfold.Session(window=4_000)
@@ -48,13 +65,11 @@ pub struct Session {
 
 #[pymethods]
 impl Session {
-    /// Makes a session. Without `store` it lives in memory. `cache_lifetime` says for how many seconds the provider keeps
-    /// its cache of a prompt: after a longer pause the session may fold early.
     #[new]
     #[pyo3(signature = (
         *, window=None, preset=None, policy=None, dialect="openai-chat", profile=None,
         tokenizer=None, model=None, system=None, tools=None, output_reserve=0, narrate=false,
-        tiers=None, cache_lifetime=None, store=None, id=None
+        tiers=None, after_fold=None, cache_lifetime=None, store=None, id=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python class")]
     fn new(
@@ -71,44 +86,42 @@ impl Session {
         output_reserve: u64,
         narrate: bool,
         tiers: Option<&Bound<'_, PyAny>>,
+        after_fold: Option<&Bound<'_, PyAny>>,
         cache_lifetime: Option<f64>,
         store: Option<String>,
         id: Option<String>,
     ) -> PyResult<Self> {
-        let named = SessionOptions {
-            window,
-            preset,
-            policy,
-            dialect,
-            profile,
-            tokenizer,
-            model,
-            system,
-            tools,
-            output_reserve,
-            narrate,
-            tiers,
-            cache_lifetime,
-            store,
+        #[rustfmt::skip]
+        let options = SessionOptions {
+            window, preset, policy, dialect, profile, tokenizer, model, system, tools,
+            output_reserve, narrate, tiers, after_fold, cache_lifetime, store,
         };
-        let (start, id) = (named.start()?, id.map_or_else(|| new_id(py), Ok)?);
+        let (start, id) = (options.start()?, id.map_or_else(|| new_id(py), Ok)?);
         Ok(Self::of(py.detach(|| start.open(id)).map_err(Failure::from)?))
     }
 
-    /// Goes on with a session of a store: `sqlite:PATH` or `postgres://…`.
+    /// Goes on with a session of a store: `sqlite:PATH` or `postgres://…`. `after_fold` is not
+    /// stored with it.
+    ///
+    /// Raises `StoreError` if there is no such store or session.
     #[staticmethod]
-    fn open(py: Python<'_>, store: &str, id: &str) -> PyResult<Self> {
-        let load = || Engine::load(StorePlace::existing(store, Door::Python)?, id, now);
-        Ok(Self::of(py.detach(load).map_err(Failure::from)?))
+    #[pyo3(signature = (store, id, *, after_fold=None))]
+    fn open(
+        py: Python<'_>,
+        store: &str,
+        id: &str,
+        after_fold: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        Self::loaded(py, store, id, prepare::after_fold(after_fold)?)
     }
 
-    /// Its id.
+    /// Its id. It changes if a list of `project` went back: the session is a fork then.
     #[getter]
     fn id(&self, py: Python<'_>) -> PyResult<String> {
         self.run(py, |engine| Ok(engine.id().to_owned()))
     }
 
-    /// Where it is stored, without a password; `None` in memory.
+    /// The place where it is stored, without a password; `None` in memory.
     #[getter]
     fn store(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.run(py, |engine| Ok(engine.place()))
@@ -117,8 +130,10 @@ impl Session {
     /// Appends a message (a dict), messages (a list of them), or JSON. Returns their places.
     ///
     /// All are appended or none. In a store they are durable when this returns, and a retry with
-    /// the same `key` returns the first answer. With `expect` they are appended only where the session
-    /// has so many messages: otherwise somebody else appended.
+    /// the same `key` returns the first answer. With `expect` they are appended only if the
+    /// session has so many messages: otherwise somebody else appended.
+    ///
+    /// Raises `InputError` for what is no message, `StoreError` if there are not `expect`.
     #[pyo3(signature = (messages, *, key=None, expect=None))]
     fn append(
         &self,
@@ -127,34 +142,16 @@ impl Session {
         key: Option<String>,
         expect: Option<u64>,
     ) -> PyResult<Vec<u64>> {
-        let given = match messages.is_instance_of::<PyDict>() {
-            true => GivenMessages::new(PyList::new(py, [messages])?.as_any())?,
-            false => GivenMessages::new(messages)?,
-        };
-        let bytes = given.bytes();
-        let incoming = py.detach(|| IncomingMessages::read(&bytes, "messages", Door::Python));
-        let incoming = incoming.map_err(Failure::from)?;
-        let first = self.run(py, |engine| {
-            let events = incoming.events_for(engine.dialect(), engine.id())?;
-            Ok(engine.append(events, key, expect)?)
-        })?;
-        let sources = incoming.messages().iter().map(|event| &event.source[..]);
-        let objects = given.objects(sources, incoming.wrapper());
-        let count = objects.len() as u64;
-        let mut known = self.known(py);
-        for (seq, object) in (first..).zip(objects) {
-            if let Some(object) = object {
-                known.insert(seq, object.unbind());
-            }
-        }
-        Ok((first..first + count).collect())
+        self.append_given(py, messages, key, expect)
     }
 
-    /// The context to send, folded first where that is due.
+    /// Returns the context to send, folded first if that is due.
     ///
     /// `inject` names texts that are added behind the history, beside the newest request: they are
-    /// sent and not kept. Each needs an entry in `reserve`: the tokens that a fold keeps free for it. A
-    /// longer text is an error.
+    /// sent and not kept. Each needs an entry in `reserve`: tokens that a fold keeps free for it.
+    ///
+    /// Raises `BudgetError` if nothing fits the window, and `InputError` for a text that is
+    /// longer than its reserve.
     #[pyo3(signature = (*, inject=None, reserve=None))]
     fn context(
         &self,
@@ -162,21 +159,17 @@ impl Session {
         inject: Option<&Bound<'_, PyAny>>,
         reserve: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Context> {
-        let texts = messages::texts(inject)?;
-        let reserves = messages::reserves(reserve)?;
-        let sent = self.run(py, |engine| {
-            let texts: Vec<(&str, &str)> = texts.iter().map(|(n, text)| (&**n, &**text)).collect();
-            let reserves = reserves.iter().map(|(name, tokens)| (name.as_str(), *tokens));
-            let hooks = midfold::injections(reserves, texts.iter().map(|(name, _)| *name))?;
-            Ok(engine.context(hooks, &texts)?)
-        })?;
-        self.handed_out(py, sent)
+        self.context_with(py, inject, reserve)
     }
 
-    /// Takes all messages that a host keeps, as its list is now, and returns what to send, folded first
-    /// where that is due, or with `force` or a `focus`. What is new is appended. The list may go on with
-    /// the context that was handed out before. Where it went back, the session is a fork from then on,
-    /// with another `id`.
+    /// Takes all messages that a host keeps, as its list is now, and returns what to send, folded
+    /// first if that is due, or with `force` or a `focus` (what to keep, in words).
+    ///
+    /// What is new is appended. The list may go on with the context that was handed out before.
+    /// If it went back, the session is a fork from then on, with another `id`.
+    ///
+    /// Raises `InputError` for what is no list of messages of the session's dialect, and
+    /// `BudgetError` if nothing fits the window.
     ///
     /// >>> import midfold
     /// >>> session = midfold.Session(window=4_000)
@@ -194,19 +187,28 @@ impl Session {
         focus: Option<&str>,
         force: bool,
     ) -> PyResult<Context> {
-        let list = HostList::read(py, messages)?;
-        let force = (force || focus.is_some()).then_some(ForcedFold { focus });
-        let (kind, id) =
-            self.run(py, |session| Ok((session.dialect(), session.id().to_owned())))?;
-        let events = list.events_for(kind, &id)?;
-        let sent = self.run(py, |session| Ok(session.project(&events, force)?))?;
-        self.projected(py, sent, &list)
+        self.project_list(py, messages, (force || focus.is_some()).then_some(ForcedFold { focus }))
     }
 
-    /// The smaller context to send after the provider refused a request with this error; call it once a
-    /// refusal. `None` where compacting does not help. An error without a message counts as too long
-    /// where the context filled most of the window. `reply` is the least tokens to keep free for the
-    /// reply, where that is more than the session reserves.
+    /// Returns the smaller context to send after the provider refused a request with this error;
+    /// `None` if compacting does not help.
+    ///
+    /// Call it once a refusal. `error` is the body of the provider's answer, `status` its HTTP
+    /// status. An error without a message counts as too long if the context filled most of the
+    /// window. `reply` is the least tokens to keep free for the reply, if that is more than the
+    /// session reserves.
+    ///
+    /// Raises `BudgetError` if nothing smaller can be made, or if what this returned was too
+    /// long, too: then show the provider's error.
+    ///
+    /// >>> import midfold
+    /// >>> session = midfold.Session(window=100_000)
+    /// >>> _ = session.project([{"role": "user", "content": "Go on. " * 90} for _ in range(90)])
+    /// >>> said = "maximum context length is 8192 tokens, your messages resulted in 20000 tokens"
+    /// >>> session.recover({"error": {"code": "context_length_exceeded", "message": said}}).folded
+    /// True
+    /// >>> session.recover("rate limited", status=429) is None
+    /// True
     #[pyo3(signature = (error, *, status=None, reply=0))]
     fn recover(
         &self,
@@ -215,17 +217,16 @@ impl Session {
         status: Option<u16>,
         reply: u64,
     ) -> PyResult<Option<Context>> {
-        let body = match (error.cast::<PyString>(), error.cast::<PyBytes>()) {
-            (Ok(text), _) => text.to_string_lossy().into_owned().into_bytes(),
-            (_, Ok(bytes)) => bytes.as_bytes().to_vec(),
-            _ => json::bytes(error, "error")?,
-        };
-        let refused = RefusedRequest { status, body: &body, reply };
-        let sent = self.run(py, |engine| Ok(engine.recover(&refused)?))?;
-        sent.map(|sent| self.handed_out(py, sent)).transpose()
+        self.recover_from(py, error, status, reply)
     }
 
-    /// Tells what the provider counted for the last context.
+    /// Takes what the provider counted for the last context, in tokens: the meter learns from it.
+    ///
+    /// `prompt` is the whole prompt, with the parts that were read from the cache (`cache_read`) or
+    /// written to it (`cache_write`); `output` is the reply. `call` is `Context.call`, for a
+    /// request of a stored session that is not the last.
+    ///
+    /// Raises `StoreError` if the call is unknown, or was observed with other figures.
     #[pyo3(signature = (prompt, output=0, *, cache_read=0, cache_write=0, call=None))]
     fn observe(
         &self,
@@ -240,37 +241,43 @@ impl Session {
         self.run(py, |engine| Ok(engine.observe(usage, call)?))
     }
 
-    /// Folds now, because you ask.
+    /// Folds now, because you ask. `focus` says in words what to keep. Raises `BudgetError` if
+    /// nothing fits the window.
     #[pyo3(signature = (focus=None))]
     fn compact<'py>(&self, py: Python<'py>, focus: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
         self.folding(py, focus, false)
     }
 
-    /// Says what `compact` would do, without doing it.
+    /// Says what `compact` would do, without doing it. Raises what that raises.
     #[pyo3(signature = (focus=None))]
     fn preview<'py>(&self, py: Python<'py>, focus: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
         self.folding(py, focus, true)
     }
 
-    /// Takes back a fold and those after it; without an id the active one. Its record stays.
+    /// Takes back a fold and those after it; without an id the active one. Its record stays. Raises
+    /// `InputError` if there is no such fold.
     #[pyo3(signature = (fold=None))]
     fn undo(&self, py: Python<'_>, fold: Option<&str>) -> PyResult<()> {
         let fold = fold.map(hash).transpose()?;
         self.run(py, |engine| Ok(engine.undo(fold)?))
     }
 
-    /// Keeps an event, with its unit, out of every later fold.
+    /// Keeps the message at this place, with its calls and results, out of every later fold.
+    ///
+    /// Raises `InputError` if there is no such message.
     fn pin(&self, py: Python<'_>, seq: u64) -> PyResult<()> {
         self.run(py, |engine| Ok(engine.pin(seq, true)?))
     }
 
-    /// Lets a pinned event go.
+    /// Lets a pinned message go. Raises what `pin` raises.
     fn unpin(&self, py: Python<'_>, seq: u64) -> PyResult<()> {
         self.run(py, |engine| Ok(engine.pin(seq, false)?))
     }
 
-    /// Says that the contexts go to another model from now on. Its window is `window`, else the
-    /// model's own where it is known, else the one before.
+    /// Says that the contexts go to another model from now on. Its window is `window`, in tokens,
+    /// else the model's own if it is known, else the one before.
+    ///
+    /// Raises `BudgetError` if the reserves leave nothing of the window.
     #[pyo3(signature = (model, window=None))]
     fn update_model(&self, py: Python<'_>, model: &str, window: Option<i64>) -> PyResult<()> {
         let window = prepare::tokens("window", window)?;
@@ -279,6 +286,8 @@ impl Session {
 
     /// Changes the policy, from the next fold on. It is on record: `status()` has its name, its
     /// fingerprint and since when it holds, each fold the fingerprint of its own.
+    ///
+    /// Raises `PolicyError` if it cannot be used, `BudgetError` if nothing is left.
     #[pyo3(signature = (policy=None, *, preset=None, tiers=None, narrate=false))]
     fn set_policy(
         &self,
@@ -288,19 +297,14 @@ impl Session {
         tiers: Option<&Bound<'_, PyAny>>,
         narrate: bool,
     ) -> PyResult<()> {
-        if policy.is_none() && preset.is_none() {
-            let text = "neither a policy nor a preset was given";
-            return Err(Failure::new(FailureArea::Policy, text)
-                .hint("say which holds from now on: set_policy(preset=\"default\")")
-                .into());
-        }
-        let policy = prepare::policy(preset, policy, tiers, narrate)?;
-        self.run(py, |engine| Ok(engine.set_policy(policy)?))
+        self.change_policy(py, policy, preset, tiers, narrate)
     }
 
-    /// Answers whether the model sees a text, or a message by its number: where it stands, when it
-    /// left and by which rule, and whether it was asked for again. `call` asks about an earlier
-    /// request of a stored session.
+    /// Answers whether the model sees a text, or a message by its place: where it is, when it left
+    /// and by which rule, and whether it was asked for again. `call` asks about an earlier request
+    /// of a stored session, by its number.
+    ///
+    /// Raises `InputError` if there is no such message or request, or the text is empty.
     #[pyo3(signature = (text_or_event, *, call=None))]
     fn explain<'py>(
         &self,
@@ -308,57 +312,48 @@ impl Session {
         text_or_event: &Bound<'py, PyAny>,
         call: Option<u64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let text = match text_or_event.cast::<PyString>() {
-            Ok(text) => text.to_cow()?.into_owned(),
-            Err(_) => format!("@{}", text_or_event.extract::<u64>()?),
-        };
-        let found = self.run(py, |engine| Ok(engine.explain(&text, call)?))?;
-        objects(py, &found)
+        self.explained(py, text_or_event, call)
     }
 
-    /// Holds every record against the log: a dict with `ok`, what does not hold (`findings`) and what
-    /// each fold lost (`receipts`).
+    /// Holds every record against the log: whether all is `ok`, what does not hold (`findings`),
+    /// and what each fold lost (`receipts`).
     fn audit<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let found = self.run(py, |engine| Ok(engine.audit()?))?;
-        let dict = objects(py, &found)?;
-        dict.set_item("ok", found.is_clean())?;
-        Ok(dict)
+        self.audited(py)
     }
 
-    /// The calls of the ledger, oldest first, each with the `usage` that the provider reported. A
-    /// session in memory has none.
+    /// Returns the requests of the ledger, oldest first, each with the `usage` that the provider
+    /// reported. A session in memory has none.
     fn ledger<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let list = PyList::empty(py);
-        for (call, settled) in self.run(py, |engine| Ok(engine.ledger()?))? {
-            let dict = objects(py, &call)?;
-            dict.set_item("usage", objects(py, &settled.map(|settled| settled.usage))?)?;
-            list.append(dict)?;
-        }
-        Ok(list)
+        self.ledger_calls(py)
     }
 
-    /// Compares three ways of folding by the tokens at the start of a prompt that the next turn repeats, which
-    /// the provider can read from its cache: a fixed `marker`, a recap that is `regenerated` each turn, and a
-    /// fold that stays (`frozen`). `None` where there is no turn before the last, or nothing to fold.
+    /// Compares three ways of folding by the tokens at the start of a prompt that the next turn
+    /// repeats: the provider can read them from its cache. They are a fixed `marker`, a recap that
+    /// is `regenerated` each turn, and a fold that stays (`frozen`). `None` if there is no turn
+    /// before the last, or nothing to fold.
+    ///
+    /// Raises `BudgetError` if nothing fits the window.
     fn cache_check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let found = self.run(py, |engine| Ok(engine.cache_check()?))?;
         objects(py, &found)
     }
 
-    /// What the session is at.
+    /// Returns the session in figures, in tokens and numbers of messages: its window, its budget,
+    /// where folding starts, and whether a fold is due.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let status = self.run(py, |engine| Ok(engine.status()?))?;
         objects(py, &status)
     }
 
-    /// All folds that were made, oldest first.
+    /// Returns the records of all folds that were made, oldest first.
     fn folds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let folds = self.run(py, |engine| Ok(serde_json::to_vec(&engine.folds()?)?))?;
         loads(py, &folds)
     }
 
-    /// What a model should be asked now, if anything. Run it whenever you like, and tell
-    /// `complete`. In memory only: a store has a queue, and workers.
+    /// Returns what a model should be asked now, if anything. Give its answer to `complete`.
+    ///
+    /// Raises `StoreError` for a stored session: its store has a queue, which `work` answers.
     fn wants(&self, py: Python<'_>) -> PyResult<Option<SummaryRequest>> {
         let request = self.run(py, |engine| Ok(engine.wants()?))?;
         Ok(request.map(|request| SummaryRequest { request }))
@@ -366,6 +361,11 @@ impl Session {
 
     /// Takes the model's answer to a request: a text, or why there is none (`error="timeout"`).
     /// Returns the verdict: `accepted`, or why it will not be used.
+    ///
+    /// `finish` is the provider's reason for the end of the reply, `model` the name that records
+    /// show, `prompt` and `output` what the provider counted, in tokens.
+    ///
+    /// Raises `InputError` for a request of another session, or an unknown kind of failure.
     #[pyo3(signature = (
         request, text=None, *, error=None, finish="stop", model=String::new(), prompt=0, output=0
     ))]
@@ -388,9 +388,14 @@ impl Session {
         Ok(verdict.code.to_string())
     }
 
-    /// Finds messages of the log by what they say, those that were folded included. `role`, `tool`
-    /// (a name or a kind), `errors`, `folded` and `range` (`"12-80"`) narrow it; with one of them
-    /// the query may be empty: then all that pass are listed, the oldest first.
+    /// Finds messages of the log by what they say, those that were folded included.
+    ///
+    /// `mode` is how the query is read. `role`, `tool` (a name or a kind), `errors`, `folded` and
+    /// `range` (`"12-80"`) narrow it; with one of them the query may be empty: then all that pass
+    /// are listed, the oldest first. `context` is the lines around each line that is found, `limit`
+    /// the most messages, `skip` how many are left out before them.
+    ///
+    /// Raises `InputError` for a range, a role, a mode or a regular expression that is none.
     #[pyo3(signature = (query="", *, mode="text", role=None, tool=None, errors=false, folded=false,
                         range=None, context=0, limit=10, skip=0))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
@@ -408,15 +413,14 @@ impl Session {
         limit: u32,
         skip: u32,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let mode = recall::mode(mode)?;
+        let (mode, query) = (recall::mode(mode)?, query.to_owned());
         let within = range.map(GrepQuery::range).transpose().map_err(Failure::from)?;
-        let query = query.to_owned();
         let ask =
             GrepQuery { query, mode, role, tool, errors, folded, within, context, limit, skip };
         objects(py, &self.run(py, |engine| recall::grep(engine, &ask))?)
     }
 
-    /// Lists messages from number `start` on: role, tool and target, outcome, size.
+    /// Lists at most `limit` messages from place `start` on: role, tool and target, outcome, size.
     #[pyo3(signature = (*, start=0, limit=50, folded=false))]
     fn recall_outline<'py>(
         &self,
@@ -430,6 +434,10 @@ impl Session {
 
     /// Brings back originals, calls with their results: a message (`12`, `"@12"`), a range
     /// (`"12-20"`), a list (`[12, 15]`, `"12,15-20"`), `"active"` or a fold's id.
+    ///
+    /// A page has at most `max_chars` characters of text; its `next` is the `cursor` of the next.
+    ///
+    /// Raises `InputError` if there is no such message or fold.
     #[pyo3(signature = (what, *, cursor=None, max_chars=8_000))]
     fn recall_expand<'py>(
         &self,
@@ -443,14 +451,14 @@ impl Session {
         objects(py, &page)
     }
 
-    /// Says what a fold covers: `"active"`, or its id.
+    /// Says what a fold covers: `"active"`, or its id. Raises `InputError` if there is none.
     #[pyo3(signature = (fold="active"))]
     fn recall_describe<'py>(&self, py: Python<'py>, fold: &str) -> PyResult<Bound<'py, PyAny>> {
         objects(py, &self.run(py, |engine| recall::describe(engine, fold))?)
     }
 
     /// Lists the names (paths, symbols, ids, numbers) that left the context, those that are most
-    /// likely needed for `question` first: a dict of `names` and of how many `more` there are.
+    /// likely needed for `question` first, in at most `max_chars` characters.
     #[pyo3(signature = (question="", max_chars=2_000))]
     fn recall_names<'py>(
         &self,
@@ -461,32 +469,24 @@ impl Session {
         objects(py, &self.run(py, |engine| recall::names(engine, question, max_chars))?)
     }
 
-    /// Answers a call of one of the tools of `midfold.recall_tools`: plain text, always.
+    /// Answers a call of one of the tools of `midfold.recall_tools`: plain text, always, even if
+    /// `arguments` (JSON) cannot be used.
     fn recall(&self, py: Python<'_>, name: &str, arguments: &str) -> PyResult<String> {
         self.run(py, |engine| Ok(engine.recall(name, arguments)?))
     }
 
-    /// A session of its own over the first `at` events (all without), with the folds that apply.
+    /// Makes a session of its own over the first `at` messages (all without), with the folds that
+    /// apply.
+    ///
+    /// Raises `InputError` if there are not so many, `StoreError` if the id is taken.
     #[pyo3(signature = (id=None, *, at=None))]
     fn fork(&self, py: Python<'_>, id: Option<String>, at: Option<u64>) -> PyResult<Self> {
-        let id = id.map_or_else(|| new_id(py), Ok)?;
-        let engine = self.run(py, |engine| Ok(engine.fork(&id, at)?))?;
-        let copy = |(seq, message): (&u64, &Py<PyAny>)| (*seq, message.clone_ref(py));
-        let is_kept = |(seq, _): &(&u64, _)| **seq < engine.len() as u64;
-        let shared = self.known(py).iter().filter(is_kept).map(copy).collect();
-        Ok(Self::of(engine).with_known(py, shared))
+        self.forked(py, &id.map_or_else(|| new_id(py), Ok)?, at)
     }
 
     /// An independent session: in memory an exact copy, in a store a fork with an id of its own.
     fn __deepcopy__(&self, py: Python<'_>, memo: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let id = new_id(py)?;
-        let engine = self.run(py, |engine| Ok(engine.copy(&id)?))?;
-        let messages = PyDict::new(py);
-        for (seq, message) in self.known(py).iter() {
-            messages.set_item(seq, message)?;
-        }
-        let copied = py.import("copy")?.call_method1("deepcopy", (messages, memo))?;
-        Ok(Self::of(engine).with_known(py, copied.extract()?))
+        self.copied(py, &new_id(py)?, memo)
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {

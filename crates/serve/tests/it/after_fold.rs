@@ -1,6 +1,5 @@
 //! What the settings put back after each fold, as a provider gets it.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use midfold::AfterFold;
@@ -14,10 +13,6 @@ use crate::setting::{Setting, rules};
 
 const STEPS: u32 = 60;
 const LIMIT: u64 = 12_000;
-
-fn read(path: &Path, _: Option<&Path>, _: u64) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|_| "there is no such file".to_owned())
-}
 
 async fn put_back(dialect: WireDialect, stream: bool) {
     let name = format!("{dialect:?} stream={stream}");
@@ -33,7 +28,7 @@ async fn put_back(dialect: WireDialect, stream: bool) {
     let script = UpstreamScript::shell_loop(STEPS);
     let settings = UpstreamSettings { limit: Some(LIMIT), script, ..UpstreamSettings::default() };
     let setting = Setting::with(settings, |config| {
-        config.rules = rules().window(LIMIT).hooked(said.hooks(read, |_, _| {}));
+        config.rules = rules().window(LIMIT).hooked(said.hooks(|_, _| {}));
         config.store = Some(Arc::clone(&store));
     })
     .await;

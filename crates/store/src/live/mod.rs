@@ -97,9 +97,14 @@ impl StoredSession {
     /// Sets the host's hooks for folds that are made here.
     #[must_use]
     pub fn with_hooks(mut self, hooks: Option<Arc<dyn FoldHooks>>) -> Self {
+        self.set_hooks(hooks);
+        self
+    }
+
+    /// As [`StoredSession::with_hooks`].
+    pub fn set_hooks(&mut self, hooks: Option<Arc<dyn FoldHooks>>) {
         self.hooks = hooks;
         self.hook();
-        self
     }
 
     /// Passes the hooks to the session in memory. A brief session cannot fold, so it needs none.

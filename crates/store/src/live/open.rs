@@ -222,7 +222,7 @@ impl StoredSession {
         let active = fork.active().map(|fold| fold.id);
         self.store.activate(id, None, active).await?;
         self.store.save_state(id, 0, &rows::json(&fork.state())?).await?;
-        Self::open(self.store.clone(), id).await
+        Ok(Self::open(self.store.clone(), id).await?.with_hooks(self.hooks.clone()))
     }
 }
 

@@ -16,7 +16,7 @@ def schemas() -> list[dict[str, Any]]:
     >>> [schema["name"] for schema in schemas()][0]
     'recall_grep'
     """
-    return [tool["function"] for tool in midfold.recall_tools("openai")]
+    return [dict(tool["function"]) for tool in midfold.recall_tools("openai")]
 
 
 def answer(session: midfold.Session, name: str, arguments: dict[str, Any]) -> str:

@@ -1,0 +1,65 @@
+"""How a model narrates, as a policy says it."""
+
+# Written by tools/door-types: change the sources that it reads.
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+__all__ = [
+    "NarrationPolicy",
+    "NarrationStyle",
+]
+
+
+NarrationStyle = Literal["bullets", "headings"]
+"""The form of a narrated section. `bullets`: `- **Decisions:** …` (Summarizing Evicted Turns).
+`headings`: `## Active Task` (Hermes Agent).
+"""
+
+
+class NarrationPolicy(TypedDict, total=False):
+    """How a model narrates. This is data only: the engine decides what to ask, and a driver calls
+    the model.
+    """
+
+    max_tokens: int | None
+    """The hard cap of the reply, in tokens (Summarizing Evicted Turns: 512). Without it, the cap
+    follows from the words.
+    """
+    max_words: int | None
+    """The most words to ask for by `share`."""
+    most_tokens: int | None
+    """The largest cap by `token_share`, in tokens."""
+    on: bool
+    """Whether a model is asked at all."""
+    sections: list[str]
+    """The names of the sections that the model is asked for, in order."""
+    share: float | None
+    """The number of words to ask for, as a share of the covered tokens: a long span deserves a long
+    narration.
+    """
+    strategy: str | None
+    """The value of `strategy` in the record of a narrated fold; the policy's own without it
+    (Summarizing Evicted Turns).
+    """
+    style: NarrationStyle
+    """The form of a section."""
+    temperature: float | None
+    """The sampling temperature (Summarizing Evicted Turns: 0.2)."""
+    timeout_seconds: int | None
+    """The longest time for an answer, from the request to the last byte, in seconds (Summarizing
+    Evicted Turns: 25).
+    """
+    token_share: float | None
+    """The cap as a share of the covered tokens, at least `max_tokens` and at most `most_tokens`
+    (Hermes Agent: the summary's budget scales with the summarised messages).
+    """
+    whole_middle: bool
+    """Whether a narrated fold covers the whole middle. Messages after those that the model was
+    asked about are then in the computed sections (What Survives the Compression). Otherwise they
+    stay verbatim if the fold reaches its target that way.
+    """
+    words: int | None
+    """The number of words to ask for (Summarizing Evicted Turns: 200); with a `share`, the
+    fewest.
+    """

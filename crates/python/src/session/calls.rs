@@ -1,0 +1,190 @@
+//! What the methods of a session do with Python objects before and after the engine.
+
+use midfold::blocking::{ForcedFold, Session as Engine, StorePlace};
+use midfold::{AfterFold, Door, FailureArea, IncomingMessages, RefusedRequest};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+
+use super::Session;
+use crate::clock::now;
+use crate::context::Context;
+use crate::errors::Failure;
+use crate::json;
+use crate::list::HostList;
+use crate::messages::{self, GivenMessages};
+use crate::prepare;
+use crate::python::objects;
+
+impl Session {
+    /// Appends what was given, and keeps its objects. The places of the messages.
+    pub(super) fn append_given(
+        &self,
+        py: Python<'_>,
+        messages: &Bound<'_, PyAny>,
+        key: Option<String>,
+        expect: Option<u64>,
+    ) -> PyResult<Vec<u64>> {
+        let given = match messages.is_instance_of::<PyDict>() {
+            true => GivenMessages::new(PyList::new(py, [messages])?.as_any())?,
+            false => GivenMessages::new(messages)?,
+        };
+        let bytes = given.bytes();
+        let incoming = py.detach(|| IncomingMessages::read(&bytes, "messages", Door::Python));
+        let incoming = incoming.map_err(Failure::from)?;
+        let first = self.run(py, |engine| {
+            let events = incoming.events_for(engine.dialect(), engine.id())?;
+            Ok(engine.append(events, key, expect)?)
+        })?;
+        let sources = incoming.messages().iter().map(|event| &event.source[..]);
+        let objects = given.objects(sources, incoming.wrapper());
+        let count = objects.len() as u64;
+        let mut known = self.known(py);
+        for (seq, object) in (first..).zip(objects) {
+            if let Some(object) = object {
+                known.insert(seq, object.unbind());
+            }
+        }
+        Ok((first..first + count).collect())
+    }
+
+    /// The context with the texts of hooks.
+    pub(super) fn context_with(
+        &self,
+        py: Python<'_>,
+        inject: Option<&Bound<'_, PyAny>>,
+        reserve: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Context> {
+        let texts = messages::texts(inject)?;
+        let reserves = messages::reserves(reserve)?;
+        let sent = self.run(py, |engine| {
+            let texts: Vec<(&str, &str)> = texts.iter().map(|(n, text)| (&**n, &**text)).collect();
+            let reserves = reserves.iter().map(|(name, tokens)| (name.as_str(), *tokens));
+            let hooks = midfold::injections(reserves, texts.iter().map(|(name, _)| *name))?;
+            Ok(engine.context(hooks, &texts)?)
+        })?;
+        self.handed_out(py, sent)
+    }
+
+    /// The context of a host's list.
+    pub(super) fn project_list(
+        &self,
+        py: Python<'_>,
+        messages: &Bound<'_, PyAny>,
+        force: Option<ForcedFold<'_>>,
+    ) -> PyResult<Context> {
+        let list = HostList::read(py, messages)?;
+        let (kind, id) =
+            self.run(py, |session| Ok((session.dialect(), session.id().to_owned())))?;
+        let events = list.events_for(kind, &id)?;
+        let sent = self.run(py, |session| Ok(session.project(&events, force)?))?;
+        self.projected(py, sent, &list)
+    }
+
+    /// The context after a refusal, given as text or as what JSON was read to.
+    pub(super) fn recover_from(
+        &self,
+        py: Python<'_>,
+        error: &Bound<'_, PyAny>,
+        status: Option<u16>,
+        reply: u64,
+    ) -> PyResult<Option<Context>> {
+        let body = match (error.cast::<PyString>(), error.cast::<PyBytes>()) {
+            (Ok(text), _) => text.to_string_lossy().into_owned().into_bytes(),
+            (_, Ok(bytes)) => bytes.as_bytes().to_vec(),
+            _ => json::bytes(error, "error")?,
+        };
+        let refused = RefusedRequest { status, body: &body, reply };
+        let sent = self.run(py, |engine| Ok(engine.recover(&refused)?))?;
+        sent.map(|sent| self.handed_out(py, sent)).transpose()
+    }
+
+    /// Changes the policy to the one that is named in either way.
+    pub(super) fn change_policy(
+        &self,
+        py: Python<'_>,
+        policy: Option<&Bound<'_, PyAny>>,
+        preset: Option<&str>,
+        tiers: Option<&Bound<'_, PyAny>>,
+        narrate: bool,
+    ) -> PyResult<()> {
+        if policy.is_none() && preset.is_none() {
+            let text = "neither a policy nor a preset was given";
+            return Err(Failure::new(FailureArea::Policy, text)
+                .hint("say which holds from now on: set_policy(preset=\"default\")")
+                .into());
+        }
+        let policy = prepare::policy(preset, policy, tiers, narrate)?;
+        self.run(py, |engine| Ok(engine.set_policy(policy)?))
+    }
+
+    /// What the model sees of a text, or of a message by its number.
+    pub(super) fn explained<'py>(
+        &self,
+        py: Python<'py>,
+        asked: &Bound<'py, PyAny>,
+        call: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let text = match asked.cast::<PyString>() {
+            Ok(text) => text.to_cow()?.into_owned(),
+            Err(_) => format!("@{}", asked.extract::<u64>()?),
+        };
+        let found = self.run(py, |engine| Ok(engine.explain(&text, call)?))?;
+        objects(py, &found)
+    }
+
+    /// What an audit found, and whether that is nothing.
+    pub(super) fn audited<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let found = self.run(py, |engine| Ok(engine.audit()?))?;
+        let dict = objects(py, &found)?;
+        dict.set_item("ok", found.is_clean())?;
+        Ok(dict)
+    }
+
+    /// The calls of the ledger, each with its usage.
+    pub(super) fn ledger_calls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for (call, settled) in self.run(py, |engine| Ok(engine.ledger()?))? {
+            let dict = objects(py, &call)?;
+            dict.set_item("usage", objects(py, &settled.map(|settled| settled.usage))?)?;
+            list.append(dict)?;
+        }
+        Ok(list)
+    }
+
+    /// A session of a store.
+    pub(super) fn loaded(
+        py: Python<'_>,
+        store: &str,
+        id: &str,
+        after_fold: AfterFold,
+    ) -> PyResult<Self> {
+        let load = || Engine::load(StorePlace::existing(store, Door::Python)?, id, now);
+        let loaded = py.detach(load).map_err(Failure::from)?;
+        Ok(Self::of(loaded.with_after_fold(after_fold)))
+    }
+
+    /// A session over the first messages, with their objects.
+    pub(super) fn forked(&self, py: Python<'_>, id: &str, at: Option<u64>) -> PyResult<Self> {
+        let engine = self.run(py, |engine| Ok(engine.fork(id, at)?))?;
+        let copy = |(seq, message): (&u64, &Py<PyAny>)| (*seq, message.clone_ref(py));
+        let is_kept = |(seq, _): &(&u64, _)| **seq < engine.len() as u64;
+        let shared = self.known(py).iter().filter(is_kept).map(copy).collect();
+        Ok(Self::of(engine).with_known(py, shared))
+    }
+
+    /// The same session once more, with copies of its objects.
+    pub(super) fn copied(
+        &self,
+        py: Python<'_>,
+        id: &str,
+        memo: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let engine = self.run(py, |engine| Ok(engine.copy(id)?))?;
+        let messages = PyDict::new(py);
+        for (seq, message) in self.known(py).iter() {
+            messages.set_item(seq, message)?;
+        }
+        let copied = py.import("copy")?.call_method1("deepcopy", (messages, memo))?;
+        Ok(Self::of(engine).with_known(py, copied.extract()?))
+    }
+}

@@ -1,0 +1,108 @@
+/** What is in the place of the events of a fold. */
+// Written by tools/door-types: change the sources that it reads.
+
+/** A recap, as the message that is sent. */
+export interface FoldEntryRecap {
+  /** The message as JSON. */
+  bytes: string
+  kind: 'recap'
+}
+
+/** A marker, as the message that is sent. */
+export interface FoldEntryMarker {
+  /** The message as JSON. */
+  bytes: string
+  kind: 'marker'
+}
+
+/** Events that are sent unchanged. */
+export interface FoldEntryVerbatim {
+  /** The first event. */
+  from: number
+  kind: 'verbatim'
+  /** One past the last event. */
+  to: number
+}
+
+/** An event that is sent with edits. */
+export interface FoldEntryEdited {
+  /** The edited message as JSON. */
+  bytes: string
+  kind: 'edited'
+  /** The number of the event. */
+  seq: number
+}
+
+/** One part of the context in the place of a fold's span. */
+export type FoldEntry = FoldEntryRecap | FoldEntryMarker | FoldEntryVerbatim | FoldEntryEdited
+
+/** The edit of one block of an event by a reducer. */
+export interface BlockEdit {
+  /** The index of the block in the event, from 0. */
+  block: number
+  /** `replaced` or `removed`. */
+  kind: string
+  /** The reason code of the reducer. */
+  reason: string
+  /** The reducer that made the edit. */
+  reducer: string
+  /** The number of the event. */
+  seq: number
+  /** Tokens of the block after the edit. */
+  tokens_after: number
+  /** Tokens of the block before the edit. */
+  tokens_before: number
+}
+
+/**
+ * Why a message was added to a context or an event was changed, so that the provider accepts it: the fault, and its
+ * repair. `unanswered-call`: The log has no result for a call: one was added. `orphan-result`: A result has no call:
+ * it is sent as text. `duplicate-id`: Calls of one step share an id, or their id is empty: all but the first, and all
+ * that are empty, got one of their own, and so did their results. `half-character`: A client that cuts texts left
+ * half a character (a lone surrogate): U+FFFD is in its place. `empty-message`: A message has no content: a fixed
+ * text was put in, or its blank blocks left out. `other-shape`: A message has a shape that the provider does not
+ * know: its source is sent as text. `unknown-role`: The provider does not know a message's role: it is sent as the
+ * user's. `system-inside`: The provider takes no system message in the middle: it is sent as the user's.
+ * `bound-reasoning`: Signed reasoning is void after a fold: it was removed. `told-call`: Calls need reasoning in
+ * front of them that is void: they are sent as text. `bridge`: Two messages in a row have one role: a message was put
+ * between them. `lone-reasoning`: Nothing follows reasoning that the provider wants something behind: it was added.
+ */
+export type RepairReason = 'unanswered-call' | 'orphan-result' | 'duplicate-id' | 'half-character' | 'empty-message' | 'other-shape' | 'unknown-role' | 'system-inside' | 'bound-reasoning' | 'told-call' | 'bridge' | 'lone-reasoning'
+
+/** A repair of a message in the context that the fold led to. */
+export interface RepairRecord {
+  /** The index of the message in the context, from 0. */
+  index: number
+  /** The number of the event that was sent in another form; null for a message that was added. */
+  seq: number | null
+  /** The reason of the repair. */
+  why: RepairReason
+}
+
+/**
+ * Who asked for a text to be put back. `note`: The agent, by a note. `text`: The settings, by a text in them. `file`:
+ * The settings, by the name of a file.
+ */
+export type PutBackSource = 'note' | 'text' | 'file'
+
+/** One note, text or file that was put back, or that is missing. */
+export interface PutBackPart {
+  /** The reason for which the part is missing, in words; left out if it is there. */
+  missing?: string | null
+  /** The file's name; empty for a note or a text. */
+  name?: string
+  /** Who asked for it. */
+  source: PutBackSource
+  /** The tokens of the part; 0 if it is missing. */
+  tokens: number
+}
+
+/** The lines of a recap that the agent or the settings asked for. They are not in the log. */
+export interface PutBackRecord {
+  /** A hash over these lines. */
+  hash: string
+  /** The parts of these lines, in order. */
+  parts: PutBackPart[]
+  /** The tokens that these lines take of the recap. */
+  tokens: number
+}

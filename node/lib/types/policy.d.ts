@@ -1,0 +1,353 @@
+/** A policy: when and how to fold. */
+// Written by tools/door-types: change the sources that it reads.
+import type { NarrationPolicy } from './narration.js'
+import type { ToolDefinition } from './tool.js'
+
+/** Settings of the reducer `arguments`. */
+export interface ArgumentsPolicy {
+  /** In longer arguments, strings are cut to this many characters (Hermes Agent: 200). */
+  leaf_chars?: number
+  /** Arguments of up to this many characters stay (Hermes Agent: 500). */
+  max_chars?: number
+}
+
+/** The caps of classes of content: `[budget.tiers]` of a policy. */
+export interface TierCaps {
+  /**
+   * The share of the budget that a class may take in the whole context. Above it, the oldest content of the class is
+   * evicted, even below the threshold.
+   */
+  tiers?: Record<string, number>
+}
+
+/** Settings of the reducer `dedup`. */
+export interface DedupPolicy {
+  /** Results shorter than this many characters are left alone (Hermes Agent: 200). */
+  min_chars?: number
+}
+
+/**
+ * The name of an engine (Hermes Agent: engines are pluggable and chosen by configuration). `midfold`: The built-in
+ * engine. `passthrough`: An engine that sends every message and never folds.
+ */
+export type EngineName = 'midfold' | 'passthrough' | { command: string[] } | (string & {})
+
+/**
+ * What the shares of a policy refer to in a manual compaction of a context within the budget, without a requested
+ * size. `context`: The tokens of the present context, so that a person who asks for a compaction gets one. `budget`:
+ * The budget, as in an automatic fold. What the floors protect stays, and a conversation that they protect as a whole
+ * is left alone (Head, Middle, Tail: nothing to compress).
+ */
+export type ManualShare = 'context' | 'budget'
+
+/** The goals of a fold. */
+export interface FoldGoals {
+  /** What the policy's shares refer to if a person asks for a compaction while the context is within the budget. */
+  by_hand?: ManualShare
+  /** The share of the budget that a fold has to free; otherwise it is not made. */
+  min_reclaim?: number
+  /** The share of the budget that the context should take at most after a fold. */
+  target?: number
+}
+
+/**
+ * The rules that find the head. `task`: Leading system messages, and everything up to the user's first real task.
+ * `first-user`: Leading system messages, and the next message if it is the user's (Head, Middle, Tail). `messages`:
+ * The first `messages` messages. `system`: Leading system messages only (projection note).
+ */
+export type HeadRule = 'task' | 'first-user' | 'messages' | 'system'
+
+/** The messages that stay unchanged at the front. The cut moves forward to the end of a unit. */
+export interface HeadPolicy {
+  /** For `messages`: whether `messages` counts the leading system messages. */
+  count_system?: boolean
+  /** Whether the first task leaves the head once there was a fold and the user made another request. */
+  decay?: boolean
+  /** For `messages`: the number of messages. */
+  messages?: number
+  /** The rule that finds the head. */
+  rule?: HeadRule
+}
+
+/**
+ * Keeps messages of the user, the assistant or the application whose words match this regular expression. Results of
+ * tools are not searched; they are kept by their file.
+ */
+export interface KeepRuleMessage {
+  message: string
+}
+
+/**
+ * Keeps the newest content of each file that matches this glob: the read or write with its call, and the edits since.
+ */
+export interface KeepRuleFile {
+  file: string
+}
+
+/** An entry of `keep`: `{ message = "…" }` or `{ file = "…" }`. */
+export type KeepRule = KeepRuleMessage | KeepRuleFile
+
+/**
+ * How much of the middle a recap covers. `middle`: The whole middle. `overflow`: The oldest part, as much as has to
+ * go to reach the target (projection note).
+ */
+export type CoverExtent = 'middle' | 'overflow'
+
+/**
+ * The kinds of recap when no model narrates. `computed`: The sections that midfold computes. `marker`: The fixed
+ * marker (Head, Middle, Tail and Summarizing Evicted Turns). `static`: A fixed sentence with the number of messages
+ * (Hermes Agent).
+ */
+export type RecapFallback = 'computed' | 'marker' | 'static'
+
+/**
+ * The form of the covered messages from which a recap is made, by a model or without one. `log`: The messages as the
+ * log has them. `reduced`: The messages as the other reducers left them. These run first, and a model is sent less
+ * (Hermes Agent, What Survives the Compression).
+ */
+export type RecapSource = 'log' | 'reduced'
+
+/**
+ * The role of a recap. `assistant`: Assistant (Summarizing Evicted Turns and What Survives the Compression). `user`:
+ * User. `opposite`: User after an assistant or tool message, else assistant (Hermes Agent).
+ */
+export type RecapRole = 'assistant' | 'user' | 'opposite'
+
+/** The text that replaces covered events. */
+export interface RecapPolicy {
+  /** The recap takes at most this share of the budget … */
+  cap?: number
+  /** … and at most this many tokens (0: no cap in tokens). */
+  cap_tokens?: number
+  /** How much of the middle the recap covers. */
+  cover?: CoverExtent
+  /** The kind of recap when no model narrates. */
+  fallback?: RecapFallback
+  /** Whether the recap ends with `<read-files>` and `<modified-files>` blocks (What Survives the Compression). */
+  file_blocks?: boolean
+  /** Whether the recap may exceed its share if head and tail leave more room below the target. */
+  fills?: boolean
+  /** The first line of the recap. */
+  header?: string
+  /** The text that replaces a span when there is no recap (Summarizing Evicted Turns). */
+  marker?: string
+  /** A line below the header. (Hermes Agent writes it after the system prompt, which stays unchanged here.) */
+  note?: string
+  /** The form of the covered messages from which the recap is made. */
+  reads?: RecapSource
+  /** The role of the recap, if the profile allows it. */
+  role?: RecapRole
+}
+
+/**
+ * The name of a reducer: a rule that makes the middle smaller. `terminal`: Collapses progress output with carriage
+ * returns, and strips ANSI codes. `dedup`: Points identical results to the newest. `supersede`: Replaces reads that a
+ * later read or write made stale by a line. `retain`: Lets results expire by age or count. `stub`: Replaces results
+ * by one line that says what happened. `arguments`: Clips long arguments of calls. `reasoning`: Drops reasoning in
+ * the middle. `window`: Caps plain dialogue. `recap`: Covers the oldest span by a recap.
+ */
+export type ReducerName = 'terminal' | 'dedup' | 'supersede' | 'retain' | 'stub' | 'arguments' | 'reasoning' | 'window' | 'recap'
+
+/** The limits of `retain` for some tools. */
+export interface RetainRule {
+  /** The limit of age, as in `RetainPolicy`. */
+  age?: number | null
+  /** The limit of number, as in `RetainPolicy`. */
+  count?: number | null
+  /** Names of tools, or kinds in angle brackets: `<read>`, `<search>`. */
+  names?: string[]
+  /** Whether the results of these tools never expire. */
+  never_evict?: boolean
+}
+
+/**
+ * The unit in which the age of a result is counted. `steps`: Assistant messages after the result (What Survives the
+ * Compression). `turns`: Real user messages after the result (projection note).
+ */
+export type AgeUnit = 'steps' | 'turns'
+
+/** Settings of the reducer `retain`: how long results stay. */
+export interface RetainPolicy {
+  /** Whether `count` counts the results of all tools together. */
+  across?: boolean
+  /** A result expires when more than this many steps or turns came after it. Without it, age does not matter. */
+  age?: number | null
+  /** Of each tool, only this many of the newest results stay. Without it, their number does not matter. */
+  count?: number | null
+  /** Tools whose results never expire. These results also stay beside a recap. */
+  never_evict?: string[]
+  /** The text that replaces an expired result. */
+  stub?: string
+  /** Limits for single tools or kinds of tools; the first rule that names the tool wins. */
+  tools?: RetainRule[]
+  /** The unit of `age`. */
+  unit?: AgeUnit
+}
+
+/** Settings of the reducer `stub`. */
+export interface StubPolicy {
+  /** Results of up to this many characters stay (Hermes Agent: 200). */
+  min_chars?: number
+  /** The most characters of salient lines (errors, failing tests, outliers) that are kept below the stub. */
+  salient_chars?: number
+}
+
+/** Settings of the reducer `supersede`. */
+export interface SupersedePolicy {
+  /** Results shorter than this many characters are left alone. */
+  min_chars?: number
+}
+
+/**
+ * The rules that find the tail. `floors`: Extends the tail towards the start until both floors are met (Head, Middle,
+ * Tail). `ceiling`: Extends the tail towards the start while it is below 1.5 × its size, counting chars/4 + 10 for a
+ * message (Hermes Agent).
+ */
+export type TailRule = 'floors' | 'ceiling'
+
+/** The messages that stay unchanged at the end. */
+export interface TailPolicy {
+  /**
+   * Whether the user's last real message stays verbatim. It joins the tail if that makes the tail at most half as
+   * large again; else it stays as a pin after the recap.
+   */
+  last_user?: boolean
+  /** The fewest messages of the tail. */
+  min_messages?: number
+  /**
+   * For `ceiling`: the number of newest messages that reducers leave alone, beside those within `ratio` (Hermes
+   * Agent: `protect_last_n`).
+   */
+  protect_messages?: number
+  /** The least size of the tail, as a share of the budget (for `ceiling`: of the threshold). */
+  ratio?: number
+  /** The rule that finds the tail. */
+  rule?: TailRule
+}
+
+/** Settings of the reducer `terminal`. */
+export interface TerminalPolicy {
+  /** Results shorter than this many characters are left alone. */
+  min_chars?: number
+}
+
+/**
+ * Trigger rules for models whose name contains `name`. If several entries match, the longest `name` wins. A rule that
+ * is left out stays as in the policy.
+ */
+export interface ModelTrigger {
+  /** Prompt sizes in tokens above which the model charges more. */
+  cliffs?: number[] | null
+  /** A part of the model's name, in any case. */
+  name?: string
+  /** The tokens of the budget that have to stay free. */
+  reserve?: number | null
+  /** The share of the budget at which folding starts. */
+  threshold?: number | null
+  /** The number of tokens at which folding starts. */
+  tokens?: number | null
+}
+
+/** When to fold. */
+export interface TriggerPolicy {
+  /**
+   * The share of the budget from which a model is asked to narrate, so that the narration is ready when the trigger
+   * fires. It is below `threshold`. If another rule sets the line, the buffer keeps its proportion to it.
+   */
+  buffer?: number
+  /**
+   * Prompt sizes in tokens above which a model charges more for the whole prompt. Folding starts 5 % below the
+   * lowest.
+   */
+  cliffs?: number[]
+  /** The threshold is at least this many tokens (Hermes Agent: 64,000) … */
+  floor_tokens?: number
+  /**
+   * … and if that reaches the window, it is this share of the window instead (Hermes Agent: `min(0.85 × window,
+   * window − 1)`).
+   */
+  floored_share?: number | null
+  /** Tokens that are kept free for texts that hooks inject (projection note: 2,000). */
+  injection_reserve?: number
+  /** The share that is added to every estimate before it is compared with a limit (projection note: 10 %). */
+  margin?: number
+  /** Conversations of at most this many messages are never folded (Hermes Agent: 7). */
+  min_messages?: number
+  /** Other rules for single models. */
+  models?: ModelTrigger[]
+  /** Whether the session folds by itself. If off, it does not even at the window; a person still can compact it. */
+  on?: boolean
+  /** … or where fewer than this many tokens of the budget are left (0: no such rule). */
+  reserve?: number
+  /**
+   * The share of the budget from which the session folds at a seam, where some work has just ended: a user's turn, an
+   * item of the to-do list, a commit, a check that passed. 0, or not below `threshold`: seams do not matter. If
+   * another rule sets the line, the share keeps its proportion to it.
+   */
+  seam?: number
+  /** Folding starts at this share of the budget … */
+  threshold?: number
+  /** … or at this many tokens, if that is less (0: no such rule) … */
+  tokens?: number
+}
+
+/** Settings of the reducer `window`: a cap on plain dialogue (projection note). Off unless one of them is set. */
+export interface WindowPolicy {
+  /** The tokens of newest dialogue that stay. */
+  tokens?: number | null
+  /** The number of newest turns whose dialogue stays. */
+  turns?: number | null
+}
+
+/** When and how to fold. Every ratio is a share of the budget's tokens; a threshold is crossed when it is reached. */
+export interface Policy {
+  /** The preset that holds where nothing else is said; `default` without it. */
+  base?: string
+  /** Settings of `arguments`, which clips long arguments of calls. */
+  arguments?: ArgumentsPolicy
+  /** The caps of classes of content. */
+  budget?: TierCaps
+  /** Settings of `dedup`, which points identical results to the newest. */
+  dedup?: DedupPolicy
+  /** The engine: `midfold`, or `passthrough`, which changes nothing. */
+  engine?: EngineName
+  /** The goals of a fold. */
+  fold?: FoldGoals
+  /** The messages that stay unchanged at the front. */
+  head?: HeadPolicy
+  /** The content that stays word for word through every fold: messages by their words, files by their paths. */
+  keep?: KeepRule[]
+  /** The name of the policy, for records and reports. */
+  name?: string
+  /** How a model narrates, if one is configured. */
+  narration?: NarrationPolicy
+  /** The text that replaces covered events. */
+  recap?: RecapPolicy
+  /** The reducers to run, in this order: the cheap ones first. */
+  reducers?: ReducerName[]
+  /** Settings of `retain`, which lets results expire by age or count. */
+  retain?: RetainPolicy
+  /** The document or the measurement that the constants come from. */
+  source?: string
+  /**
+   * The value of `strategy` in fold records (Head, Middle, Tail: `head-tail`, Summarizing Evicted Turns:
+   * `summarize`).
+   */
+  strategy?: string
+  /** Settings of `stub`, which replaces a result by one line that says what happened. */
+  stub?: StubPolicy
+  /** What the policy does, in one line for people. */
+  summary?: string
+  /** Settings of `supersede`, which drops reads that a later read or write made stale. */
+  supersede?: SupersedePolicy
+  /** The messages that stay unchanged at the end. */
+  tail?: TailPolicy
+  /** Settings of `terminal`, which collapses progress output. */
+  terminal?: TerminalPolicy
+  /** Tools that the built-in table does not know, or describes otherwise. */
+  tools?: ToolDefinition[]
+  /** When to fold. */
+  trigger?: TriggerPolicy
+  /** Settings of `window`, which caps plain dialogue. */
+  window?: WindowPolicy
+}
