@@ -10,10 +10,10 @@ use serde::Serialize;
 use crate::errors::{Failure, NodeResult, json};
 use crate::options::{CompactOptions, HOST, read_options};
 
-/// What came of a compaction.
+/// The result of a compaction.
 #[napi(object)]
 pub struct Compacted {
-    /// The messages, in the shape of what was given.
+    /// The messages, in the shape of the given ones.
     pub messages: Buffer,
     /// The text that the model reads where messages were folded.
     pub recap: Option<String>,
@@ -21,7 +21,7 @@ pub struct Compacted {
     pub record: Option<String>,
     /// The figures, as JSON.
     pub report: String,
-    /// What a person is told, as JSON.
+    /// The words for a person, as JSON.
     pub feedback: String,
 }
 
@@ -41,7 +41,7 @@ struct Report<'a> {
     problems: Vec<String>,
 }
 
-/// What a person is told, by names as Node has them.
+/// The words for a person, with the names of Node.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FoldFeedback<'a> {
@@ -122,7 +122,7 @@ pub fn count_messages(messages: Buffer, options: String) -> napi::Result<i64> {
     Ok(crate::context::number(count()?))
 }
 
-/// The dictionary that a person is told, of what a fold did: see `Session.compact`.
+/// The result of `Session.compact`: the fold, and the words for a person.
 pub fn folding(outcome: &PlanOutcome, feedback: &CompactionFeedback) -> napi::Result<String> {
     #[derive(Serialize)]
     struct FoldOptions<'a> {

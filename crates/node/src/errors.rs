@@ -14,7 +14,7 @@ struct Reason<'a> {
     hints: &'a [String],
 }
 
-/// What comes of a call.
+/// The result of a call.
 pub type NodeResult<T> = Result<T, Failure>;
 
 impl<E: AdvisedError> From<E> for Failure {
@@ -24,7 +24,7 @@ impl<E: AdvisedError> From<E> for Failure {
 }
 
 impl Failure {
-    /// What was given cannot be used.
+    /// A failure for input that cannot be used.
     pub fn input(message: impl Into<String>) -> Self {
         Self(Told::new(FailureArea::Input, message))
     }
@@ -50,7 +50,7 @@ impl From<Failure> for napi::Error {
     }
 }
 
-/// What is answered as JSON.
+/// An answer as JSON.
 pub fn json(value: &impl Serialize) -> napi::Result<String> {
     Ok(serde_json::to_string(value).map_err(Failure::from)?)
 }

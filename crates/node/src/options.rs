@@ -33,7 +33,7 @@ enum WrittenPolicy {
     Object(Value),
 }
 
-/// What is said about folding.
+/// The options that say how it folds.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct FoldingOptions {
@@ -61,7 +61,7 @@ impl FoldingOptions {
     }
 }
 
-/// What is said about counting.
+/// The options that say how tokens are counted.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct CountingOptions {

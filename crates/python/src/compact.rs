@@ -23,7 +23,7 @@ struct CompactedMessages {
     problems: Vec<String>,
 }
 
-/// What is to be done.
+/// The checked arguments of `compact`.
 struct CompactOptions {
     format: Option<TranscriptFormat>,
     settings: Settings,
@@ -87,7 +87,7 @@ fn own_recap<'py>(
 
 /// Makes a conversation fit a model's window: head and tail stay, the middle is folded.
 ///
-/// What is kept is the same Python object as before. It folds even if there is room left,
+/// A kept message is the same Python object as before. It folds even if there is room left,
 /// because you ask.
 ///
 /// - `messages`: a list, a request's body, or JSON; the result has the same shape.

@@ -152,7 +152,7 @@ fn given_back(detail: String) -> WorkAnswer {
     Err(SummaryFailure { class: FailureClass::Server, detail })
 }
 
-/// What came of a job, as `midfold.Worked`.
+/// The result of a job, as `midfold.Worked`.
 fn told<'py>(py: Python<'py>, report: &WorkerReport) -> PyResult<Bound<'py, PyAny>> {
     let fields = PyDict::new(py);
     fields.set_item("job", report.job)?;

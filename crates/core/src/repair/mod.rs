@@ -449,9 +449,9 @@ fn texts_with_calls<'a>(
     blocks.filter_map(part).collect::<Vec<_>>().join(between)
 }
 
-/// Whether a message of a known role has a shape that no provider takes. Such a message is sent as text. Its shape is
-/// wrong if it is one block that no dialect reads (a client may put a message of its own shape among the provider's),
-/// or if it calls a tool although the model did not write it.
+/// Whether a message of a known role has a shape that no provider takes, so that it is sent as text. Either it is one
+/// block that no dialect reads, since a client may put a message of its own shape among the provider's. Or it calls a
+/// tool although the model did not write it.
 pub(crate) fn is_of_other_shape(view: &EventView, bytes: &[u8]) -> bool {
     let is_unread = matches!(&view.blocks[..], [block] if block.kind == BlockKind::Opaque
         && block.outer.len() == bytes.trim_ascii().len());

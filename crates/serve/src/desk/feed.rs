@@ -155,10 +155,10 @@ impl StoreWatch {
         let mut changed: Vec<SessionActivity> = Vec::new();
         loop {
             let page = newest(&*self.store, changed.last().map(|it| it.tick)).await?;
-            let is_last = page.len() < AT_ONCE as usize;
-            let count = page.len();
+            let before = changed.len();
             changed.extend(page.into_iter().take_while(|it| it.tick > self.seen));
-            if is_last || changed.len() % AT_ONCE as usize != 0 || count == 0 {
+            // A page that is not new as a whole is the last one.
+            if changed.len() - before < AT_ONCE as usize {
                 return Ok(changed);
             }
         }
