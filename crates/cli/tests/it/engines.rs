@@ -81,16 +81,16 @@ fn a_preview_has_the_words_of_hosts_and_the_cache() {
     ok(store, &["session", "new", "--id", "f", "--window", "32k"], b"");
     ok(store, &["session", "append", "f", SESSION], b"");
     let preview = parsed(&ok(store, &["session", "preview", "f", "--json"], b""));
-    let said = &preview["feedback"];
-    assert_eq!(said["noop"], false);
+    let said = &preview;
+    assert_eq!(said["outcome"], "folded");
     assert!(said["headline"].as_str().unwrap().starts_with("Compressed: 312 → "), "{said}");
     assert!(said["token_line"].as_str().unwrap().starts_with("Rough transcript estimate: ~"));
     assert!(said["note"].is_null() && said["instead"].as_str().unwrap().contains("computed"));
     assert!(preview["cache"]["frozen"].as_u64().unwrap() > 0, "{preview}");
     ok(store, &["session", "compact", "f"], b"");
     let again = parsed(&ok(store, &["session", "compact", "f", "--json"], b""));
-    assert_eq!(again["feedback"]["noop"], true);
-    let headline = again["feedback"]["headline"].as_str().unwrap();
+    assert_eq!(again["outcome"], "nothing");
+    let headline = again["headline"].as_str().unwrap();
     assert!(headline.starts_with("No changes from compression: "), "{headline}");
 }
 

@@ -267,7 +267,7 @@ impl ProofChecker<'_> {
                 || message.view.blocks.is_empty()
                 || is_of_other_shape(&message.view, &message.bytes)
         });
-        let odd = odd || ends_half_answered(&self.before);
+        let odd = odd || has_odd_steps(&self.before);
         if fold.prev.is_some() || odd || !(self.case.validate)(self.case.before).is_empty() {
             return;
         }
@@ -350,19 +350,50 @@ impl ProofChecker<'_> {
     }
 }
 
-/// Whether the newest step has some results, and fewer than calls. A provider of whole turns gets the missing ones within
-/// the message that has the others, so that the context is larger than the log and has as many messages.
-fn ends_half_answered(messages: &[ReadMessage<'_>]) -> bool {
-    let answers = messages.iter().rev().take_while(|message| message.view.has_results());
-    let answers: Vec<_> = answers.collect();
-    let step = messages.iter().rev().skip(answers.len());
-    let step = step.take_while(|message| message.view.role == Role::Assistant);
-    let count = |message: &ReadMessage<'_>, wanted: fn(&BlockKind) -> bool| {
-        message.view.blocks.iter().filter(|block| wanted(&block.kind)).count()
-    };
-    let results: usize =
-        answers.iter().map(|it| count(it, |kind| matches!(kind, BlockKind::Result { .. }))).sum();
-    let calls: usize =
-        step.map(|it| count(it, |kind| matches!(kind, BlockKind::Call { .. }))).sum();
-    results > 0 && results < calls
+/// Whether calls and results of the log are ones that a repair may rewrite although the provider would take them: two
+/// calls of a step have one id, or a step has results for some of its calls alone. The number of messages may stay the same.
+fn has_odd_steps(messages: &[ReadMessage<'_>]) -> bool {
+    let mut step = StepCount::default();
+    for message in messages {
+        let results = message.view.blocks.iter().filter(|block| block.is_result()).count();
+        if message.view.role != Role::Assistant {
+            step.results += results;
+        }
+        let ends = message.view.role == Role::Assistant && step.results > 0;
+        if (ends || (message.view.role != Role::Assistant && results == 0)) && step.end() {
+            return true;
+        }
+        step.add_calls(message);
+    }
+    step.end()
+}
+
+/// The calls and results of a step.
+#[derive(Default)]
+struct StepCount {
+    ids: Vec<String>,
+    calls: usize,
+    results: usize,
+}
+
+impl StepCount {
+    fn add_calls(&mut self, message: &ReadMessage<'_>) {
+        for block in &message.view.blocks {
+            if let BlockKind::Call { id, .. } = &block.kind {
+                self.calls += 1;
+                let id = id.map(|id| id.decode(&message.bytes).into_owned()).unwrap_or_default();
+                self.ids.extend(Some(id).filter(|id| !id.is_empty()));
+            }
+        }
+    }
+
+    /// Ends the step. Returns whether it is odd. A step without any result is not: the newest one may wait for all, and
+    /// elsewhere the provider's own rules find it.
+    fn end(&mut self) -> bool {
+        let Self { mut ids, calls, results } = std::mem::take(self);
+        let all = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        ids.len() < all || (results > 0 && calls != results)
+    }
 }
