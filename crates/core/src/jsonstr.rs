@@ -141,6 +141,7 @@ fn strip_quotes(token: &[u8]) -> &[u8] {
 /// Decodes `bytes` into `out`. `first` is the position of the first backslash.
 fn unescape(bytes: &[u8], first: usize, out: &mut Vec<u8>) {
     out.clear();
+    // One chunk more, because whole chunks are copied before they are cut.
     out.reserve(bytes.len() + CHUNK);
     out.extend_from_slice(&bytes[..first]);
     let mut rest = &bytes[first..];

@@ -316,6 +316,7 @@ impl EventLog {
     /// counted again.
     pub fn grow_to(&mut self, n: usize, whole: &Self) {
         for event in whole.events.iter().take(n).skip(self.len()) {
+            // The events have their places already, but the next one needs the state: a call may be open here.
             self.steps.push(&event.view, &event.bytes);
             self.prefix.push(self.tokens_in(0..self.len()) + u64::from(event.tokens.total));
             self.events.push(event.clone());

@@ -63,6 +63,7 @@ impl Session {
         now: Millis,
     ) -> Result<Context, RecoverError> {
         if self.gate.recovering {
+            // The retry is over, so a later overflow may be recovered again.
             self.gate.recovering = false;
             return Err(RecoverError::StillTooLong);
         }
@@ -82,6 +83,7 @@ impl Session {
             return Err(RecoverError::Nothing(reason));
         }
         let context = self.context(&budget, now)?;
+        // Only a context that can be sent is a retry, so this is set last.
         self.gate.recovering = true;
         Ok(context)
     }

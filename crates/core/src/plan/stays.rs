@@ -100,6 +100,7 @@ fn instructions(request: &PlanRequest<'_>) -> Vec<u32> {
     let newest = if tokens(&newest) > most { once(newest, without_figures) } else { newest };
     let mut left = most;
     let fits = newest.into_iter().filter(|(event, _)| {
+        // Only the message that does not fit is left out: a smaller older one may still fit.
         let rest = left.checked_sub(u64::from(event.tokens.total));
         left = rest.unwrap_or(left);
         rest.is_some()

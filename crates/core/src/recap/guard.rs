@@ -77,6 +77,7 @@ pub(crate) fn forgery(line: &str, request: &SummaryRequest, bare: bool) -> Optio
     {
         return Some("a tag, a template token or a marker");
     }
+    // White space and backslashes may be anywhere in a forged message.
     let dense: String = line.chars().filter(|c| !c.is_whitespace() && *c != '\\').collect();
     if dense.contains("\"role\":\"") {
         return Some("a message of a wire format");

@@ -66,6 +66,7 @@ fn find(text: &str, closes: impl Fn(char) -> Option<&'static [char]>) -> Vec<Ran
         let line = text[body..].find('\n').map_or(text.len(), |at| body + at);
         let limit = text.floor_char_boundary((body + LONGEST).min(line));
         from = body;
+        // A mark that nothing closes is passed over alone: a quotation may begin right behind it.
         let Some(close) = closes(c) else { continue };
         if let Some(at) = text[body..limit].find(close) {
             let end = body + at;

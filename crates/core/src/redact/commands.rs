@@ -157,6 +157,7 @@ impl CommandLine {
         } else if let Some(quote) = open_quote(&text[start..end]) {
             end = (start + quote).max(hit.end);
         }
+        // A line that is cut at the limit is read again for later commands, which need the words behind it.
         self.read = if end == limit { hit.start + BEHIND / 2 } else { end };
         self.at = start..end;
         self.commands = simple(&text[start..end]);

@@ -137,6 +137,7 @@ impl ToolTable {
     /// This table with more entries, which have priority over its own.
     #[must_use]
     pub fn extended(&self, more: &[ToolEntry]) -> Self {
+        // The first entry with a name counts, so those of the policy come first.
         Self::new(more.iter().chain(&self.tools).cloned().collect())
     }
 

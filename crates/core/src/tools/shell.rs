@@ -262,6 +262,7 @@ impl<'a> ShellLexer<'a> {
                     self.heredoc_bodies();
                     break CommandEnd::Then;
                 }
+                // A `#` inside a word is read with the word, so this one begins a comment.
                 b'#' => self.at += self.rest().find('\n').unwrap_or(self.rest().len()),
                 b'|' => {
                     let or = self.rest().starts_with("||");

@@ -178,6 +178,7 @@ pub fn plan(turns: &[PlannedTurn], envelope: u64, limits: &TrajectoryLimits) -> 
         if best.is_none_or(|(_, most)| taken > most) {
             best = Some((span, taken));
         }
+        // The first part that suffices is taken, even before a larger one, because older turns go first.
         if taken >= needed {
             break;
         }

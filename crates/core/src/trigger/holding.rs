@@ -32,6 +32,7 @@ impl FoldBreaker {
 
     /// Judges the last fold: the next request cost `after` tokens, without those that came after the fold.
     pub fn judge(&mut self, after: u64, now: Millis) {
+        // Only the first count after a fold judges it: later prompts have grown by new messages.
         let Some(before) = self.waiting.take() else { return };
         if before.saturating_sub(after) * 100 < before * WORTH_PERCENT {
             self.strikes = self.strikes.saturating_add(1).min(STRIKES);

@@ -283,6 +283,7 @@ impl ProofChecker<'_> {
                     _ => {}
                 }
             }
+            // Once the user has written, a call before that message waits no more.
             if message.view.role == Role::User && !message.view.has_results() {
                 closed = at;
             }

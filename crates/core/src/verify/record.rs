@@ -296,6 +296,7 @@ impl ProofChecker<'_> {
             self.expect(rule::PINS, there, || {
                 format!("message {pin} of the log is pinned, and not verbatim in the context")
             });
+            // The carried message is the last of this list and anywhere in the context, so it has no order to keep.
             if let Some(place) = seen.place.get(at).copied().flatten()
                 && layout.carried_user != Some(*pin)
             {

@@ -230,6 +230,7 @@ impl RecapWriter<'_> {
         let mut chosen: Vec<(usize, String)> = Vec::new();
         for (place, line) in best_first {
             let cost = self.cost(&line);
+            // A line that does not fit is passed over: a shorter one of less worth may still fit.
             if cost <= left {
                 left -= cost;
                 chosen.push((place, line));
@@ -266,6 +267,7 @@ impl RecapWriter<'_> {
         // and corrects the number of characters.
         let mut best = (String::new(), Vec::new());
         let (mut fits, mut over) = (0, None);
+        // The first try takes a token for four characters.
         let mut chars = allowed.saturating_mul(4);
         for _ in 0..TRIES {
             let lines = ranked.lines(usize::try_from(chars).unwrap_or(usize::MAX));
@@ -279,12 +281,15 @@ impl RecapWriter<'_> {
                     break;
                 }
             } else {
+                // With all lines written, `written` is the lower limit: more characters add nothing.
                 over = Some(chars.min(written));
             }
             // Stops where every line has room, or where the limits are so close that another try gains little.
             let Some(over) = over.filter(|over| (over - fits.min(*over)) * 16 > fits) else {
                 break;
             };
+            // One hundredth below proportion, so that the try most often fits. A guess between the limits is used, else
+            // their middle.
             let guess = written * allowed / cost.max(1) * 99 / 100;
             chars = if (fits + 1..over).contains(&guess) { guess } else { (fits + over) / 2 };
         }

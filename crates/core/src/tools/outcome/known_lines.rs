@@ -270,6 +270,8 @@ impl KnownOutcomes {
             let mut at = from;
             for raw in window.split_inclusive('\n') {
                 let line = lines::clean(raw);
+                // `find` goes on past folders that it may not read, and `grep` past binary files: these are no
+                // failures.
                 let named = proof.programs.iter().any(|program| {
                     let rest = line.strip_prefix(&**program).and_then(|r| r.strip_prefix(": "));
                     rest.is_some_and(|rest| {

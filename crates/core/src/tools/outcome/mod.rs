@@ -185,6 +185,7 @@ fn tool(
         outcome.exit = exit::code(windows);
     }
     let first = known.first_line(windows).unwrap_or_default();
+    // Where the client says that the call succeeded, an error text is content.
     let bad = flagged != Some(false)
         && (changes || outcome.lines <= SHORT)
         && known.tool_error(&first, changes);
@@ -213,6 +214,7 @@ fn shell(
     let proof = facts.command.as_deref().map_or_else(unknown, ResultProof::of);
     let body = body(text);
     let windows = ResultWindows::of(&body);
+    // In a JSON result the code is a field beside the output, so the whole result is searched.
     outcome.exit = exit::code(&ResultWindows::of(text));
     let asked = if proof.asked { exit::asked(&windows) } else { None };
     outcome.exit = asked.or(outcome.exit);

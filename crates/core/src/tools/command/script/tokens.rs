@@ -27,6 +27,7 @@ pub(super) fn tokens(script: &str) -> Vec<ScriptToken<'_>> {
             out.push(ScriptToken::Line);
             at += 1;
         } else if c == '#' || rest.starts_with("//") {
+            // `a // b` of Python and `#name` of JavaScript pass for comments, too: a write may be missed, none invented.
             at += rest.find('\n').unwrap_or(rest.len());
         } else if rest.starts_with("/*") {
             at += rest.find("*/").map_or(rest.len(), |end| end + 2);
