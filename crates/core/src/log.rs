@@ -236,6 +236,7 @@ impl EventLog {
     #[must_use]
     pub fn head_hash(&self) -> Hash {
         match &self.skipped {
+            // Nothing is behind the gap yet, so the chain goes on from its recorded end.
             Some(skip) if skip.at == self.events.len() => skip.through,
             _ => self.events.last().map_or(Hash::ROOT, |event| event.hash),
         }

@@ -275,6 +275,7 @@ impl Session {
             self.policy_since = Some(changed.since);
             self.follow(changed.policy);
         }
+        // Before meter and gate are restored, because a new model resets parts of them.
         if !state.model.is_empty() {
             self.update_model(&state.model);
         }

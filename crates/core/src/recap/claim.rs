@@ -192,6 +192,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
 /// Drops each line that announces a list of which no item is kept, also where the reply was cut off before the
 /// first item.
 pub(crate) fn without_items(all: &[SectionClaim], kept: &mut [bool]) {
+    // From the end, so that a list inside a list is judged before the line above both.
     for at in (0..all.len()).rev() {
         let (announcer, below) = (&all[at], &all[at + 1..]);
         if !kept[at] || !announcer.text.trim_end().ends_with([':', '：']) {
@@ -222,6 +223,7 @@ pub(crate) fn rebuild(
     let mut lines: Vec<Vec<String>> = vec![Vec::new(); names.len()];
     let mut open = false;
     for (claim, kept) in claims.iter().zip(kept) {
+        // A dropped sentence leaves this as it is: the next one of its line is still joined.
         open &= claim.glued;
         let Some(section) = lines.get_mut(claim.section).filter(|_| *kept) else { continue };
         match section.last_mut().filter(|_| open) {

@@ -45,6 +45,7 @@ pub(crate) fn single(text: &str) -> Vec<Range<usize>> {
         match open {
             Some(start) if !word(after) && !before.is_none_or(char::is_whitespace) => {
                 open = None;
+                // A single word in such marks is a name more often than somebody's words.
                 if text[start..at].contains(' ') {
                     found.push(start..end);
                 }

@@ -341,6 +341,7 @@ fn held(text: &str, base: usize, word: &ShellWord, start: &str) -> Option<Comman
         }
         secret = behind;
         if mark == '/' {
+            // Oracle: `user/password@database`.
             secret = behind.rsplit_once('@').map_or(behind, |(secret, _)| secret);
         }
     }

@@ -178,6 +178,7 @@ impl TextCursor<'_> {
             return if words { self.worded(name, false, runs) } else { None };
         };
         let run = self.text[..value.at.start].ends_with('`');
+        // `NAME=value` without blanks is how environments are written. Any value counts there.
         let given = tight && !run && value.sure == FormCertainty::Assigned && value.at.len() >= 5;
         Some(FormValue { sure: if given { FormCertainty::Given } else { value.sure }, ..value })
     }
@@ -205,6 +206,7 @@ impl TextCursor<'_> {
             return self.line_of_its_own(runs);
         }
         let quote = self.quoted(if lines > 0 { FormCertainty::Assigned } else { sure }, runs);
+        // The inside of a quotation that is no value must not be read as a bare value.
         if quote.is_some() || matches!(self.byte(), Some(b'"' | b'\'' | b'`')) {
             return quote;
         }

@@ -40,6 +40,7 @@ impl SecretTables {
         let Some(mark) = CellMark::beside(text, name) else { return Vec::new() };
         let Some(line) = line_around(text, name) else { return Vec::new() };
         let heads = mark.cells(text, line.clone());
+        // A single cell, or a line without a row below it, is no table.
         if heads.len() < 2 || heads.len() > COLUMNS || line.end == text.len() {
             return Vec::new();
         }
@@ -51,6 +52,7 @@ impl SecretTables {
         }
         let kinds: Vec<Option<SecretNameKind>> =
             heads.iter().map(|at| names::whole(&text[at.clone()])).collect();
+        // Noted even without a secret: the other names of this head must not read the table again.
         self.read = line.end;
         let mut out = Vec::new();
         let mut at = line.end + 1;
@@ -62,6 +64,7 @@ impl SecretTables {
                 continue;
             }
             let cells = mark.cells(text, row);
+            // The first row of another width is no longer of this table.
             if cells.len() != heads.len() {
                 break;
             }

@@ -318,9 +318,11 @@ impl ContextRepairer {
 
     /// Appends a piece, after the bridges that it needs.
     fn emit(&mut self, piece: ContextPiece, view: &EventView, out: &mut Vec<ContextPiece>) {
+        // Responses refuses reasoning that no item of the model follows.
         if self.lone_reasoning && view.role != Role::Assistant {
             self.bridge(Role::Assistant, NO_REPLY, RepairReason::LoneReasoning, out);
         }
+        // A system message takes no turn and begins no conversation.
         if !view.role.is_system() {
             self.bridge_to(view, out);
             self.started = true;

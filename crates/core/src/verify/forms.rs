@@ -37,6 +37,7 @@ pub(super) fn changes(
     if rest.next().is_some() || changes.is_empty() {
         return None;
     }
+    // Equal readings may have other bytes, such as other keys. Only the splice proves the edit.
     (apply(before, &changes) == *after.bytes).then_some(changes)
 }
 
@@ -125,6 +126,7 @@ impl ProofChecker<'_> {
         before: &ReadMessage<'_>,
         after: &ReadMessage<'_>,
     ) -> Option<RepairReason> {
+        // The engine makes this repair first, so the others are made of its result.
         if let Some(bytes) = without_halves(&before.bytes) {
             let bytes = Bytes::from(bytes);
             let whole = ReadMessage::new(self.case.dialect, &bytes);
@@ -162,6 +164,7 @@ impl ProofChecker<'_> {
             return false;
         }
         let start = blocks[0].outer.start as usize;
+        // A result of the log may have the text of a made one, so each number of made results is tried.
         blocks.iter().take(made + 1).skip(1).any(|rest| {
             let parts = [&after.bytes[..start], &after.bytes[rest.outer.start as usize..]];
             let bytes = Bytes::from(parts.concat());

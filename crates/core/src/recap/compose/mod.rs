@@ -84,6 +84,7 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
         Some(before) => seal::end_line(before, text, frame.is_short()),
         None => END.to_owned(),
     };
+    // The end line carries a hash that is not known yet, and its digits may take a few tokens more.
     let end_cost = writer.cost(&end_of("")) + 4;
     writer.left = writer.left.saturating_sub(end_cost);
     let body = writer.left;
@@ -108,6 +109,7 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     }
     let files_share = if frame.file_blocks { share::FILE_BLOCKS } else { share::CHANGED };
     let for_files = (body * files_share / 100).max(LEAST_FILES.min(body / 3));
+    // Written on trial: statements leave just the tokens that the changed files take.
     let for_files = writer.cost(&writer.files(for_files, false).0);
     let for_counts = writer.cost(LEFT_OUT_SAMPLE);
     let for_counts = if for_counts <= body / COUNTS { for_counts } else { 0 };

@@ -184,6 +184,7 @@ impl KnownOutcomes {
         let mut pieces = Vec::new();
         for (at, mark) in marks.iter().enumerate() {
             let piece = mark.glob.needs();
+            // Patterns that need the same text share one search for it.
             let number = *numbers.entry(piece).or_insert_with(|| {
                 pieces.push(piece);
                 by_piece.push(Vec::new());
