@@ -365,6 +365,7 @@ impl Session {
             return None;
         }
         let fold = self.narration.prepared.take()?;
+        // The session has folded or undone since: this fold builds on another one.
         if fold.prev != self.active().map(|fold| fold.id) || !fold.applies_to(&self.log) {
             return None;
         }
@@ -378,6 +379,7 @@ impl Session {
             return None;
         }
         let tokens = crate::project::project(&self.log, Some(&fold)).tokens();
+        // Above the target another fold would soon be due. The narration stays in `ready` and serves that one.
         let target = self.policy.fold.target.of(budget.tokens());
         (self.meter.upper(tokens) <= target).then(|| self.as_of_now(fold))
     }

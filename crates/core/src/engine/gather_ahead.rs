@@ -84,6 +84,7 @@ impl GatherAhead {
             [] if len <= BEGIN && log.tokens() > keep => {
                 let real_user = |event: &Event| event.view.is_real_user();
                 self.user = log.events().iter().rposition(real_user);
+                // Only the end of the head is wanted, which neither budget nor tail changes.
                 let layout = layout(log, &log.units(), policy, 0, Some(0));
                 std::iter::once(layout.head_end..layout.head_end).collect()
             }

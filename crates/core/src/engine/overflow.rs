@@ -73,6 +73,7 @@ impl Session {
         }
         let estimate = self.meter.calibrated(sent);
         let limit = overflow.window_or_guess(budget.window, estimate);
+        // A larger number teaches nothing: the request did not fit into the assumed window either.
         if limit < budget.window {
             self.gate.learned_window = Some(limit);
         }

@@ -138,6 +138,7 @@ impl RecapInputs<'_> {
         let reading = LogReading::of(log, self.tools);
         let last = covered.last().map_or(self.layout.head_end, |at| at + 1);
         let stays = kept.iter().map(|(at, _)| *at).chain(self.layout.untouched..log.len());
+        // A message that stays between covered ones is older than the last of them and renews nothing.
         let stays: Vec<usize> = stays.filter(|at| *at >= last).collect();
         gathered.after(log.events(), &runs(&stays), reading)
     }

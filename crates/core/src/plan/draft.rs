@@ -337,6 +337,7 @@ pub(super) fn floor(request: &PlanRequest<'_>, scale: CounterScale, least: &Cont
         |piece: &&ContextPiece| matches!(piece.fate, PieceFate::Recap | PieceFate::Marker);
     let recap = least.pieces().filter(of_recap).map(|piece| u64::from(piece.tokens)).sum();
     let needed = least.tokens();
+    // The parts are measured in the log and the whole in the context, where edits make messages smaller.
     let beside = needed.saturating_sub(envelope + head + pinned + newest + recap);
     let caps = request.budget.with_policy(request.policy).caps(scale.budget);
     let used = |tier: TierName| {

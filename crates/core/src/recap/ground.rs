@@ -204,6 +204,7 @@ fn fit(
     if tokens <= cap + cap / CAP_TOLERANCE {
         return Ok(None);
     }
+    // The tolerance only forgives another way of counting. Once claims are cut, the cap itself holds.
     let mut used = 0;
     let fits = |claim: &&SectionClaim| {
         used += tokens_of(claim, counter);

@@ -106,6 +106,7 @@ pub(crate) fn harmless(line: &str) -> String {
     let start = line.trim_start();
     match start.as_bytes().first() {
         Some(b'#') => format!("  \\{start}"),
+        // An indented line begins no marker and no tag of a recap.
         Some(b'[' | b'<' | b'=' | b'`' | b'|') => format!("  {start}"),
         _ if speaks(start.trim_start_matches(['*', '_', '>', '\\', '`'])) => format!("- {start}"),
         _ => line.to_owned(),

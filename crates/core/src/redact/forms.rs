@@ -76,6 +76,7 @@ fn behind(
     quoted: bool,
     runs: &mut ValueRuns,
 ) -> Option<FormValue> {
+    // Marks that close between a name and its separator: `**password**:`, `config["password"] =`.
     while at.eat("*") || at.eat("]") || at.eat(")") && quoted {}
     if name.flag
         && let Some(value) = at.flag(quoted, runs)
@@ -94,6 +95,7 @@ fn behind(
         at.space();
         return at.listed(name.constant, runs);
     }
+    // A setter, such as `.password("…")`.
     if !spaced && at.eat("(") {
         at.blank();
         at.prefix();

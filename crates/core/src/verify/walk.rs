@@ -24,7 +24,7 @@ impl ProofChecker<'_> {
         let (mut at, mut want) = (0, 0);
         while at < self.after.len() || want < expected.len() {
             let here = repairs.get(at).copied().flatten();
-            // An added message is none of the expected ones, so only the context moves on.
+            // The record does not expect an added message, so only the context moves on.
             if let Some((None, why)) = here {
                 self.added(at, why);
                 at += 1;
