@@ -144,6 +144,7 @@ impl Meter {
             {
                 self.observe(log.tokens_in(from..at), usage.prompt - prompt);
             }
+            // After a compaction, too: growth is then counted from the smaller prompt on.
             before = Some((at, usage.prompt));
         }
     }

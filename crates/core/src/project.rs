@@ -204,6 +204,7 @@ impl ContextProjection {
         for entry in &fold.entries {
             self.push_entry(log, entry, held);
         }
+        // The entries are in the place of the whole span, also of events that have left.
         self.state.upto = fold.span.end as usize;
         self.joins_at = Some(fold.span.end as usize).filter(|_| fold.keeps_turns);
         self.extend_to(log, log.len());

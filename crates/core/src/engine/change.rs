@@ -93,6 +93,7 @@ impl Session {
     /// # Errors
     /// When the reserves of the budget leave nothing of it; then nothing is changed.
     pub fn set_window(&mut self, window: u64, budget: &Budget) -> Result<(), BudgetError> {
+        // A host that names a window knows more than an earlier refusal.
         let gate =
             FoldGate { window: Some(window), learned_window: None, declined: None, ..self.gate };
         gate.budget(budget, &self.policy).check()?;

@@ -74,6 +74,7 @@ impl GatherAhead {
             self.parted |= self.begun && stays(log, len - 1);
             self.begun |= !newest.view.role.is_system();
         }
+        // The state above is kept up in any case, because policy and pins may change later.
         let has_kept = self.parted || !pins.is_empty() || !policy.keep.is_empty();
         if !covers_middle(policy) || has_kept {
             return;

@@ -244,6 +244,8 @@ impl Session {
         SessionState {
             model: self.model.clone(),
             policy: self.policy_since.map(|since| {
+                // With the policy's own trigger: the rules of the model are laid over it again when the state is
+                // restored.
                 let policy = Policy { trigger: self.trigger.clone(), ..self.policy.clone() };
                 Box::new(NewPolicy { policy, since })
             }),

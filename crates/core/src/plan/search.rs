@@ -91,6 +91,7 @@ impl FoldSearch<'_> {
         }
         match fits {
             Some((fold, after)) => Ok((judge(request, scale, fold), Some(after))),
+            // A recap far below its cap may have used up the rounds, so the floor is measured on the least context.
             None => least(request, budget, meter, scale, before, base, memo),
         }
     }

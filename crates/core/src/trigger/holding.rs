@@ -80,6 +80,7 @@ pub struct ModelCooldown {
 impl ModelCooldown {
     /// Takes note that the call failed (with its class), or that its text was refused (`None`).
     pub fn failed(&mut self, class: Option<FailureClass>, now: Millis) {
+        // Before the count is raised: the pause follows from the failures before this one.
         self.until = now.saturating_add(rung(self.failures.into()));
         self.failures = self.failures.saturating_add(1);
         self.class = class;

@@ -102,6 +102,7 @@ impl ProofChecker<'_> {
         changes: &[(usize, BlockChange)],
     ) -> bool {
         let counter = self.case.counter;
+        // As the log counts: a result of tool references has no text and still costs tokens.
         let tokens = measure(counter, &before.bytes, &before.view).blocks;
         changes.iter().all(|(at, change)| {
             let Some((block, tokens)) = before.view.blocks.get(*at).zip(tokens.get(*at)) else {
