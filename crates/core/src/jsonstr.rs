@@ -253,6 +253,7 @@ pub fn encode_into(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let bytes = text.as_bytes();
     let mut from = 0;
+    // Bytes are enough: no byte of a longer UTF-8 character is one that has to be escaped.
     for (at, &byte) in bytes.iter().enumerate() {
         if byte >= 0x20 && byte != b'"' && byte != b'\\' {
             continue;

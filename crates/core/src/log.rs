@@ -150,6 +150,7 @@ impl EventLog {
     /// Corrects the turns after the gap, given that the whole log has `turn` turns.
     pub(crate) fn end_at_turn(&mut self, turn: u32) {
         let Some(skip) = &self.skipped else { return };
+        // Events behind the gap were numbered as if the turns inside it did not exist.
         let missing = turn.saturating_sub(self.steps.turn());
         self.steps.set_turn(turn);
         self.events[skip.at..].iter_mut().for_each(|event| event.turn += missing);

@@ -98,6 +98,7 @@ impl SectionReader<'_> {
     fn line(&mut self, lead: &str, text: &str, bare: bool, out: &mut Vec<SectionClaim>) {
         let is_item = !lead.trim().is_empty();
         let depth = lead.len() - lead.trim_start().len() + usize::from(is_item);
+        // A line that is not deeper is no longer of the announced list.
         if self.announced.is_some_and(|above| !is_item || depth <= above) {
             self.announced = None;
         }

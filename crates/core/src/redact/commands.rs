@@ -129,6 +129,7 @@ pub(super) fn secrets(
     };
     let one = &line.commands[at];
     let base = line.at.start;
+    // Words before the name are `sudo`, assignments and the like.
     let first = one.words.iter().position(|word| base + word.at.end > hit.start).unwrap_or(0);
     let words = &one.words[first..one.words.len().min(first + WORDS)];
     let fed = fed(&line.commands, at);

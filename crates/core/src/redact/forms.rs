@@ -327,6 +327,7 @@ impl TextCursor<'_> {
     /// A value behind a type or a default: `: &str = "…"`, `string = "…"`, `… || "…"`.
     fn typed(mut self, spaced: bool, runs: &mut ValueRuns) -> Option<FormValue> {
         let line = &self.text[self.at..self.text.floor_char_boundary(self.at + LINE)];
+        // Most lines have no quotation mark, so this saves the tests below.
         memchr::memchr2(b'"', b'\'', line.as_bytes())?;
         let of = |c: char| c.is_ascii_alphanumeric() || "_<>|&'[] .?:{};=@%".contains(c);
         let line = &line[..line.find(|c: char| !of(c) && c != '"').unwrap_or(line.len())];

@@ -116,6 +116,7 @@ fn tuple(text: &str, at: usize) -> Option<Vec<Range<usize>>> {
             (_, Some(open)) if *byte == open => quote = None,
             (_, Some(_)) => {}
             (b'\'' | b'"', None) => quote = Some(*byte),
+            // A call in a value, such as `crypt('x', 'y')`, has commas of its own.
             (b'(', None) => depth += 1,
             (b')', None) if depth > 0 => depth -= 1,
             (b',' | b')', None) if depth == 0 => {
@@ -195,9 +196,11 @@ impl CellMark {
         let (mut start, mut quote, mut blanks) = (0, false, 0);
         for (at, c) in line.char_indices() {
             blanks = if c == ' ' { blanks + 1 } else { 0 };
+            // Only CSV quotes its cells. In other tables a quotation mark is text.
             quote ^= c == '"' && matches!(self, Self::Char(',' | ';' | '\t'));
             let parts = match self {
                 Self::Char(mark) => c == mark,
+                // Further blanks belong to the same gap.
                 Self::Blanks => blanks == 2,
             };
             if parts && !quote {

@@ -124,6 +124,7 @@ impl<'a> CodeScript<'a> {
     fn calls(mut self) -> Vec<(String, LiteralValue)> {
         let mut calls = Vec::new();
         while let Some(first) = self.peek() {
+            // A string is read whole, so that code inside it is not taken for calls.
             if matches!(first, '"' | '\'' | '`') {
                 self.value(0);
             } else if is_name(first) {

@@ -351,6 +351,7 @@ impl<'a> ShellLexer<'a> {
                 b'\\' => {
                     self.at += 1;
                     let next = self.rest().chars().next();
+                    // A backslash before a line break joins two lines and leaves no character.
                     word.text.extend(next.filter(|&c| c != '\n'));
                     self.at += next.map_or(0, char::len_utf8);
                 }

@@ -190,6 +190,7 @@ impl ProofChecker<'_> {
 
     /// All forms that repairs give a message, except those of its results.
     fn renderings(&self, message: &ReadMessage<'_>) -> Vec<(RepairReason, Bytes)> {
+        // All forms that any profile may need: a proof knows no profile but its validator.
         let mut forms = Vec::new();
         let view = &message.view;
         let dialect = self.case.dialect;

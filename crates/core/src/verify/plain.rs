@@ -76,6 +76,7 @@ impl ProofChecker<'_> {
         if self.addition(message).is_some() {
             return MessageSource::Added;
         }
+        // A message that the log has already is no new recap.
         if !is_behind && self.is_stand_in(at) {
             return MessageSource::StandIn;
         }

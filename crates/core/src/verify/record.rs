@@ -98,6 +98,7 @@ impl ProofChecker<'_> {
                 FoldEntry::Verbatim { from, to } => *from as usize..*to as usize,
                 FoldEntry::Edited { seq, .. } => *seq as usize..(*seq as usize).saturating_add(1),
             };
+            // An event is in one entry at most, and entries follow the log.
             let inside = range.start >= next && range.start < range.end && range.end <= end;
             self.expect(rule::ENTRIES, inside, || {
                 format!("entry {index}: messages {range:?} are out of order or not in the span")

@@ -55,9 +55,11 @@ impl RecapWriter<'_> {
                 .chain(told.into_iter().map(|(_, item)| item))
                 .collect();
         }
+        // The heading gets longer by the counts.
         let room = room.saturating_sub(self.cost(TODO_LEFT_OUT));
         let (mut completed, mut open) = (0, 0);
         told.retain(|(own, item)| {
+            // From the first item on, and only as many as the room needs.
             let goes = cost > room && is_completed(item);
             cost -= if goes { *own } else { 0 };
             completed += usize::from(goes);

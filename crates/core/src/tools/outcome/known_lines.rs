@@ -218,6 +218,7 @@ impl KnownOutcomes {
         let mut signs = OutcomeSigns::default();
         for (from, window) in windows.parts() {
             let mut found: Vec<(usize, OutcomeSign, &'static str)> = Vec::new();
+            // Overlapping, because the text of one pattern may be inside that of another.
             for hit in self.pieces.find_overlapping_iter(window) {
                 let start = window[..hit.start()].rfind('\n').map_or(0, |at| at + 1);
                 let line = lines::clean(line_at(window, start));
