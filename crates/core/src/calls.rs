@@ -119,6 +119,7 @@ impl<'a> CallIndex<'a> {
                     BlockKind::Result { id, name, .. } => {
                         let id = id_bytes(id.as_ref(), &event.bytes);
                         let name = name_of(block, name, &event.bytes);
+                        // Facts are read under every profile, also of pairs that a provider would refuse.
                         let asked = CallOfResult { id: &id, name: &name, by_order: id.is_empty() };
                         let call = open.answer(&asked).map(|site| site.call);
                         found.results.push(ResultSite { event, block, index, call });

@@ -76,6 +76,7 @@ fn nested_splices(
             let is_member = is_result && before.trim_end().ends_with(':');
             let coding = if is_member { TextCoding::Str } else { coding };
             let with = match (change, coding) {
+                // A block inside a string has no comma of its own to go with it, so it becomes empty.
                 (BlockChange::Remove, TextCoding::Str) => "\"\"".to_owned(),
                 (BlockChange::Remove, TextCoding::Raw) => String::new(),
                 (BlockChange::Replace(text), TextCoding::Str) => jsonstr::encode(text),

@@ -78,6 +78,7 @@ impl FabricCell {
                 FoldEntry::Recap { .. } | FoldEntry::Marker { .. } => {}
             }
         }
+        // After the entries, which hold a pinned event as a verbatim one.
         let pinned = fold.layout.pinned.iter().chain(&fold.layout.carried_user);
         pinned.for_each(|seq| set(*seq, Self::Pinned));
         fold.repairs.iter().filter_map(|it| it.seq).for_each(|seq| set(seq, Self::Repaired));

@@ -391,6 +391,7 @@ impl Fold {
             let at = kept.partition_point(|run| run.end <= seq);
             kept.get(at).is_some_and(|run| run.contains(&seq))
         };
+        // A damaged record must not name events that its log never had.
         let span = self.span.start..self.span.end.max(self.span.start).min(self.accounts.events);
         span.filter(|seq| !is_kept(*seq) && edited.binary_search(seq).is_err()).collect()
     }
@@ -486,6 +487,7 @@ impl Fold {
         }
         let line = format!("{} events, void {}", self.accounts.events, self.void_reasoning);
         id = id.chain(line.as_bytes());
+        // Later fields are hashed only where they are set, so that older records keep their ids.
         if let Some(round) = self.told_round {
             id = id.chain(format!("told {round}").as_bytes());
         }

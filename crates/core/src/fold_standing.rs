@@ -133,6 +133,7 @@ pub fn aside(standings: &[FoldStanding]) -> String {
 pub fn chain(folds: &[Fold], active: Option<Hash>) -> Vec<Hash> {
     let mut read = Vec::new();
     let mut next = active;
+    // A damaged record may name a later fold, so no id is followed twice.
     while let Some(id) = next.filter(|id| !read.contains(id)) {
         read.push(id);
         next = folds.iter().find(|fold| fold.id == id).and_then(|fold| fold.prev);

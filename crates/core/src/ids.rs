@@ -106,6 +106,7 @@ fn accept(bytes: &[u8], start: usize, mut end: usize) -> Option<usize> {
     if run.len() < MIN_LEN || run.len() > MAX_LEN {
         return None;
     }
+    // Read again without the trimmed end, which may have held the only mark.
     let seen = run[1..].iter().fold(0u8, |seen, b| seen | CLASS[*b as usize]);
     let first = CLASS[run[0] as usize];
     let marked = (seen | first) & (DIGIT | MARK) != 0;

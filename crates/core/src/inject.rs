@@ -127,6 +127,7 @@ impl Injections {
         }
         let mut end = ContextEnd::of(context, rules.log);
         let (mut texts, mut injections) = (Vec::new(), Vec::new());
+        // In the order of registration, so that the bytes do not depend on the order of the outputs.
         for hook in &self.hooks {
             let text = outputs.iter().find(|(name, _)| *name == hook.name).map(|(_, text)| *text);
             let Some(text) = text.filter(|text| !text.trim().is_empty()) else { continue };
@@ -162,12 +163,14 @@ impl<'a> ContextEnd<'a> {
             *log.profile(),
             dialect.clone(),
             log.counter().clone(),
+            // The pieces are repaired already: no reasoning in them is void.
             VoidReasoning::default(),
         );
         let mut newest: Vec<(&ContextPiece, EventView)> = Vec::new();
         let pieces: Vec<&ContextPiece> = context.pieces().collect();
         for piece in pieces.into_iter().rev() {
             let view = dialect.view(&piece.bytes);
+            // Such a message ends the step. Nothing before it decides what may follow.
             let settles = view.role == Role::User && !view.has_results();
             newest.push((piece, view));
             if settles {
@@ -176,6 +179,7 @@ impl<'a> ContextEnd<'a> {
         }
         let mut valid = Vec::new();
         for (piece, view) in newest.into_iter().rev() {
+            // Only the repairer's state is wanted; the pieces are in the context.
             repairer.push(piece.clone(), &view, &mut valid);
             valid.clear();
         }

@@ -141,6 +141,7 @@ fn strip_quotes(token: &[u8]) -> &[u8] {
 /// Decodes `bytes` into `out`. `first` is the position of the first backslash.
 fn unescape(bytes: &[u8], first: usize, out: &mut Vec<u8>) {
     out.clear();
+    // One chunk more, because whole chunks are copied before they are cut.
     out.reserve(bytes.len() + CHUNK);
     out.extend_from_slice(&bytes[..first]);
     let mut rest = &bytes[first..];
@@ -252,6 +253,7 @@ pub fn encode_into(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let bytes = text.as_bytes();
     let mut from = 0;
+    // Bytes are enough: no byte of a longer UTF-8 character is one that has to be escaped.
     for (at, &byte) in bytes.iter().enumerate() {
         if byte >= 0x20 && byte != b'"' && byte != b'\\' {
             continue;

@@ -147,6 +147,7 @@ fn task_end(log: &EventLog, leading: usize, decay: bool) -> usize {
     let opening = leading..leading + opening;
     let mut users = events.iter().enumerate().filter(|(_, event)| event.view.is_real_user());
     let first = users.next().map(|(at, _)| at);
+    // The recap in the log tells the first task, and a second request has replaced it.
     if decay && log.holds_recap() && users.next().is_some() {
         return leading;
     }
@@ -295,6 +296,7 @@ fn keep_last_user(
         TailRule::Floors => policy.tail.ratio.of(budget),
         TailRule::Ceiling => policy.tail.ratio.of(policy.trigger.threshold_tokens(budget)),
     };
+    // Whole units and the least number of messages may have made the tail longer than its floor.
     let floor = floor.max(log.tokens_in(layout.cover_end..log.len()));
     let limit = (floor * CEILING_HALVES / 2).min(tail_limit.unwrap_or(u64::MAX));
     if log.tokens_in(start..log.len()) > limit {

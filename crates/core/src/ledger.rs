@@ -163,6 +163,7 @@ impl Ledger {
     /// that call's shared prefix ends before them.
     pub fn record_sent(&mut self, sent: &InjectedContext, call: &CallInput<'_>) -> CallRecord {
         let mut record = self.write(sent.messages(), sent.tokens(), sent.injections(), call);
+        // The hash leaves injected messages out: an audit projects the context again, and they are in no log.
         record.context_hash = hash_of(&self.sent[..self.sent.len() - sent.added().len()]);
         self.seal(record)
     }
@@ -215,6 +216,7 @@ impl Ledger {
     /// is not hashed again.
     fn read<'p>(&self, sent: impl Iterator<Item = (&'p Bytes, u32)>) -> Vec<LedgerMessage> {
         let read = |(at, (bytes, tokens)): (usize, (&Bytes, u32))| {
+            // Contexts share the bytes of the log, so most hashes are known without reading a message again.
             let same = |before: &&LedgerMessage| {
                 std::ptr::eq(before.bytes.as_ptr(), bytes.as_ptr())
                     && before.bytes.len() == bytes.len()
@@ -295,6 +297,7 @@ impl CallRecord {
             .chain(&head_hash.0)
             .chain(&fold.unwrap_or(Hash::ROOT).0)
             .chain(&context_hash.0);
+        // Only where it is set: older records have no such field and keep their hash.
         if let Some(void) = void {
             hash = hash.chain(format!("void {void:?}").as_bytes());
         }

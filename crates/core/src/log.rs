@@ -150,6 +150,7 @@ impl EventLog {
     /// Corrects the turns after the gap, given that the whole log has `turn` turns.
     pub(crate) fn end_at_turn(&mut self, turn: u32) {
         let Some(skip) = &self.skipped else { return };
+        // Events behind the gap were numbered as if the turns inside it did not exist.
         let missing = turn.saturating_sub(self.steps.turn());
         self.steps.set_turn(turn);
         self.events[skip.at..].iter_mut().for_each(|event| event.turn += missing);
@@ -236,6 +237,7 @@ impl EventLog {
     #[must_use]
     pub fn head_hash(&self) -> Hash {
         match &self.skipped {
+            // Nothing is behind the gap yet, so the chain goes on from its recorded end.
             Some(skip) if skip.at == self.events.len() => skip.through,
             _ => self.events.last().map_or(Hash::ROOT, |event| event.hash),
         }
@@ -316,6 +318,7 @@ impl EventLog {
     /// counted again.
     pub fn grow_to(&mut self, n: usize, whole: &Self) {
         for event in whole.events.iter().take(n).skip(self.len()) {
+            // The events have their places already, but the next one needs the state: a call may be open here.
             self.steps.push(&event.view, &event.bytes);
             self.prefix.push(self.tokens_in(0..self.len()) + u64::from(event.tokens.total));
             self.events.push(event.clone());

@@ -92,6 +92,7 @@ impl Meter {
         let known = u128::from(tokens.saturating_sub(self.unseen));
         let most = scale(scale(known, self.ratio.0), self.margin.0.saturating_add(10_000));
         let mut most = u64::try_from(most).unwrap_or(u64::MAX);
+        // The margin is taken of the unseen tokens, too, which the division leaves out, and divisions round.
         while most > 0 && self.upper(most) > tokens {
             most -= 1;
         }
@@ -106,6 +107,7 @@ impl Meter {
         let seen = i64::try_from(u128::from(real) * 10_000 / u128::from(counted)).unwrap_or(0);
         let seen = seen.clamp(i64::from(BOUNDS.0), i64::from(BOUNDS.1));
         let now = i64::from(self.ratio.0);
+        // The first sample replaces the preset ratio, which is a guess.
         let step = if self.samples == 0 { seen - now } else { (seen - now) / GAIN };
         self.ratio = Ratio(u32::try_from(now + step).unwrap_or(self.ratio.0));
         self.samples = self.samples.saturating_add(1);
@@ -142,6 +144,7 @@ impl Meter {
             {
                 self.observe(log.tokens_in(from..at), usage.prompt - prompt);
             }
+            // After a compaction, too: growth is then counted from the smaller prompt on.
             before = Some((at, usage.prompt));
         }
     }

@@ -114,6 +114,7 @@ impl<T: NamedCall> OpenCalls<T> {
             return self.calls.iter().rposition(has_it);
         }
         let places = self.places.get_mut(&(CallKey::Id, id.into()))?;
+        // Popped for good: the caller takes the call that is found, and the others are answered.
         std::iter::from_fn(|| places.pop_back()).find(|at| self.calls[*at].is_some())
     }
 

@@ -186,6 +186,7 @@ impl ContextProjection {
 
     /// This projection taken back to the newest saved state with at most `n` events.
     fn back_to(&self, n: usize) -> Self {
+        // The first mark is the state of no events, which serves for each `n`.
         let held = self.marks.partition_point(|mark| mark.upto <= n).max(1);
         let marks = self.marks[..held].to_vec();
         let state = marks[held - 1].clone();
@@ -195,6 +196,7 @@ impl ContextProjection {
     /// Adds the rest of a log, read through a fold that does not change the events that are here already.
     fn through(mut self, log: &EventLog, fold: &Fold) -> Self {
         self.extend_to(log, fold.span.start as usize);
+        // From here on no state is saved: it would hold for this fold alone.
         self.folded = true;
         let held = self.state.upto;
         // Turns are kept only for messages that the fold puts together, up to the first event behind it.
@@ -202,6 +204,7 @@ impl ContextProjection {
         for entry in &fold.entries {
             self.push_entry(log, entry, held);
         }
+        // The entries are in the place of the whole span, also of events that have left.
         self.state.upto = fold.span.end as usize;
         self.joins_at = Some(fold.span.end as usize).filter(|_| fold.keeps_turns);
         self.extend_to(log, log.len());
@@ -230,6 +233,7 @@ impl ContextProjection {
         let end = end.min(log.len());
         while self.state.upto < end {
             self.push_event(log, self.state.upto);
+            // The first event behind the fold still takes its turn after the recap; the rest follows as the log has it.
             if self.joins_at == Some(self.state.upto) {
                 self.state.repairer.keep_turns(false);
             }

@@ -93,6 +93,7 @@ impl PutBack {
                 }
             }
         }
+        // Counted as a whole: headings are in no part, and tokens of lines do not add up exactly.
         new.tokens = cost(&new.lines);
         new
     }

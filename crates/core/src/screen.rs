@@ -10,6 +10,7 @@ pub(crate) fn shown(text: &str) -> String {
             out.push('\n');
         }
         let line = line.strip_suffix('\r').unwrap_or(line);
+        // A carriage return with nothing behind it overwrites nothing.
         out.push_str(line.rsplit('\r').find(|part| !part.is_empty()).unwrap_or(""));
     }
     out

@@ -70,6 +70,7 @@ fn mark(before: &[Event], text: &str) -> String {
         let said = said.trim();
         // Texts that a repair inserted are not the user's words.
         if !["", OPENING, CONTINUE_USER, EMPTY].contains(&said) {
+            // The length comes first, so that two messages never hash like one.
             hasher.update(&(said.len() as u64).to_le_bytes());
             hasher.update(said.as_bytes());
         }

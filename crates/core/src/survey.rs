@@ -169,6 +169,7 @@ fn by_tool(log: &EventLog, all: &Middle<'_>) -> Vec<(String, SurveyCount)> {
     let mut tools: FxHashMap<Cow<'_, str>, SurveyCount> = FxHashMap::default();
     for (index, result) in all.results().iter().enumerate() {
         let blocks = &result.event.view.blocks;
+        // By place and not by content, because blocks of one message may be equal.
         let at = blocks.iter().position(|block| std::ptr::eq(block, result.view));
         let event = log.events().get(result.event.seq as usize);
         let tokens = event.zip(at).and_then(|(event, at)| event.tokens.blocks.get(at));

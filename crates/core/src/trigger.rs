@@ -401,6 +401,7 @@ impl FoldGate {
             };
         }
         let due = trigger.crossed(limit, load);
+        // Below the first number it is another context, after an undo or a fold, so planning is asked again.
         let declined = self.declined.is_some_and(|(at, until)| (at..until).contains(&load.counted));
         // A host shows one reason: the first that applies.
         match () {

@@ -185,6 +185,7 @@ impl CallPairs {
         } else if view.role == Role::Assistant {
             self.push_assistant(view, bytes, &mut found);
         } else {
+            // Any other message ends the step: its open calls get no result any more.
             found.unanswered = self.open.take_all();
             self.in_step = false;
         }

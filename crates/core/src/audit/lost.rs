@@ -98,6 +98,7 @@ impl Fold {
         let gathered = GatheredFacts::over(None, log.events(), &runs, LogReading::of(log, tools));
         let told = ContextWords::of(self);
         let mut groups: Vec<LostGroup> = LostKind::ALL.map(LostGroup::empty).into();
+        // The newest first, because only the first ones of each kind are listed.
         for statement in gathered.statements.iter().rev() {
             let Some(kind) = LostKind::of(statement.kind) else { continue };
             if let Some(text) = told.untold(statement) {

@@ -139,6 +139,7 @@ impl<'a> Auditor<'a> {
 
     /// The log at the time when it had `events` events.
     fn past(&mut self, events: usize) -> &EventLog {
+        // A log only grows. Records come mostly in order, so this rarely starts anew.
         if self.past.len() > events {
             self.past = empty(self.log);
         }
@@ -256,6 +257,7 @@ impl<'a> Auditor<'a> {
         if !known {
             return;
         }
+        // Read before `past` starts anew: an open projection of more events cannot be taken back.
         let shrunk = self.past.len() > events;
         let past = self.past(events);
         let projection = match open.take() {
@@ -285,6 +287,7 @@ impl<'a> Auditor<'a> {
                 again.context_hash, call.context_hash
             )
         });
+        // The record counts injected messages, too, and no projection has them.
         let whole = !call.injections.is_empty() || again.messages == call.messages;
         self.expect(rule::CALL_CONTEXT, name, whole && again.edits == call.edits, || {
             format!(

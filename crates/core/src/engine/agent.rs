@@ -84,6 +84,7 @@ impl Session {
             return;
         }
         pins.into_iter().for_each(|pin| self.pin(pin));
+        // The stored notes come first, because the oldest notes are dropped first and the own ones are newer.
         let own = std::mem::replace(&mut self.agent, agent);
         for note in own.notes {
             // `note` accepted this text before, so it is neither empty nor too long.

@@ -58,6 +58,7 @@ impl Session {
         if middle.is_empty() {
             return None;
         }
+        // After an undo, in a fork or with another head the narration before may be of other events.
         let before = self.narrated().filter(|before| {
             before.span.start as usize == middle.start
                 && before.span.end as usize <= middle.end
@@ -106,6 +107,7 @@ impl Session {
     pub fn wants(&mut self, budget: &Budget, now: Millis) -> Option<SummaryRequest> {
         let wanted = self.wanted(budget, now)?;
         let request = self.request(&wanted).ok()?;
+        // Noted only once the request exists, else it would count as awaited and block the next one.
         self.asked(wanted);
         Some(request)
     }
@@ -212,6 +214,7 @@ impl Session {
         now: Millis,
     ) -> Result<VerdictRecord, CompleteError> {
         let end = request.span.end as usize;
+        // The chain's hash at the end covers all events before it, so the start needs no check.
         if end > self.log.len() || self.log.hash_before(end) != request.span.through {
             return Err(CompleteError::Changed);
         }
@@ -273,6 +276,7 @@ impl Session {
         }
         for _ in self.narration.attempts..attempts {
             self.gate.cooldown.failed(class, now);
+            // The worker tries again at its own time; the session must not hold it back longer.
             self.gate.cooldown.until = again.unwrap_or(self.gate.cooldown.until);
         }
         self.narration.attempts = attempts.max(self.narration.attempts);
@@ -284,12 +288,14 @@ impl Session {
     pub fn pause_after(&self, request: Hash, attempts: u32) -> Millis {
         let asked = self.narration.asked.as_ref().is_some_and(|asked| asked.id == request);
         let counted = if asked { self.narration.attempts } else { 0 };
+        // The cooldown counts the failures of this request, too, and `attempts` would count them again.
         let before = u32::from(self.gate.cooldown.failures).saturating_sub(counted);
         crate::trigger::rung(before.saturating_add(attempts.saturating_sub(1)))
     }
 
     /// Notes the verdict on a request that a worker ran and judged.
     pub fn judged(&mut self, verdict: VerdictRecord) {
+        // A failure was counted by `attempted` already, so the cooldown is left alone.
         self.narration.answered(verdict.request);
         if verdict.code == VerdictCode::ACCEPTED {
             self.gate.cooldown.succeeded();
@@ -359,6 +365,7 @@ impl Session {
             return None;
         }
         let fold = self.narration.prepared.take()?;
+        // The session has folded or undone since: this fold builds on another one.
         if fold.prev != self.active().map(|fold| fold.id) || !fold.applies_to(&self.log) {
             return None;
         }
@@ -366,11 +373,13 @@ impl Session {
         if fold.policy_fingerprint != self.policy.fingerprint() {
             return None;
         }
+        // A person may have pinned a message of the span after the fold was prepared.
         let pinned = |pin: &u32| (fold.span.start..fold.span.end).contains(pin);
         if self.pins.iter().any(|pin| pinned(pin) && !fold.layout.pinned.contains(pin)) {
             return None;
         }
         let tokens = crate::project::project(&self.log, Some(&fold)).tokens();
+        // Above the target another fold would soon be due. The narration stays in `ready` and serves that one.
         let target = self.policy.fold.target.of(budget.tokens());
         (self.meter.upper(tokens) <= target).then(|| self.as_of_now(fold))
     }

@@ -97,6 +97,7 @@ impl BriefSession {
         let short = rebased(&fold, &log);
         log.skip_to(fold.span.end, fold.span.through);
         append_all(&mut log, tail);
+        // Turns are counted by messages of the user, most of which are not loaded.
         log.end_at_turn(turn);
         if log.head_hash() != head_hash {
             return Err(BriefError::Chain);
@@ -114,6 +115,7 @@ impl BriefSession {
     pub fn with_envelope<'a>(mut self, parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         self.session.log.set_envelope(parts);
         let id = self.fold.id;
+        // The projection counts the envelope, so it has to be made again.
         self.session.set_active(Some(id));
         self
     }
@@ -135,6 +137,7 @@ impl BriefSession {
     /// Appends one event and returns its position.
     pub fn append(&mut self, event: RawEvent) -> u32 {
         self.session.append(event);
+        // The session returns a position in the short log. Callers know events by their number in the whole log.
         self.session.log.events().last().map_or(0, |event| event.seq)
     }
 

@@ -42,6 +42,7 @@ impl Session {
     /// Sets the number of tokens at which folding starts, unless another rule of the policy starts it earlier. Nothing
     /// that was gathered from the log is discarded, since this does not change what a fold covers.
     pub fn set_floor(&mut self, tokens: u64) {
+        // In both: a later model's rules are laid over `trigger`, and `policy.trigger` is in force now.
         self.trigger.floor_tokens = tokens;
         self.policy.trigger.floor_tokens = tokens;
         self.gate.declined = None;
@@ -92,6 +93,7 @@ impl Session {
     /// # Errors
     /// When the reserves of the budget leave nothing of it; then nothing is changed.
     pub fn set_window(&mut self, window: u64, budget: &Budget) -> Result<(), BudgetError> {
+        // A host that names a window knows more than an earlier refusal.
         let gate =
             FoldGate { window: Some(window), learned_window: None, declined: None, ..self.gate };
         gate.budget(budget, &self.policy).check()?;
@@ -108,6 +110,7 @@ impl Session {
         self.gate.learned_window = None;
         self.gate.breaker = FoldBreaker::default();
         self.gate.declined = None;
+        // The last count is the other model's, so growth since then would teach a wrong ratio.
         self.settled = None;
     }
 

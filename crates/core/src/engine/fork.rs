@@ -11,6 +11,7 @@ impl Session {
     #[must_use]
     pub fn fork(&self, id: &str, at: usize) -> Self {
         let mut fork = Self::over(id, self.log.prefix(at), self.policy.clone(), self.meter);
+        // `over` took the policy with the present model's rules laid over it; these are its own ones.
         fork.trigger = self.trigger.clone();
         fork.policy_since = self.policy_since;
         fork.is_answered = self.is_answered;

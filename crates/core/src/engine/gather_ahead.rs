@@ -74,6 +74,7 @@ impl GatherAhead {
             self.parted |= self.begun && stays(log, len - 1);
             self.begun |= !newest.view.role.is_system();
         }
+        // The state above is kept up in any case, because policy and pins may change later.
         let has_kept = self.parted || !pins.is_empty() || !policy.keep.is_empty();
         if !covers_middle(policy) || has_kept {
             return;
@@ -84,6 +85,7 @@ impl GatherAhead {
             [] if len <= BEGIN && log.tokens() > keep => {
                 let real_user = |event: &Event| event.view.is_real_user();
                 self.user = log.events().iter().rposition(real_user);
+                // Only the end of the head is wanted, which neither budget nor tail changes.
                 let layout = layout(log, &log.units(), policy, 0, Some(0));
                 std::iter::once(layout.head_end..layout.head_end).collect()
             }

@@ -226,6 +226,7 @@ impl Session {
         let budget = self.gate.budget(budget, &self.policy);
         budget.check()?;
         self.ahead.keep_for(&self.policy, &budget);
+        // Void reasoning leaves the context, so this is done before the trigger weighs the context.
         self.rebind();
         let due = self.due(&budget, now);
         self.heard_agent(due);
@@ -309,9 +310,12 @@ impl Session {
         focus: Option<&str>,
         cause: FoldCause,
     ) -> Result<PlanOutcome, PlanError> {
+        // The size before the fold. The breaker compares the provider's next count with it.
         let load = self.load();
+        // Taken, because planning borrows the session. After an error it stays empty, and the next fold gathers anew.
         let mut memo = std::mem::take(&mut self.gathered);
         let wish = FoldWishes {
+            // The agent's wish is for one fold: it ends here even if planning makes none.
             keep: self.take_wish(),
             put_back: self.put_back(budget),
             ..FoldWishes::default()
@@ -392,9 +396,11 @@ impl Session {
     /// Takes the provider's token count for the last context. It anchors the meter and judges what the last fold saved.
     pub fn observe(&mut self, usage: Usage, now: Millis) {
         self.usage = usage;
+        // A reply without a count reports 0. It must neither anchor the meter nor judge the fold.
         if usage.prompt == 0 {
             return;
         }
+        // A host may report a count without having asked for a context here.
         let sent = self.sent.unwrap_or_else(|| self.sending());
         // Two counts under the same fold differ by the appended events alone: the meter learns its ratio from these.
         if let Some((before, prompt)) = self.settled
@@ -404,6 +410,7 @@ impl Session {
             self.meter.observe(sent.counted.saturating_sub(before.counted), usage.prompt - prompt);
         }
         self.settled = Some((sent, usage.prompt));
+        // After the ratio: the anchor takes what the ratio does not explain for tokens outside the log.
         self.meter.anchor(sent.counted, usage.prompt);
         self.gate.recovering = false;
         self.gate.accepted(usage.prompt);

@@ -88,6 +88,7 @@ impl NarrationQueue {
     /// The verdicts for the record of a fold that is made now, with one for a request that is still awaited.
     pub(super) fn on_record(&self, failed: Option<FailureClass>) -> Vec<VerdictRecord> {
         let mut verdicts = self.verdicts.clone();
+        // With a narration at hand, the fold waits for none.
         let asked = self.asked.iter().filter(|_| self.ready.is_none());
         verdicts.extend(asked.map(|asked| VerdictRecord {
             request: asked.id,
@@ -108,6 +109,7 @@ impl NarrationQueue {
         self.verdicts.clear();
         self.prepared = None;
         let used = fold.narrated.as_ref().map(|narrated| narrated.request);
+        // Another narration, which was accepted meanwhile, stays for the next fold.
         if self.ready.as_ref().map(|ready| ready.request) == used {
             self.ready = None;
         }

@@ -63,6 +63,7 @@ impl Session {
         now: Millis,
     ) -> Result<Context, RecoverError> {
         if self.gate.recovering {
+            // The retry is over, so a later overflow may be recovered again.
             self.gate.recovering = false;
             return Err(RecoverError::StillTooLong);
         }
@@ -72,6 +73,7 @@ impl Session {
         }
         let estimate = self.meter.calibrated(sent);
         let limit = overflow.window_or_guess(budget.window, estimate);
+        // A larger number teaches nothing: the request did not fit into the assumed window either.
         if limit < budget.window {
             self.gate.learned_window = Some(limit);
         }
@@ -82,6 +84,7 @@ impl Session {
             return Err(RecoverError::Nothing(reason));
         }
         let context = self.context(&budget, now)?;
+        // Only a context that can be sent is a retry, so this is set last.
         self.gate.recovering = true;
         Ok(context)
     }

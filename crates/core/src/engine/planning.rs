@@ -53,6 +53,7 @@ impl Session {
             pins: &pins,
             recap: wish.recap.as_deref(),
             put_back: Some(&wish.put_back).filter(|it| !it.is_empty()),
+            // A person's words go before the agent's, and both before those that a client repeats with each request.
             focus: focus.or(wish.keep.as_deref()).or(self.narration.standing.as_deref()),
             joining: self.joining(),
             cause,

@@ -57,6 +57,7 @@ impl Session {
     /// context to send next; `None` where that would be the same bytes, so that the provider's error has to be shown.
     pub fn void_reasoning(&mut self) -> Option<Context> {
         let before = self.view().bytes();
+        // The refusal proves that reasoning is bound, whatever the profile says.
         let binding = self.reasoning().max(ReasoningBinding::OpenRound);
         self.void = Some(voided(&self.log, binding));
         self.set_active(self.active().map(|fold| fold.id));

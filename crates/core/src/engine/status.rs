@@ -244,6 +244,8 @@ impl Session {
         SessionState {
             model: self.model.clone(),
             policy: self.policy_since.map(|since| {
+                // With the policy's own trigger: the rules of the model are laid over it again when the state is
+                // restored.
                 let policy = Policy { trigger: self.trigger.clone(), ..self.policy.clone() };
                 Box::new(NewPolicy { policy, since })
             }),
@@ -275,6 +277,7 @@ impl Session {
             self.policy_since = Some(changed.since);
             self.follow(changed.policy);
         }
+        // Before meter and gate are restored, because a new model resets parts of them.
         if !state.model.is_empty() {
             self.update_model(&state.model);
         }

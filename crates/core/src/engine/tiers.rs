@@ -57,6 +57,7 @@ impl Session {
         let context = self.view();
         let tokens = context.pieces().map(|piece| match piece.fate {
             PieceFate::Verbatim(seq) => own(seq),
+            // The fold's record has the sizes of each edit, so edited bytes are not counted again.
             PieceFate::Edited(seq) => {
                 own(seq).saturating_sub(saved.get(&seq).copied().unwrap_or(0))
             }

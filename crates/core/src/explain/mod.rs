@@ -426,6 +426,7 @@ impl TextQuestion<'_> {
         for (name, fold) in self.chain {
             let rule = self.rule(fold, event);
             left = match (left, rule) {
+                // The text came back with this fold, so an earlier loss does not count.
                 (_, None) => None,
                 (Some(first), Some(_)) => Some(first),
                 (None, Some((rule, reason))) => Some(WhenLeft { fold: name.clone(), rule, reason }),

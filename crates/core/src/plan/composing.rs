@@ -61,8 +61,10 @@ impl RecapInputs<'_> {
         let runs = runs(covered);
         let mut said = elsewhere(log, layout, kept);
         said.extend(stand_in.map(str::to_owned));
+        // A stand-in needs the facts, too: they hold the names that leave the context.
         memo.extend(log, runs.clone(), tools);
         let Some(events) = self.reduced.filter(|_| stand_in.is_none()) else {
+            // With a cap of 0 no text is composed, and the lists of names are made all the same.
             let cap = if stand_in.is_none() { self.cap } else { 0 };
             return self.compose(memo.gathered(), cap, covered, kept, &said);
         };
@@ -136,6 +138,7 @@ impl RecapInputs<'_> {
         let reading = LogReading::of(log, self.tools);
         let last = covered.last().map_or(self.layout.head_end, |at| at + 1);
         let stays = kept.iter().map(|(at, _)| *at).chain(self.layout.untouched..log.len());
+        // A message that stays between covered ones is older than the last of them and renews nothing.
         let stays: Vec<usize> = stays.filter(|at| *at >= last).collect();
         gathered.after(log.events(), &runs(&stays), reading)
     }

@@ -103,6 +103,7 @@ pub(super) fn draft(
         middle.iter().filter(|unit| !stays(unit)).flat_map(|unit| unit.events.clone()).collect();
     let reads_reduced = request.policy.recap.reads == RecapSource::Reduced;
     let reduced = reads_reduced.then(|| as_told(log, &covered, &edits)).flatten();
+    // The edits of kept events are taken out, so that the rest is those of covered events, which `pruned` counts.
     let kept: Vec<_> = middle
         .iter()
         .filter(|unit| stays(unit))
@@ -273,6 +274,7 @@ fn most_of(request: &PlanRequest<'_>, tokens: u64) -> u64 {
 fn units_in(units: &[EventUnit], range: Range<usize>) -> &[EventUnit] {
     let from = units.partition_point(|unit| unit.events.start < range.start);
     let to = units.partition_point(|unit| unit.events.end <= range.end);
+    // A range inside one unit holds no whole unit; `to` is then smaller than `from`.
     &units[from.min(to)..to]
 }
 
@@ -286,6 +288,7 @@ fn pinned_units(
     let mut pins: Vec<usize> = request.pins.iter().map(|pin| *pin as usize).collect();
     pins.sort_unstable();
     let has_pin = |unit: &EventUnit| {
+        // Searched and not scanned: messages that a policy keeps count as pins, and there may be thousands.
         let first = pins.partition_point(|pin| *pin < unit.events.start);
         pins.get(first).is_some_and(|pin| *pin < unit.events.end)
     };
@@ -334,6 +337,7 @@ pub(super) fn floor(request: &PlanRequest<'_>, scale: CounterScale, least: &Cont
         |piece: &&ContextPiece| matches!(piece.fate, PieceFate::Recap | PieceFate::Marker);
     let recap = least.pieces().filter(of_recap).map(|piece| u64::from(piece.tokens)).sum();
     let needed = least.tokens();
+    // The parts are measured in the log and the whole in the context, where edits make messages smaller.
     let beside = needed.saturating_sub(envelope + head + pinned + newest + recap);
     let caps = request.budget.with_policy(request.policy).caps(scale.budget);
     let used = |tier: TierName| {

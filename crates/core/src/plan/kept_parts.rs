@@ -39,6 +39,7 @@ pub fn kept(log: &EventLog, policy: &Policy) -> Vec<u32> {
 /// Whether a user or the application asks in this message, by tags, that it is kept. Tags in results do not count.
 pub(super) fn has_tags(event: &Event, dialect: &dyn Dialect) -> bool {
     match event.view.role {
+        // A recap may quote the tags; it must not stay for ever because of that.
         _ if event.view.origin == TextOrigin::Recap => false,
         Role::System | Role::Developer => may_hold_tags(&event.bytes) && holds(&event.text()),
         Role::User if may_hold_tags(&event.bytes) => {
@@ -94,11 +95,13 @@ fn files(log: &EventLog, policy: &Policy, globs: &[&FileGlob]) -> Vec<u32> {
     let events = log.events();
     let calls = CallIndex::find(events, 0..events.len());
     let mut found: FxHashMap<String, KeptFile> = FxHashMap::default();
+    // A failed call shows no content of the file and did not change it.
     for result in calls.results.iter().filter(|result| !is_error(result)) {
         let Some(call) = calls.call_of(result) else { continue };
         let facts = call.facts(&tools);
         let paths = facts.reads.iter().chain(&facts.writes);
         for path in paths.filter(|path| globs.iter().any(|glob| glob.is_of(path))) {
+            // Agents write one path with `./` and without.
             let held = found.entry(path.trim_start_matches("./").to_owned()).or_default();
             held.add(&facts, path, result.event.seq);
         }

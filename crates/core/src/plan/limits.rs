@@ -76,6 +76,7 @@ impl DraftLimits {
         let before = self.tail;
         self.tail = match before {
             Some(0) => return false,
+            // At least one token less each time, so a search that repeats this ends.
             Some(limit) => Some(wanted.min(limit - 1)),
             None => Some(wanted),
         };
@@ -85,6 +86,7 @@ impl DraftLimits {
     /// Takes `over` tokens off a recap of `room` tokens, but leaves it `least`. False when the recap cannot be
     /// shortened.
     pub fn shorten_recap(&mut self, room: u64, over: u64, least: u64) -> bool {
+        // A recap that is shorter than `least` already must not grow.
         let wanted = room.saturating_sub(over).max(least.min(room));
         self.recap = Some(wanted);
         wanted < room

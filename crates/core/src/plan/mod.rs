@@ -154,6 +154,7 @@ fn narrated_span(
     let limits =
         DraftLimits { through: Some(narrated.span.end as usize), ..DraftLimits::default() };
     let draft = draft::draft(&drafted(request), scale, before.tokens(), limits, memo)?;
+    // Without room for the narration, a fold of just its span has no advantage.
     draft.narrated.as_ref()?;
     let (fold, after) = record::record(request, budget, meter, before, None, draft);
     let target = request.policy.fold.target.of(scale.budget).min(scale.limit);
@@ -211,5 +212,6 @@ fn over_tier(request: &PlanRequest<'_>, budget: &Budget, meter: &Meter) -> bool 
     let events = request.log.events();
     let used = |tier: TierName| events.iter().map(|event| tier.tokens(event)).sum();
     let mut caps = budget.caps(budget.tokens()).into_iter();
+    // Behind a fold the log's tokens are not those of the context. A session compares the context before it plans.
     request.prior.is_none() && caps.any(|(tier, cap)| meter.calibrated(used(tier)) > cap)
 }

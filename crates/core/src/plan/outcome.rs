@@ -170,6 +170,7 @@ impl FloorError {
                 Err(PlanError::Floor(floor)) => {
                     rounded(floor.needed).max(next + next / 10).div_ceil(100) * 100
                 }
+                // These errors name no size, so the next guess is a rough one.
                 Err(PlanError::Budget(_) | PlanError::Off { .. } | PlanError::Engine(_)) => {
                     next * 2
                 }

@@ -52,6 +52,7 @@ pub(super) fn record(
     let views = || log.events().iter().map(|event| &event.view);
     let mut fold = Fold {
         version: VERSION,
+        // `settle` sets the id and each size that is 0 here, because they follow from the projected fold.
         id: Hash::ROOT,
         prev: request.prior.map(|fold| fold.id),
         joining: request.joining.clone(),
@@ -164,6 +165,7 @@ fn stand_in(request: &PlanRequest<'_>, draft: &FoldDraft) -> SpanCover {
     let record = RecapRecord {
         role: role.name().to_owned(),
         tokens: match composed {
+            // With a text of its own, the draft was composed for its names alone.
             Some(composed) if draft.text.is_none() => composed.tokens,
             _ => u64::from(log.counter().count(&text, crate::TextKind::Prose)),
         },
@@ -329,6 +331,7 @@ fn settle(
     fold.accounts = accounts;
     fold.head_verbatim = carried[..draft.layout.head_end].iter().all(|same| *same);
     fold.tail_verbatim = carried[draft.layout.cover_end..].iter().all(|same| *same);
+    // The id is the last, because it is a hash of all other fields.
     fold.id = fold.compute_id();
     after
 }

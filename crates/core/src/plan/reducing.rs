@@ -134,6 +134,7 @@ fn below_line(
         && scale.asked.is_none()
         && cause != FoldCause::Overflow
         && room.enough == own.saturating_sub(ends);
+    // A context of exactly `line` tokens is due already, so the middle has to stay one token below it.
     (is_rule && !(ahead && all < line)).then(|| line.saturating_sub(ends + 1).max(room.enough))
 }
 

@@ -36,6 +36,7 @@ impl FoldSearch<'_> {
         let drafted = drafted(request);
         // The smallest fold that fits; the search goes on for one that leaves more room.
         let mut fits: Option<(Fold, Context)> = None;
+        // Each round that goes on makes one limit smaller, so no draft is made twice.
         for _ in 0..ROUNDS {
             let Some(draft) = draft::draft(&drafted, scale, before.tokens(), limits, memo) else {
                 // No event between head and tail may leave: shorten the tail where the context is too large.
@@ -43,6 +44,7 @@ impl FoldSearch<'_> {
                     return Ok((PlanOutcome::Nothing(NoOp::FullyProtected), None));
                 }
                 let head = request.log.envelope_tokens() + draft::head_tokens(request, scale);
+                // A quarter of the room stays free for the recap of the events that leave the tail.
                 if !limits.shorten_tail(scale.goal().saturating_sub(head) * 3 / 4) {
                     break;
                 }
@@ -66,6 +68,7 @@ impl FoldSearch<'_> {
             let (over, least_recap) = if left > scale.goal() {
                 (left - scale.goal(), MIN_RECAP)
             } else if let Some(rest) = rest.filter(|rest| left > rest.most) {
+                // A later draft is not always smaller: a recap of more events may grow by more than they free.
                 if fits.as_ref().is_none_or(|(best, _)| left < best.tokens_after) {
                     fits = Some((fold, after));
                 }
@@ -88,6 +91,7 @@ impl FoldSearch<'_> {
         }
         match fits {
             Some((fold, after)) => Ok((judge(request, scale, fold), Some(after))),
+            // A recap far below its cap may have used up the rounds, so the floor is measured on the least context.
             None => least(request, budget, meter, scale, before, base, memo),
         }
     }
@@ -109,6 +113,7 @@ impl FoldSearch<'_> {
         let is_own =
             recap.cover == CoverExtent::Middle && recap.fallback == RecapFallback::Computed;
         let line = request.policy.trigger.line(budget.tokens()).tokens;
+        // The limit has the safety margin, the line has not: without the smaller of both a fold could be due at once.
         let line = meter.counted(line).min(self.scale.limit);
         let applies = is_own && !is_asked && !request.narrated_only && line > fixed;
         applies.then(|| FoldTarget::of(fixed, line, self.since_fold()))
@@ -182,6 +187,7 @@ pub(super) fn no_gain(
 ) -> Option<NoOp> {
     let freed = before.saturating_sub(after);
     let needed = if request.cause.is_free() {
+        // A least gain of 0 still refuses a fold that frees nothing, since it would break the cache.
         request.policy.fold.min_reclaim.of(scale.budget).max(1)
     } else {
         1

@@ -86,8 +86,10 @@ const SHARE: u64 = 3;
 fn instructions(request: &PlanRequest<'_>) -> Vec<u32> {
     let (log, dialect) = (request.log, &**request.log.dialect());
     let events = log.events();
+    // System messages in front belong to the head, which stays in any case.
     let leading = events.iter().take_while(|event| event.view.role.is_system()).count();
     let mut users = events.iter().filter(|event| event.view.is_real_user());
+    // Where the user has no name, a name marks another speaker.
     let has_names = users.any(|event| dialect.speaker(&event.bytes).is_none());
     let told = events[leading..].iter().rev();
     let told = told.filter_map(|event| Some((event, instruction(event, dialect, has_names)?)));
@@ -100,6 +102,7 @@ fn instructions(request: &PlanRequest<'_>) -> Vec<u32> {
     let newest = if tokens(&newest) > most { once(newest, without_figures) } else { newest };
     let mut left = most;
     let fits = newest.into_iter().filter(|(event, _)| {
+        // Only the message that does not fit is left out: a smaller older one may still fit.
         let rest = left.checked_sub(u64::from(event.tokens.total));
         left = rest.unwrap_or(left);
         rest.is_some()

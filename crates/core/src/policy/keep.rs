@@ -91,6 +91,7 @@ impl TryFrom<String> for FileGlob {
             rooted if rooted.starts_with(['/', '~']) || rooted.starts_with("**/") => {
                 rooted.to_owned()
             }
+            // Tools name files by absolute paths as well, so a relative pattern fits below any folder.
             name => format!("**/{name}"),
         };
         let read = GlobBuilder::new(&anywhere).literal_separator(true).build();

@@ -464,6 +464,7 @@ impl Budget {
         let mut budget = self.clone();
         budget.injection_reserve = budget.injection_reserve.max(policy.trigger.injection_reserve);
         for (tier, cap) in &policy.budget.tiers {
+            // A cap that the caller has set goes before the policy's.
             budget.tiers.entry(*tier).or_insert(*cap);
         }
         budget

@@ -98,6 +98,7 @@ impl SectionReader<'_> {
     fn line(&mut self, lead: &str, text: &str, bare: bool, out: &mut Vec<SectionClaim>) {
         let is_item = !lead.trim().is_empty();
         let depth = lead.len() - lead.trim_start().len() + usize::from(is_item);
+        // A line that is not deeper is no longer of the announced list.
         if self.announced.is_some_and(|above| !is_item || depth <= above) {
             self.announced = None;
         }
@@ -192,6 +193,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
 /// Drops each line that announces a list of which no item is kept, also where the reply was cut off before the
 /// first item.
 pub(crate) fn without_items(all: &[SectionClaim], kept: &mut [bool]) {
+    // From the end, so that a list inside a list is judged before the line above both.
     for at in (0..all.len()).rev() {
         let (announcer, below) = (&all[at], &all[at + 1..]);
         if !kept[at] || !announcer.text.trim_end().ends_with([':', '：']) {
@@ -222,6 +224,7 @@ pub(crate) fn rebuild(
     let mut lines: Vec<Vec<String>> = vec![Vec::new(); names.len()];
     let mut open = false;
     for (claim, kept) in claims.iter().zip(kept) {
+        // A dropped sentence leaves this as it is: the next one of its line is still joined.
         open &= claim.glued;
         let Some(section) = lines.get_mut(claim.section).filter(|_| *kept) else { continue };
         match section.last_mut().filter(|_| open) {

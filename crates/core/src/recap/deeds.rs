@@ -72,6 +72,7 @@ impl CallDeeds<'_, '_> {
         if let (Some(id), Some(command)) = (&outcome.runs_as, &facts.command) {
             self.gathered.running.begin(id.clone(), command);
         }
+        // Code in another language is no command of a shell.
         let written = facts.command.as_deref().filter(|_| !facts.is_code).map(unwrapped);
         let command = written.as_deref().map(CommandDeeds::of).unwrap_or_default();
         let label = self.label(&command, written.as_deref());

@@ -36,6 +36,7 @@ impl FirstShown {
             let Ok(at) = u16::try_from(at) else { return };
             for id in identifiers(&part.text).filter(|id| !id.contains('/')) {
                 let places = self.places.entry(id.into()).or_default();
+                // One place above the limit is kept: it marks a name that occurs too often.
                 if places.len() <= PLACES && !places.contains(&(number, at)) {
                     places.push((number, at));
                 }

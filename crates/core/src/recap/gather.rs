@@ -82,6 +82,7 @@ impl GatheredFacts {
     pub fn after(&self, events: &[Event], runs: &[Range<usize>], reading: LogReading<'_>) -> Self {
         let mut gathered = Self::knowing(self.secrets.clone());
         gathered.shift = self.shift;
+        // The client is the same for later events, and so is what it flags.
         gathered.flags_each = self.flags_each;
         for run in runs {
             gathered.add(events, run.clone(), reading);
@@ -92,6 +93,7 @@ impl GatheredFacts {
     /// Whether the runs read so far are the beginning of these.
     fn starts(&self, runs: &[Range<usize>]) -> bool {
         let last = self.runs.len().saturating_sub(1);
+        // Facts depend on the order of events, so only the last run may have grown since.
         let begins = |(at, (own, run)): (usize, (&Range<usize>, &Range<usize>))| {
             own.start == run.start && (own.end == run.end || (at == last && own.end < run.end))
         };

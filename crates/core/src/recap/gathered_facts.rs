@@ -155,6 +155,7 @@ impl GatheredFacts {
         let hash = std::hash::Hasher::finish(&hasher);
         let at = self.known.get(&hash).copied().unwrap_or(usize::MAX);
         match self.statements.get_mut(at) {
+            // A failure that was settled has another kind by now, so the same failure is a new statement.
             Some(known) if known.kind == statement.kind => {
                 known.times += statement.times;
                 known.message = known.message.max(statement.message);

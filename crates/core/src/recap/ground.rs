@@ -75,12 +75,14 @@ pub fn judge(
     check_end(&whole, reply.finish)?;
     let covered = log.events().get(..request.span.end as usize).unwrap_or(log.events());
     let clean = KnownSecrets::of(covered).without(&whole);
+    // The sources have replacements already, which a reply may quote.
     let count = |text: &str| text.matches(REPLACEMENT).count();
     let redacted = u32::try_from(count(&clean).saturating_sub(count(&whole))).unwrap_or(u32::MAX);
     let text = SourceLimits::of(request.style).shown(&clean);
     let body = reply::body(request, &text).map_err(malformed)?;
     let found = reply::sections(request, body).map_err(malformed)?;
     let mut all = all_claims(&found, request);
+    // Counted before claims are cut, because the narration says how many are left out.
     let written = told(&all);
     let mut notes = found.notes();
     notes.extend(cut_off(&mut all, reply.finish)?);
@@ -202,6 +204,7 @@ fn fit(
     if tokens <= cap + cap / CAP_TOLERANCE {
         return Ok(None);
     }
+    // The tolerance only forgives another way of counting. Once claims are cut, the cap itself holds.
     let mut used = 0;
     let fits = |claim: &&SectionClaim| {
         used += tokens_of(claim, counter);
@@ -322,6 +325,7 @@ fn main_fault(faults: &[Option<ClaimFault>]) -> ReplyVerdict {
     let codes = [ReplyVerdict::Ungrounded, ReplyVerdict::FalseQuote, ReplyVerdict::Injected];
     let times =
         |code: &ReplyVerdict| faults.iter().flatten().filter(|f| f.verdict == *code).count();
+    // Of equal numbers the last one counts, which is the gravest.
     codes.into_iter().max_by_key(times).unwrap_or(ReplyVerdict::Injected)
 }
 

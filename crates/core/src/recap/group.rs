@@ -167,6 +167,7 @@ pub(super) fn common_root(gathered: &GatheredFacts) -> Option<String> {
         }
     }
     let most = holds.into_iter().filter(|(_, held)| *held > 1 && held * 4 >= count * 3);
+    // The hash map has no order, so the text decides between folders of equal length.
     most.map(|(root, _)| root).max_by_key(|root| (root.len(), *root)).map(str::to_owned)
 }
 

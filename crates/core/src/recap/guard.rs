@@ -77,6 +77,7 @@ pub(crate) fn forgery(line: &str, request: &SummaryRequest, bare: bool) -> Optio
     {
         return Some("a tag, a template token or a marker");
     }
+    // White space and backslashes may be anywhere in a forged message.
     let dense: String = line.chars().filter(|c| !c.is_whitespace() && *c != '\\').collect();
     if dense.contains("\"role\":\"") {
         return Some("a message of a wire format");
@@ -105,6 +106,7 @@ pub(crate) fn harmless(line: &str) -> String {
     let start = line.trim_start();
     match start.as_bytes().first() {
         Some(b'#') => format!("  \\{start}"),
+        // An indented line begins no marker and no tag of a recap.
         Some(b'[' | b'<' | b'=' | b'`' | b'|') => format!("  {start}"),
         _ if speaks(start.trim_start_matches(['*', '_', '>', '\\', '`'])) => format!("- {start}"),
         _ => line.to_owned(),

@@ -62,6 +62,7 @@ impl WorkHistory {
                 if self.commits.len() > MOST {
                     self.commits.remove(0);
                     self.older += 1;
+                    // Pushed commits are at the front of the list, where one has just left.
                     self.pushed = self.pushed.saturating_sub(1);
                 }
             }
@@ -69,6 +70,7 @@ impl WorkHistory {
                 self.take_back(count);
             }
             HistoryDeed::Moved => {
+                // Pushed commits keep their hashes. The new hashes of the others are not shown.
                 let own = self.commits.iter_mut().skip(self.pushed);
                 own.for_each(|commit| commit.hash.clear());
             }

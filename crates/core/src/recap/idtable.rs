@@ -60,6 +60,7 @@ impl IdTable {
         }
         *place = (hash, order);
         let used = self.entry(id, hash, order);
+        // The cache forgets names, so the use itself is asked, too. A new name has this order already, but no use.
         let fresh = used.last != order || (used.said | used.user | used.result) == 0;
         used.last = order;
         fresh.then_some(used)

@@ -112,6 +112,7 @@ impl CallDeeds<'_, '_> {
         let command = &came.command;
         let runs = verdicts::runs(command);
         self.gathered.settle(|open| open.refused.is_none() && verdicts::settles(&runs, &open.runs));
+        // A command that still runs has not passed.
         if let Some(text) = self.text().filter(|_| !came.outcome.runs_on) {
             let checks: Vec<CommandRun> = command.checks().map(|step| step.run.clone()).collect();
             self.gathered.settle_same(text, &checks);
@@ -167,6 +168,8 @@ impl CallDeeds<'_, '_> {
             !step.run.key().contains("remove") && !step.run.key().contains("uninstall")
         }) {
             let mut packages: Vec<String> = step.run.over().map(str::to_owned).collect();
+            // Without names, npm installs all that the project needs. pip gets a file then, and its output names the
+            // packages.
             let bare = packages.is_empty() && !step.run.key().starts_with("pip");
             for line in self.tools.shown(came.text, TOLD_BYTES) {
                 // Each package with its version, such as `pytz-2023.3`.

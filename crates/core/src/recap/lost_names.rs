@@ -188,6 +188,7 @@ impl LostNames {
         let name = self.names.text(number);
         used.worth = worth(name, hope(name, &used.by, &[])) + LENGTH * size(name);
         if let Some(uses) = before.and_then(|worth| self.uses.get_mut(&step(worth))) {
+            // The former use stays in its list, outdated, until the list is cleaned.
             uses.last -= 1;
         }
         let uses = self.uses.entry(step(used.worth)).or_default();
@@ -237,6 +238,7 @@ impl LostNames {
             }
         }
         let ranked = ranked.in_order();
+        // The last name has no space behind it.
         let mut room = chars + 1;
         let fits = |name: &&str| {
             let left = room.checked_sub(name.len() + 1);

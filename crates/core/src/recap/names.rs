@@ -106,6 +106,7 @@ impl<'a> WordSearch<'a> {
         words.sort_unstable();
         words.dedup();
         let automaton = AhoCorasick::builder()
+            // Overlapping hits need this kind: one word may be inside another.
             .match_kind(MatchKind::Standard)
             .ascii_case_insensitive(true)
             .build(&words)

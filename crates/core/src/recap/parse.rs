@@ -54,6 +54,7 @@ impl GatheredFacts {
     fn add_own(&mut self, text: &str) {
         let mut current = "";
         let mut body: Vec<&str> = Vec::new();
+        // The added heading ends the last section.
         for line in text.lines().chain(["### "]) {
             let Some(name) = line.strip_prefix("### ") else {
                 if !is_end(line) {

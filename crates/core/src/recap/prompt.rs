@@ -175,6 +175,7 @@ impl SummaryRequest {
             SourceEvent { text: cut(&source.text, chars, head, tail), ..source.clone() }
         };
         // Binary search, because the cost in tokens of a text of `chars` characters is known only by counting it.
+        // `low` is used even where it does not fit, because a source must not vanish.
         let (mut low, mut high) = (8, source.text.len());
         while low < high {
             let middle = low + (high - low).div_ceil(2);

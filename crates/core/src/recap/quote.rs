@@ -45,6 +45,7 @@ pub(crate) fn single(text: &str) -> Vec<Range<usize>> {
         match open {
             Some(start) if !word(after) && !before.is_none_or(char::is_whitespace) => {
                 open = None;
+                // A single word in such marks is a name more often than somebody's words.
                 if text[start..at].contains(' ') {
                     found.push(start..end);
                 }
@@ -66,6 +67,7 @@ fn find(text: &str, closes: impl Fn(char) -> Option<&'static [char]>) -> Vec<Ran
         let line = text[body..].find('\n').map_or(text.len(), |at| body + at);
         let limit = text.floor_char_boundary((body + LONGEST).min(line));
         from = body;
+        // A mark that nothing closes is passed over alone: a quotation may begin right behind it.
         let Some(close) = closes(c) else { continue };
         if let Some(at) = text[body..limit].find(close) {
             let end = body + at;

@@ -35,6 +35,7 @@ pub(super) fn rank<'a>(
     said: &FxHashSet<&str>,
     room: usize,
 ) -> IdRanking<'a> {
+    // Ties go to the earlier name, then by its letters, so that the order never depends on the hash table.
     let placed = |id: &'a str, used: &IdUse, hope| {
         (Reverse(worth(id, hope) + aged(used, gathered)), used.first, id, hope)
     };
@@ -46,6 +47,7 @@ pub(super) fn rank<'a>(
     let mut already: Vec<_> =
         known.map(|(id, used)| placed(id, used, hope(id, used, frame.focus))).collect();
     let most = room.saturating_add(IdList::SHOWN);
+    // Known names are ranked with the others and dropped below, so they must not take the place of any.
     let mut best = BestOf::of(most.saturating_add(already.len()), gathered.ids.len());
     for (id, used) in gathered.ids.iter() {
         let hope = hope(id, used, frame.focus);

@@ -97,6 +97,7 @@ fn weigh<'a>(
     let fresh = freshness(&statements, &words, later);
     let mut new = novelty(&statements, later);
     let renewed = renewals(&statements, &words, later);
+    // At least 1, because the age is divided by it.
     let count = statements.len().max(2) - 1;
     let mut weigh = |(at, statement): (usize, &'a GroupedStatement)| {
         let statement = &statement.statement;
@@ -108,6 +109,7 @@ fn weigh<'a>(
         let is_phrase = statement.times >= PHRASE && statement.kind.is_words();
         let again = if renewed[at].is_some() || is_phrase { REPEATED } else { 1.0 };
         let weight = weight_of(statement.kind) * age * fresh[at] * asked * again;
+        // A group weighs a little less than its changes one by one, since they share a line.
         let weight = weight * f64::from(edits[at]).powf(0.85);
         WeighedStatement {
             statement,
@@ -202,6 +204,7 @@ impl<'a> RankedStatements<'a> {
         }
         // Requests that exceeded their share may use any room that is left.
         for candidate in waiting {
+            // Changed lines never exceed their share, because the file shows them.
             let is_asked = weighed[candidate.place].statement.kind == StatementKind::Asked;
             if is_asked && !places.is_renewed(candidate.place) {
                 let cost = places.cost(candidate);
@@ -318,6 +321,7 @@ fn freshness(statements: &[&Statement], words: &[HashedWords], later: &[Statemen
     let mut found = vec![1.0; statements.len()];
     for (at, (statement, words)) in statements.iter().zip(words).enumerate().rev() {
         let own = matches!(statement.kind, StatementKind::Said | StatementKind::Concluded);
+        // Fewer than four words are often alike by chance.
         if own && words.len() >= 4 {
             // The same words with other figures are a new finding.
             let figures = figures_of(statement);
@@ -351,6 +355,7 @@ fn renewals(
     for (at, statement) in statements.iter().enumerate().rev().filter(|(_, one)| asked(one)) {
         let (own, telling) = (&words[at], telling_of(statement));
         let says_again = |other: &HashedWords| {
+            // A message of one or two words, such as "go on", is in many later ones without being renewed.
             if own.len() < 3 || !telling.is_subset(other) {
                 return false;
             }
@@ -402,6 +407,7 @@ fn words(text: &str) -> HashedWords {
         if runs_on {
             let ends =
                 word.char_indices().map(|(at, _)| at).chain([word.len()]).collect::<Vec<_>>();
+            // Three borders enclose two letters.
             found.extend(ends.windows(3).map(|pair| hash_of(&word[pair[0]..pair[2]])));
         } else if word.chars().nth(2).is_some() || has_digit(word) {
             found.insert(hash_of(word));
@@ -415,6 +421,7 @@ fn telling_of(statement: &Statement) -> HashedWords {
     let names = statement.parts.iter().flat_map(|part| {
         let words = part.text.split_whitespace().enumerate();
         let names = words.filter(|(at, word)| {
+            // The first word of a text has a capital letter in any case.
             *at > 0 && word.chars().next().is_some_and(char::is_uppercase) || has_digit(word)
         });
         names

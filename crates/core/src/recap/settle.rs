@@ -90,6 +90,7 @@ impl GatheredFacts {
         let same = |open: &OpenFailure| open.text == Some(text) && open.refused.is_none();
         let told =
             |open: &OpenFailure| self.statements.get(open.statement).map(|told| told.message);
+        // Read first, because `settle` removes them from the open ones.
         let messages: Vec<u32> =
             self.open.iter().filter(|open| same(open)).filter_map(told).collect();
         if !self.settle(same) {
@@ -110,6 +111,7 @@ impl GatheredFacts {
             let is = |run: &CommandRun| {
                 checks.iter().any(|(own, word)| own == run && told.contains(word))
             };
+            // `all` holds for no runs, and a failure of unknown runs must stay open.
             !runs.is_empty() && runs.iter().all(is)
         };
         let telling = |open: &OpenFailure| {
@@ -219,6 +221,7 @@ fn echoed(line: &str, bare: bool) -> Option<&str> {
 /// Whether a package provides a module or a program of this name.
 fn is_of(package: &str, missing: &str) -> bool {
     let package = package.to_ascii_lowercase().replace('_', "-");
+    // The first character is skipped: a scoped npm package begins with `@`, which is no version there.
     let end = package.char_indices().skip(1).find(|(_, c)| "=<>~![@;^".contains(*c));
     let package = &package[..end.map_or(package.len(), |(at, _)| at)];
     let known = programs().modules.get(missing).map(String::as_str);
@@ -226,6 +229,7 @@ fn is_of(package: &str, missing: &str) -> bool {
     package == missing
         || known == Some(package)
         || part(package)
+        // Short names end many packages by chance.
         || missing.len() > 3 && package.ends_with(missing)
 }
 

@@ -123,6 +123,7 @@ fn render(
     let apart = !passages.is_empty();
     for block in &event.view.blocks {
         if apart && block.kind == BlockKind::Text {
+            // The passages are those of all text blocks together, so the first block takes them all.
             for passage in passages.drain(..) {
                 let role = speaker(passage.voice);
                 let text = limits.shown(&passage.text);

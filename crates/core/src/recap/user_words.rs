@@ -50,6 +50,7 @@ impl UserWords {
             .map(|part| part.trim_matches(|c: char| !c.is_alphanumeric()))
             .filter(|part| !part.is_empty())
             .collect();
+        // A quotation of marks alone says nothing that could be false.
         parts.is_empty() || self.texts.iter().any(|text| holds(text, &parts))
     }
 }
@@ -75,6 +76,7 @@ fn holds(text: &str, parts: &[&str]) -> bool {
 /// The form for comparison: folded, without emphasis and inner quotation marks, and with one kind of dash and of
 /// ellipsis.
 fn plain(text: &str) -> String {
+    // A replaced secret counts as words that are left out.
     let text = quote::fold(text).replace("[redacted]", "…").replace("[...]", "…");
     let text = text.replace("[…]", "…").replace("...", "…");
     let bare = text.chars().filter(|c| !matches!(c, '*' | '`' | '\\' | '"' | '“' | '”'));

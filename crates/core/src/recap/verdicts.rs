@@ -21,6 +21,7 @@ pub(super) fn blamed<'c, 'a>(command: &'c CommandDeeds<'a>, of: &str) -> BlamedC
     let works: Vec<&SimpleStep<'_>> = command.steps.iter().filter(|step| works(step)).collect();
     let named: Vec<&SimpleStep<'_>> =
         works.iter().filter(|step| wrote(of, step)).copied().collect();
+    // The operator behind the last step leads out of the chain.
     let chained = || works.iter().rev().skip(1).all(|step| step.end == CommandEnd::And);
     // Where one command runs the same step twice, the last run counts.
     let same = named.windows(2).all(|two| two[0].run == two[1].run);
@@ -174,6 +175,7 @@ pub(super) fn quiet(
         match step.run.key() {
             "tail" => check.run.is_named_by_project().then_some(""),
             "grep" | "egrep" | "rg" if !inverts && silent() => {
+                // Without the first letter, which may be a capital: `Error`, `fail`.
                 ["rror", "ail"].into_iter().find(|word| step.text.contains(word))
             }
             _ => None,

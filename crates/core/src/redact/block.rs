@@ -19,10 +19,12 @@ impl KeyBlocks {
     /// off, behind the last line that may belong to it.
     pub(super) fn end(&mut self, text: &str, from: usize) -> usize {
         let next = match self.end {
+            // The next last line behind an earlier place is the same one, unless this place is behind it.
             Some((seen, next)) if seen <= from && next.is_none_or(|next| from <= next) => next,
             _ => next_end(text, from),
         };
         self.end = Some((from, next));
+        // A last line that is farther away ends another key, and this one was cut off.
         if let Some(next) = next.filter(|next| next - from < LONGEST) {
             return next + last_line(&text[next..]);
         }

@@ -118,6 +118,7 @@ impl KnownSecrets {
                 self.fresh.push(secret.to_owned());
             }
         }
+        // The limit grows with the finder, so that all builds together cost a fixed multiple of the last one.
         if self.fresh.len() > FEW + self.known.len() / 8 {
             self.finder = AhoCorasick::new(&self.known).ok();
             self.fresh.clear();
@@ -208,6 +209,7 @@ impl KnownSecrets {
             return self.clean(text);
         }
         out.push_str(&text[from..]);
+        // Then the whole source, because a name and its value are in different strings.
         Cow::Owned(self.clean(&out).into_owned())
     }
 }

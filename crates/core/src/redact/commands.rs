@@ -129,6 +129,7 @@ pub(super) fn secrets(
     };
     let one = &line.commands[at];
     let base = line.at.start;
+    // Words before the name are `sudo`, assignments and the like.
     let first = one.words.iter().position(|word| base + word.at.end > hit.start).unwrap_or(0);
     let words = &one.words[first..one.words.len().min(first + WORDS)];
     let fed = fed(&line.commands, at);
@@ -157,6 +158,7 @@ impl CommandLine {
         } else if let Some(quote) = open_quote(&text[start..end]) {
             end = (start + quote).max(hit.end);
         }
+        // A line that is cut at the limit is read again for later commands, which need the words behind it.
         self.read = if end == limit { hit.start + BEHIND / 2 } else { end };
         self.at = start..end;
         self.commands = simple(&text[start..end]);
@@ -340,6 +342,7 @@ fn held(text: &str, base: usize, word: &ShellWord, start: &str) -> Option<Comman
         }
         secret = behind;
         if mark == '/' {
+            // Oracle: `user/password@database`.
             secret = behind.rsplit_once('@').map_or(behind, |(secret, _)| secret);
         }
     }

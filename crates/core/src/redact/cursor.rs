@@ -32,6 +32,7 @@ impl TextCursor<'_> {
     pub(super) fn skip(&mut self, most: usize, held: impl Fn(u8) -> bool) -> bool {
         let bytes = self.text.as_bytes()[self.at..].iter().take(most);
         let count = bytes.take_while(|b| held(**b)).count();
+        // `most` may end inside a character.
         self.at = self.text.floor_char_boundary(self.at + count);
         count > 0
     }

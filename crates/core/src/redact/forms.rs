@@ -76,6 +76,7 @@ fn behind(
     quoted: bool,
     runs: &mut ValueRuns,
 ) -> Option<FormValue> {
+    // Marks that close between a name and its separator: `**password**:`, `config["password"] =`.
     while at.eat("*") || at.eat("]") || at.eat(")") && quoted {}
     if name.flag
         && let Some(value) = at.flag(quoted, runs)
@@ -94,6 +95,7 @@ fn behind(
         at.space();
         return at.listed(name.constant, runs);
     }
+    // A setter, such as `.password("…")`.
     if !spaced && at.eat("(") {
         at.blank();
         at.prefix();
@@ -178,6 +180,7 @@ impl TextCursor<'_> {
             return if words { self.worded(name, false, runs) } else { None };
         };
         let run = self.text[..value.at.start].ends_with('`');
+        // `NAME=value` without blanks is how environments are written. Any value counts there.
         let given = tight && !run && value.sure == FormCertainty::Assigned && value.at.len() >= 5;
         Some(FormValue { sure: if given { FormCertainty::Given } else { value.sure }, ..value })
     }
@@ -205,6 +208,7 @@ impl TextCursor<'_> {
             return self.line_of_its_own(runs);
         }
         let quote = self.quoted(if lines > 0 { FormCertainty::Assigned } else { sure }, runs);
+        // The inside of a quotation that is no value must not be read as a bare value.
         if quote.is_some() || matches!(self.byte(), Some(b'"' | b'\'' | b'`')) {
             return quote;
         }
@@ -323,6 +327,7 @@ impl TextCursor<'_> {
     /// A value behind a type or a default: `: &str = "…"`, `string = "…"`, `… || "…"`.
     fn typed(mut self, spaced: bool, runs: &mut ValueRuns) -> Option<FormValue> {
         let line = &self.text[self.at..self.text.floor_char_boundary(self.at + LINE)];
+        // Most lines have no quotation mark, so this saves the tests below.
         memchr::memchr2(b'"', b'\'', line.as_bytes())?;
         let of = |c: char| c.is_ascii_alphanumeric() || "_<>|&'[] .?:{};=@%".contains(c);
         let line = &line[..line.find(|c: char| !of(c) && c != '"').unwrap_or(line.len())];

@@ -134,6 +134,7 @@ impl Redactor {
         let rules = rules.collect();
         let keywords = AhoCorasick::builder()
             .kind(Some(AhoCorasickKind::DFA))
+            // Overlapping hits need this kind: a name such as `authtoken` holds a shorter keyword.
             .match_kind(MatchKind::Standard)
             .ascii_case_insensitive(true)
             .build(keywords)
@@ -252,6 +253,7 @@ impl<'a> RedactionPass<'a> {
             self.judged[rule] = at.end;
         }
         let quoted = text[..at.start].ends_with(['"', '\'', '`']);
+        // A value that was replaced is no secret, else redacting a text again would change it.
         let kept = compiled.place == SecretPlace::Block || !value.contains(REPLACEMENT);
         if kept && compiled.judge.is_secret(value, quoted, holds_secret) {
             self.found.push(at);
@@ -346,6 +348,7 @@ fn merge(sorted: Vec<Range<usize>>) -> Vec<Range<usize>> {
     let mut out: Vec<Range<usize>> = Vec::with_capacity(sorted.len());
     for next in sorted {
         match out.last_mut() {
+            // Ranges that only touch are two secrets.
             Some(last) if next.start < last.end => last.end = last.end.max(next.end),
             _ => out.push(next),
         }

@@ -309,6 +309,7 @@ pub(super) fn around(text: &str, hit: Range<usize>, word: &SecretWord) -> Option
     let dashes = bytes[..start].iter().rev().take(2).take_while(|b| **b == b'-').count();
     let outer = &bytes[..start - dashes];
     let opens = outer.last().is_none_or(|b| b.is_ascii_whitespace() || b"\"'`[(,=".contains(b));
+    // The name of an element may have a prefix: `<wsse:Password>`.
     let tag = text[..start].trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == ':');
     let tag =
         if text[..start].ends_with(':') && start - tag.len() < 16 { tag } else { &text[..start] };
@@ -317,6 +318,7 @@ pub(super) fn around(text: &str, hit: Range<usize>, word: &SecretWord) -> Option
         kind,
         alone: word.stand == Last && !joined,
         constant: whole.iter().all(capital),
+        // `--no-password` takes no value.
         flag: dashes > 0 && opens && !front.to_ascii_lowercase().starts_with("no-"),
         element: tag.ends_with('<'),
     })
@@ -332,6 +334,7 @@ pub(super) fn whole(cell: &str) -> Option<SecretNameKind> {
         let name = around(cell.get(..).filter(|cell| cell.len() == lower.len())?, hit, word)?;
         (name.at == (0..cell.len()) || cell[name.at.end..].is_empty()).then_some(name.kind)
     });
+    // A vague name counts only where no other word fits.
     found.max_by_key(|kind| *kind != Vague)
 }
 

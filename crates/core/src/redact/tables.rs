@@ -40,6 +40,7 @@ impl SecretTables {
         let Some(mark) = CellMark::beside(text, name) else { return Vec::new() };
         let Some(line) = line_around(text, name) else { return Vec::new() };
         let heads = mark.cells(text, line.clone());
+        // A single cell, or a line without a row below it, is no table.
         if heads.len() < 2 || heads.len() > COLUMNS || line.end == text.len() {
             return Vec::new();
         }
@@ -51,6 +52,7 @@ impl SecretTables {
         }
         let kinds: Vec<Option<SecretNameKind>> =
             heads.iter().map(|at| names::whole(&text[at.clone()])).collect();
+        // Noted even without a secret: the other names of this head must not read the table again.
         self.read = line.end;
         let mut out = Vec::new();
         let mut at = line.end + 1;
@@ -62,6 +64,7 @@ impl SecretTables {
                 continue;
             }
             let cells = mark.cells(text, row);
+            // The first row of another width is no longer of this table.
             if cells.len() != heads.len() {
                 break;
             }
@@ -113,6 +116,7 @@ fn tuple(text: &str, at: usize) -> Option<Vec<Range<usize>>> {
             (_, Some(open)) if *byte == open => quote = None,
             (_, Some(_)) => {}
             (b'\'' | b'"', None) => quote = Some(*byte),
+            // A call in a value, such as `crypt('x', 'y')`, has commas of its own.
             (b'(', None) => depth += 1,
             (b')', None) if depth > 0 => depth -= 1,
             (b',' | b')', None) if depth == 0 => {
@@ -192,9 +196,11 @@ impl CellMark {
         let (mut start, mut quote, mut blanks) = (0, false, 0);
         for (at, c) in line.char_indices() {
             blanks = if c == ' ' { blanks + 1 } else { 0 };
+            // Only CSV quotes its cells. In other tables a quotation mark is text.
             quote ^= c == '"' && matches!(self, Self::Char(',' | ';' | '\t'));
             let parts = match self {
                 Self::Char(mark) => c == mark,
+                // Further blanks belong to the same gap.
                 Self::Blanks => blanks == 2,
             };
             if parts && !quote {

@@ -126,6 +126,8 @@ pub(super) fn quoted(text: &str, at: usize, runs: &mut ValueRuns) -> Option<Rang
             b'\n' => return None,
             b'\\' => {
                 let escapes = bytes[end..].iter().take_while(|b| **b == b'\\').count();
+                // In plain text, an even number of backslashes is part of the value. In escaped text, a quote closes
+                // the value if it has no more backslashes than the opening one.
                 let closes = if depth == 0 { escapes % 2 == 0 } else { escapes <= depth };
                 let at_quote = bytes.get(end + escapes) == Some(&quote);
                 if at_quote && closes {
@@ -180,6 +182,7 @@ pub(super) fn url_password(text: &str) -> Option<Range<usize>> {
         let chosen = password.bytes().any(|b| b.is_ascii_digit() || b"!#$%^&*+?~=@".contains(&b));
         !password.is_empty() && !(path && (port || !chosen || password.ends_with('/')))
     };
+    // A password may hold an `@`, so the last one before a host ends it.
     let first = candidates.clone().next().filter(|end| fits(end));
     let last = candidates.rfind(|end| starts_host(&text[end + 1..rest.end]) && fits(end));
     Some(colon..last.or(first)?)

@@ -57,6 +57,7 @@ fn clip_strings(text: &str, leaf: usize) -> Option<String> {
         let end = string_end(bytes, start)?;
         out.push_str(&text[at..start]);
         let token = &text[start..end];
+        // Keys stay whole: a clipped one would be another argument.
         let is_key = bytes[end..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
         if is_key || token.len() <= leaf + 2 {
             out.push_str(token);

@@ -290,6 +290,7 @@ impl<'a> Middle<'a> {
             return false;
         }
         self.tokens = self.tokens.saturating_sub(u64::from(now - tokens_after));
+        // An edit of an edited block replaces the first one, so it is measured from the original.
         let edited = MiddleEdit { change, reducer, reason, tokens_before: original, tokens_after };
         self.edits.insert(at, edited);
         true
@@ -302,6 +303,7 @@ impl<'a> Middle<'a> {
             by_event.entry(at.event as usize).or_default().push((at.block as usize, edited));
         }
         for edits in by_event.values_mut() {
+            // The hash map has no order, and equal plans must have equal records.
             edits.sort_by_key(|(block, _)| *block);
         }
         by_event

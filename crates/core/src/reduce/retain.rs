@@ -31,6 +31,7 @@ impl Reducer for RetainReducer {
         let settings = &state.policy.retain;
         let mut seen: FxHashMap<Cow<'_, str>, u32> = FxHashMap::default();
         let mut newer = vec![0u32; middle.results().len()];
+        // Results in the tail count, too, although they never expire.
         for (index, newer) in newer.iter_mut().enumerate().rev() {
             let tool = if settings.across { Cow::Borrowed("") } else { middle.tool(index) };
             let count = seen.entry(tool).or_default();

@@ -33,6 +33,7 @@ impl Reducer for StubReducer {
             .collect();
         for (at, index) in candidates {
             let text = middle.text(at);
+            // A short text in brackets is a stub already, such as that of `dedup` or `supersede`.
             if text.chars().nth(settings.min_chars).is_none()
                 || text.starts_with('[') && text.len() < 400
             {

@@ -43,6 +43,7 @@ impl Reducer for SupersedeReducer {
             {
                 stale.push((at, facts.reads.join(", "), reason));
             }
+            // Only now, else the result would supersede itself.
             for path in &facts.writes {
                 later.entry(path.clone()).or_default().written = true;
             }

@@ -61,6 +61,7 @@ pub(crate) fn enforce(middle: &mut Middle<'_>, budget: &MiddleBudget, stub: &str
             if used <= cap / DOWN_TO {
                 break;
             }
+            // Measured by the middle, because a replacement that frees nothing is not made.
             let before = middle.tokens();
             middle.replace(at, text.to_owned(), reducer, reason);
             used = used.saturating_sub(before - middle.tokens());

@@ -47,6 +47,7 @@ impl StepCalls {
                 }
                 BlockKind::Result { id, .. } => {
                     let call = self.calls.get(&*id_bytes(id.as_ref(), bytes));
+                    // A result whose call is not known is an orphan; the pairing finds it.
                     if call.is_some_and(|call| !dialect.answers(call, bytes)) {
                         others.push(at);
                     }

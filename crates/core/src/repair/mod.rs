@@ -128,6 +128,7 @@ impl ContextRepairer {
         let mut paired = self.pairs.push(view, &piece.bytes);
         let results = view.blocks.iter().filter(|block| block.is_result()).count();
         let answers = results > paired.orphans.len();
+        // All results of a step have to be in this one message, so no later message can answer the rest.
         if answers && self.profile.whole_turns {
             paired.unanswered.extend(self.pairs.end_step());
         }
@@ -317,9 +318,11 @@ impl ContextRepairer {
 
     /// Appends a piece, after the bridges that it needs.
     fn emit(&mut self, piece: ContextPiece, view: &EventView, out: &mut Vec<ContextPiece>) {
+        // Responses refuses reasoning that no item of the model follows.
         if self.lone_reasoning && view.role != Role::Assistant {
             self.bridge(Role::Assistant, NO_REPLY, RepairReason::LoneReasoning, out);
         }
+        // A system message takes no turn and begins no conversation.
         if !view.role.is_system() {
             self.bridge_to(view, out);
             self.started = true;
@@ -470,6 +473,7 @@ fn is_bound(block: &BlockView) -> bool {
 /// Whether a block is text of nothing but white space.
 fn is_empty(block: &BlockView, bytes: &[u8]) -> bool {
     matches!(block.kind, BlockKind::Text)
+        // A long text is hardly blank; it is not decoded just to find out.
         && block.body.token.len() < 256
         && block.text(bytes).trim().is_empty()
 }

@@ -92,6 +92,7 @@ impl StepIds {
     /// The event with new ids for calls that need one, and for their results; `None` where no id changes.
     pub fn push(&mut self, view: &EventView, bytes: &Bytes) -> Option<Bytes> {
         let results = view.has_results();
+        // A new answer of the model or a message of anybody else ends the step, and its ids may be used again.
         if !results && (view.role != Role::Assistant || !self.joins || self.seen_result) {
             self.end_step();
         }
@@ -150,6 +151,7 @@ impl StepIds {
 
     /// The new id of the call that a result answers; `None` where the result has the right one.
     fn result(&mut self, id: &[u8], tool: &[u8]) -> Option<String> {
+        // A result with an id that no call has is an orphan and keeps it.
         let name = self.steps.get_mut(id)?.answer(tool)?;
         (name.as_bytes() != id).then(|| name.to_owned())
     }
@@ -216,6 +218,7 @@ pub(super) fn given_ids(
     let ids = |view: &EventView, bytes| -> Vec<String> {
         view.blocks.iter().filter_map(|block| own_id(block, bytes)).map(text).collect()
     };
+    // This repair changes ids and no blocks, so both lists have the same order.
     let pairs = ids(after, new).into_iter().zip(ids(before, old));
     pairs.filter(|(new, old)| new != old).collect()
 }

@@ -97,6 +97,7 @@ fn pairs(text: &str) -> Vec<Cow<'_, str>> {
     let parts: Vec<&str> = text.split(IS).collect();
     let last = parts.len() - 1;
     let answer = |(at, part): (usize, &&'_ str)| {
+        // An answer may hold quotation marks, so the last end mark before the next question counts.
         let end = if at == last { part.rfind("\".") } else { part.rfind("\", \"") };
         let end = end.or_else(|| part.rfind('"')).unwrap_or(part.len());
         (at > 0).then(|| part[..end].to_owned())
@@ -183,6 +184,7 @@ impl<'a> JsonWalk<'a> {
                     }
                     self.at += 1;
                     let names = |list: &[&str]| list.contains(&&*key);
+                    // Inside an answer everything is the person's, except the question that some clients repeat there.
                     let persons = names(MEMBERS) || is_persons && !names(ASKED);
                     if !self.value(persons, depth) {
                         return false;

@@ -47,6 +47,7 @@ impl ToolTable {
         let mut change = FileChange::default();
         let (old, new) = (named(OLD), named(NEW));
         if !new.is_empty() {
+            // An insertion has a new text and no old one.
             let before = old.iter().map(String::as_str).chain(std::iter::repeat(""));
             before.zip(&new).for_each(|(old, new)| compare(old, new, &mut change.lines));
             return change;
@@ -156,6 +157,7 @@ fn compare(old: &str, new: &str, out: &mut Vec<ChangeLine>) {
         let others: rustc_hash::FxHashSet<&str> = others.iter().map(|line| line.trim()).collect();
         let tells = |line: &&&str| {
             line.bytes().any(|b| b.is_ascii_alphanumeric() || !b.is_ascii())
+                // A line that only moved, or got another indentation, is no change.
                 && !others.contains(line.trim())
         };
         lines.iter().filter(tells).map(|line| (*line).to_owned()).collect()
@@ -192,6 +194,7 @@ fn differing<'a>(before: &'a str, after: &str) -> &'a str {
     {
         front -= 1;
     }
+    // No byte counts for the front and for the back.
     let rest = a.len().min(b.len()) - front;
     let mut back =
         a.iter().rev().zip(b.iter().rev()).take(rest).take_while(|(x, y)| x == y).count();

@@ -124,6 +124,7 @@ impl<'a> CodeScript<'a> {
     fn calls(mut self) -> Vec<(String, LiteralValue)> {
         let mut calls = Vec::new();
         while let Some(first) = self.peek() {
+            // A string is read whole, so that code inside it is not taken for calls.
             if matches!(first, '"' | '\'' | '`') {
                 self.value(0);
             } else if is_name(first) {
@@ -232,6 +233,7 @@ impl<'a> CodeScript<'a> {
                     let value = if self.take(':') {
                         self.member(depth + 1)?
                     } else {
+                        // The short form `{cmd}` has the value of that name.
                         self.names.get(key.as_str()).cloned()
                     };
                     object.extend(value.map(|value| format!("{}:{}", quoted(&key), value.json())));
@@ -271,6 +273,7 @@ impl<'a> CodeScript<'a> {
     fn member(&mut self, depth: usize) -> Option<Option<LiteralValue>> {
         let before = self.rest;
         let value = self.value(depth);
+        // A literal counts only where the member ends behind it; with an operator it is another value.
         if value.is_some() && matches!(self.peek(), Some(',' | '}' | ']')) {
             return Some(value);
         }

@@ -137,6 +137,7 @@ impl ToolTable {
     /// This table with more entries, which have priority over its own.
     #[must_use]
     pub fn extended(&self, more: &[ToolEntry]) -> Self {
+        // The first entry with a name counts, so those of the policy come first.
         Self::new(more.iter().chain(&self.tools).cloned().collect())
     }
 
@@ -214,6 +215,7 @@ impl ToolTable {
         const COMMAND: [&str; 2] = ["command", "cmd"];
         let tool = self.lookup(name);
         let unknown = std::ptr::eq(tool, &self.unknown);
+        // A tool that takes a command runs it, whatever its name is.
         if unknown && arguments.first(&COMMAND.map(str::to_owned)).is_some() {
             return self.lookup("Bash");
         }
@@ -229,6 +231,7 @@ impl ToolTable {
         for text in arguments.all(&tool.patch_args) {
             facts.writes.extend(patch::paths(&text));
         }
+        // The patch may be the whole argument, without JSON around it.
         if let (Some(text), false) = (arguments.plain(), tool.patch_args.is_empty()) {
             facts.writes.extend(patch::paths(text));
         }

@@ -262,6 +262,7 @@ impl<'a> ShellLexer<'a> {
                     self.heredoc_bodies();
                     break CommandEnd::Then;
                 }
+                // A `#` inside a word is read with the word, so this one begins a comment.
                 b'#' => self.at += self.rest().find('\n').unwrap_or(self.rest().len()),
                 b'|' => {
                     let or = self.rest().starts_with("||");
@@ -350,6 +351,7 @@ impl<'a> ShellLexer<'a> {
                 b'\\' => {
                     self.at += 1;
                     let next = self.rest().chars().next();
+                    // A backslash before a line break joins two lines and leaves no character.
                     word.text.extend(next.filter(|&c| c != '\n'));
                     self.at += next.map_or(0, char::len_utf8);
                 }

@@ -75,6 +75,7 @@ pub(super) fn skip_prefixes(mut words: &[ShellWord]) -> &[ShellWord] {
             !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
         });
         if first.text == "timeout" {
+            // The word behind `timeout` is its duration.
             words = rest.get(1..).unwrap_or_default();
         } else if assigned || BEFORE.contains(&&*first.text) {
             words = rest;

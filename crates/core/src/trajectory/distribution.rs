@@ -60,6 +60,7 @@ impl LogHistogram {
     #[must_use]
     pub fn quantile(&self, percent: u64) -> u64 {
         let rank = (self.count * percent).div_ceil(100).max(1);
+        // The largest number is known exactly; its bucket would give a smaller one.
         if rank >= self.count {
             return self.max;
         }
@@ -80,6 +81,7 @@ fn bucket(value: u64) -> u64 {
         return value;
     }
     let octave = u64::from(value.ilog2());
+    // The five bits below the highest one.
     let step = (value >> (octave - 5)) & (STEPS - 1);
     EXACT + (octave - 6) * STEPS + step
 }

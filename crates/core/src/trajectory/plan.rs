@@ -178,6 +178,7 @@ pub fn plan(turns: &[PlannedTurn], envelope: u64, limits: &TrajectoryLimits) -> 
         if best.is_none_or(|(_, most)| taken > most) {
             best = Some((span, taken));
         }
+        // The first part that suffices is taken, even before a larger one, because older turns go first.
         if taken >= needed {
             break;
         }
@@ -193,6 +194,7 @@ pub fn plan(turns: &[PlannedTurn], envelope: u64, limits: &TrajectoryLimits) -> 
 fn untold(turns: &[PlannedTurn], middle: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let told = middle.clone().filter(|&at| turns[at].role.is_system());
     let ends = told.chain([middle.end]);
+    // `end + 1` leaves out the system turn itself.
     ends.scan(middle.start, |start, end| Some(std::mem::replace(start, end + 1)..end))
 }
 

@@ -32,6 +32,7 @@ impl FoldBreaker {
 
     /// Judges the last fold: the next request cost `after` tokens, without those that came after the fold.
     pub fn judge(&mut self, after: u64, now: Millis) {
+        // Only the first count after a fold judges it: later prompts have grown by new messages.
         let Some(before) = self.waiting.take() else { return };
         if before.saturating_sub(after) * 100 < before * WORTH_PERCENT {
             self.strikes = self.strikes.saturating_add(1).min(STRIKES);
@@ -79,6 +80,7 @@ pub struct ModelCooldown {
 impl ModelCooldown {
     /// Takes note that the call failed (with its class), or that its text was refused (`None`).
     pub fn failed(&mut self, class: Option<FailureClass>, now: Millis) {
+        // Before the count is raised: the pause follows from the failures before this one.
         self.until = now.saturating_add(rung(self.failures.into()));
         self.failures = self.failures.saturating_add(1);
         self.class = class;

@@ -37,6 +37,7 @@ pub(super) fn changes(
     if rest.next().is_some() || changes.is_empty() {
         return None;
     }
+    // Equal readings may have other bytes, such as other keys. Only the splice proves the edit.
     (apply(before, &changes) == *after.bytes).then_some(changes)
 }
 
@@ -101,6 +102,7 @@ impl ProofChecker<'_> {
         changes: &[(usize, BlockChange)],
     ) -> bool {
         let counter = self.case.counter;
+        // As the log counts: a result of tool references has no text and still costs tokens.
         let tokens = measure(counter, &before.bytes, &before.view).blocks;
         changes.iter().all(|(at, change)| {
             let Some((block, tokens)) = before.view.blocks.get(*at).zip(tokens.get(*at)) else {
@@ -125,6 +127,7 @@ impl ProofChecker<'_> {
         before: &ReadMessage<'_>,
         after: &ReadMessage<'_>,
     ) -> Option<RepairReason> {
+        // The engine makes this repair first, so the others are made of its result.
         if let Some(bytes) = without_halves(&before.bytes) {
             let bytes = Bytes::from(bytes);
             let whole = ReadMessage::new(self.case.dialect, &bytes);
@@ -162,6 +165,7 @@ impl ProofChecker<'_> {
             return false;
         }
         let start = blocks[0].outer.start as usize;
+        // A result of the log may have the text of a made one, so each number of made results is tried.
         blocks.iter().take(made + 1).skip(1).any(|rest| {
             let parts = [&after.bytes[..start], &after.bytes[rest.outer.start as usize..]];
             let bytes = Bytes::from(parts.concat());
@@ -186,6 +190,7 @@ impl ProofChecker<'_> {
 
     /// All forms that repairs give a message, except those of its results.
     fn renderings(&self, message: &ReadMessage<'_>) -> Vec<(RepairReason, Bytes)> {
+        // All forms that any profile may need: a proof knows no profile but its validator.
         let mut forms = Vec::new();
         let view = &message.view;
         let dialect = self.case.dialect;

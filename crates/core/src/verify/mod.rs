@@ -306,6 +306,7 @@ fn one_line(bytes: &[u8]) -> Cow<'_, [u8]> {
     for byte in &mut out {
         match *byte {
             _ if escaped => escaped = false,
+            // Outside of a string a backslash escapes nothing, so a quote behind it still begins one.
             b'\\' => escaped = in_string,
             b'"' => in_string = !in_string,
             b'\n' | b'\r' if !in_string => *byte = b' ',

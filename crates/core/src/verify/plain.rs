@@ -76,6 +76,7 @@ impl ProofChecker<'_> {
         if self.addition(message).is_some() {
             return MessageSource::Added;
         }
+        // A message that the log has already is no new recap.
         if !is_behind && self.is_stand_in(at) {
             return MessageSource::StandIn;
         }
@@ -283,6 +284,7 @@ impl ProofChecker<'_> {
                     _ => {}
                 }
             }
+            // Once the user has written, a call before that message waits no more.
             if message.view.role == Role::User && !message.view.has_results() {
                 closed = at;
             }

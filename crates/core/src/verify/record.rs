@@ -98,6 +98,7 @@ impl ProofChecker<'_> {
                 FoldEntry::Verbatim { from, to } => *from as usize..*to as usize,
                 FoldEntry::Edited { seq, .. } => *seq as usize..(*seq as usize).saturating_add(1),
             };
+            // An event is in one entry at most, and entries follow the log.
             let inside = range.start >= next && range.start < range.end && range.end <= end;
             self.expect(rule::ENTRIES, inside, || {
                 format!("entry {index}: messages {range:?} are out of order or not in the span")
@@ -296,6 +297,7 @@ impl ProofChecker<'_> {
             self.expect(rule::PINS, there, || {
                 format!("message {pin} of the log is pinned, and not verbatim in the context")
             });
+            // The carried message is the last of this list and anywhere in the context, so it has no order to keep.
             if let Some(place) = seen.place.get(at).copied().flatten()
                 && layout.carried_user != Some(*pin)
             {

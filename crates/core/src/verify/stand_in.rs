@@ -74,6 +74,7 @@ fn structure(text: &str) -> Vec<String> {
     let mut block = None;
     for line in lines {
         if let Some(close) = block {
+            // A path may look like any line, but not like a heading or the note.
             if line == close {
                 block = None;
             } else if line.starts_with("#") && line.contains("# ") || line.starts_with(NOTE_START) {

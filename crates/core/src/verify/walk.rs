@@ -24,6 +24,7 @@ impl ProofChecker<'_> {
         let (mut at, mut want) = (0, 0);
         while at < self.after.len() || want < expected.len() {
             let here = repairs.get(at).copied().flatten();
+            // The record does not expect an added message, so only the context moves on.
             if let Some((None, why)) = here {
                 self.added(at, why);
                 at += 1;
@@ -186,6 +187,7 @@ impl ProofChecker<'_> {
     /// Checks the record's flags `head_verbatim` and `tail_verbatim`.
     fn flags(&mut self, fold: &Fold, seen: &SeenContext) {
         let start = fold.span.start as usize;
+        // Under `TailRule::Ceiling` the span reaches into the tail, and the flag speaks of the whole tail.
         let end = fold.layout.tail.start.min(fold.span.end) as usize;
         let whole = |range: &[Option<usize>]| range.iter().all(Option::is_some);
         let (head, tail) = (whole(&seen.place[..start]), whole(&seen.place[end..]));

@@ -79,6 +79,7 @@ pub(super) fn most(about: usize, max: usize, fits: impl Fn(usize) -> bool) -> us
         low = low.saturating_sub(step);
         step *= 2;
     }
+    // From here on `low` fits or is 0, and nothing above `high` fits.
     let mut step = 1;
     while low < high {
         let next = (low + step).min(high);

@@ -84,6 +84,7 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
         Some(before) => seal::end_line(before, text, frame.is_short()),
         None => END.to_owned(),
     };
+    // The end line carries a hash that is not known yet, and its digits may take a few tokens more.
     let end_cost = writer.cost(&end_of("")) + 4;
     writer.left = writer.left.saturating_sub(end_cost);
     let body = writer.left;
@@ -108,6 +109,7 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     }
     let files_share = if frame.file_blocks { share::FILE_BLOCKS } else { share::CHANGED };
     let for_files = (body * files_share / 100).max(LEAST_FILES.min(body / 3));
+    // Written on trial: statements leave just the tokens that the changed files take.
     let for_files = writer.cost(&writer.files(for_files, false).0);
     let for_counts = writer.cost(LEFT_OUT_SAMPLE);
     let for_counts = if for_counts <= body / COUNTS { for_counts } else { 0 };
@@ -230,6 +232,7 @@ impl RecapWriter<'_> {
         let mut chosen: Vec<(usize, String)> = Vec::new();
         for (place, line) in best_first {
             let cost = self.cost(&line);
+            // A line that does not fit is passed over: a shorter one of less worth may still fit.
             if cost <= left {
                 left -= cost;
                 chosen.push((place, line));
@@ -266,6 +269,7 @@ impl RecapWriter<'_> {
         // and corrects the number of characters.
         let mut best = (String::new(), Vec::new());
         let (mut fits, mut over) = (0, None);
+        // The first try takes a token for four characters.
         let mut chars = allowed.saturating_mul(4);
         for _ in 0..TRIES {
             let lines = ranked.lines(usize::try_from(chars).unwrap_or(usize::MAX));
@@ -279,12 +283,15 @@ impl RecapWriter<'_> {
                     break;
                 }
             } else {
+                // With all lines written, `written` is the lower limit: more characters add nothing.
                 over = Some(chars.min(written));
             }
             // Stops where every line has room, or where the limits are so close that another try gains little.
             let Some(over) = over.filter(|over| (over - fits.min(*over)) * 16 > fits) else {
                 break;
             };
+            // One hundredth below proportion, so that the try most often fits. A guess between the limits is used, else
+            // their middle.
             let guess = written * allowed / cost.max(1) * 99 / 100;
             chars = if (fits + 1..over).contains(&guess) { guess } else { (fits + over) / 2 };
         }

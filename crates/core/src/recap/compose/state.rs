@@ -55,9 +55,11 @@ impl RecapWriter<'_> {
                 .chain(told.into_iter().map(|(_, item)| item))
                 .collect();
         }
+        // The heading gets longer by the counts.
         let room = room.saturating_sub(self.cost(TODO_LEFT_OUT));
         let (mut completed, mut open) = (0, 0);
         told.retain(|(own, item)| {
+            // From the first item on, and only as many as the room needs.
             let goes = cost > room && is_completed(item);
             cost -= if goes { *own } else { 0 };
             completed += usize::from(goes);
@@ -94,6 +96,7 @@ impl RecapWriter<'_> {
         let inside = |folder: &str| !folder.starts_with(['/', '~', '$']);
         let folder = folders.len() > 1 || folders.iter().any(|folder| inside(folder));
         let mut lines = listed(state::CHECKS, told.iter().map(|check| check_line(check, folder)));
+        // The newest check is the first, so this is the last one that passed.
         if let Some(check) = told.iter().find(|check| check.passed) {
             let count = self.work_changed_after(check.message);
             if count > 0 {
@@ -108,6 +111,7 @@ impl RecapWriter<'_> {
     fn is_past(&self, check: &CheckResult) -> bool {
         let committed = self.gathered.history.commits.last().map(|commit| commit.message);
         let newest = self.gathered.checks.iter().map(|other| other.message).max().unwrap_or(0);
+        // Without a commit the left side is `None`, which is less than any message.
         committed > Some(check.message) || newest > check.message + PAST
     }
 
@@ -162,6 +166,7 @@ impl RecapWriter<'_> {
             path.trim_start_matches("./").rsplit_once('/').map_or(0, |(folder, _)| folder.len())
         };
         let absolute = files().filter(|(path, _)| path.starts_with('/'));
+        // The shortest folder of an absolute path is taken for that of the project.
         let top = absolute.map(|(path, _)| folder(path)).min().unwrap_or(0);
         let inside = |path: &str| folder(path) > if path.starts_with('/') { top } else { 0 };
         changed.iter().filter(|(path, used)| !used.made || inside(path)).count()

@@ -31,6 +31,7 @@ impl RecapWriter<'_> {
                 told.push(request.message);
             }
         }
+        // A heading without a request below it is not written.
         if text.lines().nth(1).is_some() {
             self.push(&text);
         }

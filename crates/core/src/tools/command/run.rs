@@ -146,6 +146,7 @@ impl CommandRun {
     /// least as much.
     pub(crate) fn covers(&self, part: &Self) -> bool {
         let within = |path: &str, whole: &str| {
+            // Within a path are its files, the tests of a file (`a.py::test_it`) and the parts of a module (`a.b`).
             path.strip_prefix(whole).is_some_and(|rest| {
                 rest.is_empty() || rest.starts_with(['/', ':', '.']) || whole.ends_with("::")
             })
@@ -154,6 +155,7 @@ impl CommandRun {
         !self.program.is_empty()
             && self.program == part.program
             && same_folder(self.folder.as_deref(), part.folder.as_deref())
+            // The run with fewer narrowing flags runs over more.
             && self.narrowed.is_subset(&part.narrowed)
             && (self.over.is_empty() || !part.over.is_empty() && part.over.iter().all(has))
     }

@@ -57,6 +57,7 @@ pub(crate) fn deeds(
         out.extend(by_script(lines));
     }
     let messages = messages(text);
+    // git prints a line for each commit, in the order of the steps.
     let mut printed = lines.iter().filter_map(|line| committed(line));
     let mut messages = messages.into_iter();
     for step in &command.steps {

@@ -45,6 +45,7 @@ static PATTERNS: LazyLock<Option<ExitPatterns>> = LazyLock::new(|| {
 pub(super) fn code(windows: &ResultWindows<'_>) -> Option<i64> {
     let patterns = PATTERNS.as_ref()?;
     if windows.head.trim_start().starts_with(['{', '[']) {
+        // The last member, because an earlier one may be quoted output.
         let last = patterns.json.captures_iter(windows.tail).last();
         let found = last.or_else(|| patterns.json.captures(windows.head));
         if let Some(code) = found.and_then(|found| found.get(1)?.as_str().parse().ok()) {

@@ -184,6 +184,7 @@ impl KnownOutcomes {
         let mut pieces = Vec::new();
         for (at, mark) in marks.iter().enumerate() {
             let piece = mark.glob.needs();
+            // Patterns that need the same text share one search for it.
             let number = *numbers.entry(piece).or_insert_with(|| {
                 pieces.push(piece);
                 by_piece.push(Vec::new());
@@ -217,6 +218,7 @@ impl KnownOutcomes {
         let mut signs = OutcomeSigns::default();
         for (from, window) in windows.parts() {
             let mut found: Vec<(usize, OutcomeSign, &'static str)> = Vec::new();
+            // Overlapping, because the text of one pattern may be inside that of another.
             for hit in self.pieces.find_overlapping_iter(window) {
                 let start = window[..hit.start()].rfind('\n').map_or(0, |at| at + 1);
                 let line = lines::clean(line_at(window, start));
@@ -270,6 +272,8 @@ impl KnownOutcomes {
             let mut at = from;
             for raw in window.split_inclusive('\n') {
                 let line = lines::clean(raw);
+                // `find` goes on past folders that it may not read, and `grep` past binary files: these are no
+                // failures.
                 let named = proof.programs.iter().any(|program| {
                     let rest = line.strip_prefix(&**program).and_then(|r| r.strip_prefix(": "));
                     rest.is_some_and(|rest| {

@@ -144,6 +144,7 @@ pub(super) fn read(
     let mut outcome = CallResult { lines: lines::count(text), ..CallResult::default() };
     let Some(known) = known_lines::table() else { return outcome };
     let windows = ResultWindows::of(text);
+    // First of all: a call that did not run has no outcome, whatever its text holds.
     if let Some(RefusedCall { verdict, reason, cancelled }) = known.refusal(&windows, flagged) {
         outcome.verdict = Some(verdict);
         outcome.cancelled = cancelled;
@@ -185,6 +186,7 @@ fn tool(
         outcome.exit = exit::code(windows);
     }
     let first = known.first_line(windows).unwrap_or_default();
+    // Where the client says that the call succeeded, an error text is content.
     let bad = flagged != Some(false)
         && (changes || outcome.lines <= SHORT)
         && known.tool_error(&first, changes);
@@ -213,8 +215,10 @@ fn shell(
     let proof = facts.command.as_deref().map_or_else(unknown, ResultProof::of);
     let body = body(text);
     let windows = ResultWindows::of(&body);
+    // In a JSON result the code is a field beside the output, so the whole result is searched.
     outcome.exit = exit::code(&ResultWindows::of(text));
     let asked = if proof.asked { exit::asked(&windows) } else { None };
+    // The printed code is that of the work. The harness reports the code of the `echo`.
     outcome.exit = asked.or(outcome.exit);
     let signs =
         if proof.shows { known.complaints(&windows, &proof) } else { known.signs(&windows) };
@@ -233,6 +237,7 @@ fn shell(
     };
     outcome.runs_on = runs_on;
     outcome.runs_as = goes_on.as_deref().and_then(id_in).map(str::to_owned);
+    // A command that still runs has not ended, whatever its first lines say.
     if runs_on {
         outcome.verdict = None;
     }
@@ -240,6 +245,7 @@ fn shell(
     outcome.well = signs.good() && !signs.bad() || recovered;
     outcome.of = signs.of;
     outcome.passed_of = if signs.failed.is_none() { signs.passed_of } else { "" };
+    // A code that is an answer proves nothing, and is still what says most.
     let mild = outcome.verdict.is_none() && matches!(outcome.exit, Some(code) if code != 0);
     outcome.telling = match outcome.exit {
         Some(code) if mild => Some(format!("exit {code}")),

@@ -51,6 +51,7 @@ impl ResultProof {
             programs: parts.iter().map(|part| program(part).to_owned()).collect(),
             ..Self::default()
         };
+        // An `echo $?` at the end is no work: the list before it decides.
         if proof.asked && lists.len() > 1 {
             lists.pop();
         }
@@ -86,6 +87,7 @@ fn is_masked(list: &[CommandPart<'_>], pipefail: bool) -> bool {
                 let end = list[at + 1..].iter().find(|part| part.end != CommandEnd::Pipe);
                 !pipefail && end.or(list.last()).is_some_and(|end| shows(end) || is_idle(end))
             }
+            // `|| exit 1` passes the failure on; any other step behind `||` hides it.
             CommandEnd::Or => !next.is_some_and(|next| {
                 matches!(program(next), "exit" | "return" | "false") && !next.holds("0")
             }),

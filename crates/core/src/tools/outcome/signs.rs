@@ -105,6 +105,7 @@ impl OutcomeSigns {
             OutcomeSign::Failed => {
                 self.failed_at = self.failed_at.max(Some(at));
                 let known = self.failed.as_deref();
+                // A headline without numbers does not replace totals that have some.
                 if known.is_none_or(|known| numbers(line) || !numbers(known)) {
                     self.failed = Some(line.to_owned());
                 }
@@ -114,6 +115,7 @@ impl OutcomeSigns {
                 self.passed_of = of;
             }
             OutcomeSign::Broken | OutcomeSign::Error => {
+                // A line that says only that something inside failed gives way to the first one that says more.
                 if self.error.is_none() || self.wrapped && !wraps {
                     self.error = Some(line.to_owned());
                     self.wrapped = wraps;

@@ -91,6 +91,7 @@ impl<'t> ScriptReader<'t> {
         match name {
             "def" | "function" => self.defines(at),
             "for" => self.loops(at),
+            // At the first token, `wrapping_sub` gives an index that no token has.
             "open" if self.is(at + 1, '(') && !self.is(at.wrapping_sub(1), '.') => {
                 self.opens(at + 2)
             }
@@ -200,6 +201,7 @@ impl<'t> ScriptReader<'t> {
             Some("mode") => at + 4,
             _ => at + 2,
         };
+        // A longer text is no mode but another argument, such as an encoding.
         let writes = |mode: &str| mode.len() <= 3 && mode.contains(['w', 'a', 'x', '+']);
         let mode = match self.tokens.get(mode) {
             Some(ScriptToken::Text(mode)) if self.is(at + 1, ',') => mode,

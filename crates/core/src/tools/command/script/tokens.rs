@@ -27,6 +27,7 @@ pub(super) fn tokens(script: &str) -> Vec<ScriptToken<'_>> {
             out.push(ScriptToken::Line);
             at += 1;
         } else if c == '#' || rest.starts_with("//") {
+            // `a // b` of Python and `#x` of JavaScript pass for comments, too: a write may be missed, none invented.
             at += rest.find('\n').unwrap_or(rest.len());
         } else if rest.starts_with("/*") {
             at += rest.find("*/").map_or(rest.len(), |end| end + 2);
@@ -56,6 +57,7 @@ fn string<'a>(text: &'a str, prefix: &str, out: &mut Vec<ScriptToken<'a>>) -> us
     let quote = &text[..1];
     let three = quote.repeat(3);
     let quote = if text.starts_with(&three) && quote != "`" { three.as_str() } else { quote };
+    // A raw string keeps its backslashes, but they hide a quotation mark all the same.
     let raw = prefix.contains(['r', 'R']);
     let start = quote.len();
     let mut end = start;
