@@ -39,9 +39,21 @@ fn after_escape(rest: &str) -> &str {
         Some(']') => match rest.find(['\u{7}', '\u{1b}']) {
             Some(end) if rest[end..].starts_with('\u{7}') => &rest[end + 1..],
             Some(end) => rest[end + 1..].strip_prefix('\\').unwrap_or(&rest[end + 1..]),
-            None => "",
+            // A sequence that was cut off: the next line is text again.
+            None => rest.find('\n').map_or("", |end| &rest[end..]),
         },
         Some(_) => chars.as_str(),
         None => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_that_was_cut_off_takes_its_line_alone() {
+        assert_eq!(strip_ansi("a\u{1b}]0;title\nerror: disk full"), "a\nerror: disk full");
+        assert_eq!(strip_ansi("a\u{1b}]0;title\u{7}b\u{1b}[31mc"), "abc");
     }
 }

@@ -319,6 +319,9 @@ impl Session {
             narrated: Some(narrated),
             verdicts: &self.narration.verdicts,
             narrated_only: true,
+            reasoning: self.reasoning(),
+            void: self.void,
+            keeps_turns: self.keeps_turns,
             ..PlanRequest::new(&self.log, &self.policy, &budget, self.meter)
         });
         match outcome {

@@ -147,6 +147,8 @@ fn shell_commands() {
         ("cat a.txt | head -50", &["a.txt"], &[], Some((0, 0))),
         ("tail -n 20 log.txt", &["log.txt"], &[], Some((0, 0))),
         ("head -20 log.txt", &["log.txt"], &[], Some((1, 20))),
+        ("head -c 200 log.txt", &["log.txt"], &[], Some((0, 0))),
+        ("head --bytes=200 log.txt", &["log.txt"], &[], Some((0, 0))),
         ("sed -n '5,$p' a.c", &["a.c"], &[], Some((5, u64::MAX))),
         ("nl -ba src/a.c | sed -n '10,30p'", &["src/a.c"], &[], Some((0, 0))),
         ("grep -rn 'a b' src/", &[], &[], None),

@@ -86,13 +86,18 @@ pub(super) fn skip_prefixes(mut words: &[ShellWord]) -> &[ShellWord] {
     words
 }
 
-/// Reads the count of `head -n 5`, `head -5` or `tail -n +5`, and the words that are no flags.
+/// Reads the count of lines of `head -n 5`, `head -5` or `tail -n +5`, and the words that are no flags. A count of bytes
+/// is no count of lines.
 pub(super) fn counted(rest: &[ShellWord]) -> (Option<u64>, Vec<&ShellWord>) {
     let (mut count, mut files) = (None, Vec::new());
     let mut words = rest.iter();
     while let Some(word) = words.next() {
         match &*word.text {
-            "-n" | "-c" | "--lines" | "--bytes" => {
+            "-c" | "--bytes" => {
+                words.next();
+            }
+            flag if flag.starts_with("-c") || flag.starts_with("--bytes=") => {}
+            "-n" | "--lines" => {
                 count = words.next().and_then(|word| word.text.parse().ok());
             }
             flag if flag.starts_with('-') => {
