@@ -145,6 +145,7 @@ pub async fn append(
 /// Drops the event's place in the input. What the reader found out about its origin stays, because the log has to be
 /// read in the same way when it is loaded again.
 fn bare(event: &RawEvent) -> RawEvent {
+    // The place is a range of a file that the session does not have.
     RawEvent { source: Vec::new(), ..event.clone() }
 }
 

@@ -71,6 +71,8 @@ impl CallLedger {
             return Ok(());
         }
         let Some(row) = last else { return Ok(()) };
+        // The store ends before our first unwritten call, so nobody else took its number, and ours still continue the
+        // chain.
         if row.call.number < self.unwritten.first().map_or(u64::MAX, |(call, _)| call.number) {
             return Ok(());
         }

@@ -210,6 +210,8 @@ impl ProxyConversation {
             known => serde_json::from_str(known)?,
         };
         let own = self.session.state();
+        // Compared with the state that this process last read or wrote: only wishes that no store has yet may outlive
+        // the newer state.
         let has_unkept = (&own.pins, &own.agent) != (&known.pins, &known.agent);
         let SessionState { pins, agent, .. } = serde_json::from_str(&state)?;
         self.session.take_wishes(pins, agent, has_unkept);
@@ -272,6 +274,7 @@ impl ProxyConversation {
         for (at, link) in (from..).zip(links) {
             // Copied, because a slice would keep the whole request body in memory.
             let bytes = Bytes::copy_from_slice(&without_marks(&request.message(at)));
+            // Only the vendor can read what its own compaction holds, so no recap could take its place.
             let is_pinned = is_compaction(request.kind(), &bytes);
             let seq = self.session.append(RawEvent::new(bytes));
             self.bytes += self.session.log().events().last().map_or(0, weight);

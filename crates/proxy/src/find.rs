@@ -36,8 +36,11 @@ impl Proxy {
         };
         if let Some(known) = &known {
             let mut held = lock(known);
+            // Checked again under the conversation's lock: another request may have added messages since the index was
+            // read.
             if held.goes_on_at(at, who) {
                 held.hinted(who);
+                // A repeated request adds nothing, so it does not prove that the client goes on with this conversation.
                 if at < chain.links.len() {
                     held.course = Course::GoesOn;
                 }
@@ -72,6 +75,8 @@ impl Proxy {
         if is_new && previous > 0 {
             self.follows_a_lone_one(&made, who);
         }
+        // Elsewhere a conversation is locked before the index. Here the order is free: no request can find the new one
+        // yet.
         lock(&self.index).put(&made, &lock(&made), chain, at, now);
         made
     }
@@ -101,6 +106,7 @@ impl Proxy {
         now: Millis,
     ) -> Option<Arc<Mutex<ProxyConversation>>> {
         let asks_for_a_value = request.asks_for_a_value();
+        // `is_asked_about_by` needs one of the two. So an agent's turns are spared a second search of the index.
         if !asks_for_a_value && request.has_tools() {
             return None;
         }
@@ -109,6 +115,8 @@ impl Proxy {
         let is_about =
             |known: &Arc<Mutex<ProxyConversation>>| lock(known).is_asked_about_by(request);
         let is_aside = found.as_ref().is_some_and(|(known, _)| is_about(known))
+            // After a restart the conversation is not known here. Calls of tools that the request lacks show it all the
+            // same.
             || (asks_for_a_value && request.has_foreign_calls());
         if !is_aside {
             return None;
@@ -138,6 +146,7 @@ impl Proxy {
             begun.clear();
         }
         let before = begun.insert(sender, Arc::downgrade(made));
+        // The map serves all senders, so it is free again before a conversation is locked, which may take long.
         drop(begun);
         let before = before.and_then(|before| before.upgrade());
         if before.is_some_and(|before| lock(&before).course != Course::GoesOn) {

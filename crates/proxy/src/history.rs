@@ -75,6 +75,7 @@ impl HistoryCache {
         self.bytes.fetch_add(history.memory(), Ordering::Relaxed);
         self.known.insert(key.clone(), Arc::new(history));
         self.order.push_back(key);
+        // The newest stays whatever its size: the client's next request names its answer.
         while self.bytes.load(Ordering::Relaxed) > MEMORY && self.order.len() > 1 {
             // Later histories still hold the items of the dropped one, so its memory is free only after they are
             // dropped, too.

@@ -171,6 +171,7 @@ impl Index {
         while self.bytes > self.limit || self.held.len() > MOST {
             let others = self.held.iter().filter(|(key, _)| **key != newest);
             let Some(key) =
+                // Of conversations that were used in the same millisecond, the one that began first goes.
                 others.min_by_key(|(key, held)| (held.used, **key)).map(|(key, _)| *key)
             else {
                 return;

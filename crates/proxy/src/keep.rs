@@ -25,19 +25,18 @@ const PROBES: usize = 64;
 /// The changes of a conversation since the last write.
 struct PendingChanges {
     id: String,
+    /// The row to create, where the store does not have the session.
     new: Option<NewSession>,
-    /// `None` if the session is in the store already.
     append: AppendRequest,
     folds: Vec<NewFold>,
+    /// Two ids: the store's active fold as this process knows it, and ours, which takes its place.
     active: (Option<Hash>, Option<Hash>),
-    /// The active fold that the store is expected to have, and the one to set.
+    /// All that the session keeps beside its log and its folds, in JSON.
     state: String,
-    /// The session's state as JSON.
+    /// Another process has written a newer state where the store has a higher number.
     version: u64,
-    /// The version of the state that the store is expected to have.
+    /// By what a later process finds the session: its last link, and its number of events. Set only with new events.
     identity: Option<(Hash, u64)>,
-    /// The link of the last message and the number of events, by which the session is found; `None` if there are no new
-    /// events.
     calls: Vec<UnwrittenCall>,
 }
 
@@ -55,6 +54,7 @@ impl Proxy {
         // Cleared before the write, so that changes during the write queue the conversation again.
         lock(&next).saved.is_queued = false;
         let saved = save(&next, store, now).await;
+        // If a change during the failed write queued the conversation again, it already waits and is not pushed twice.
         let waits = saved.is_err() && !std::mem::replace(&mut lock(&next).saved.is_queued, true);
         lock(&self.unsaved).end(waits.then_some(next));
         saved.map(|()| true)
@@ -161,6 +161,7 @@ async fn save(
     // At most two attempts: the first may find that the store is ahead, because the answer to an earlier write was
     // lost.
     for _ in 0..2 {
+        // The lock ends with this block, so that requests of the conversation do not wait for the store.
         let pending = {
             let held = lock(conversation);
             pending(&held, &held.saved, now)?
@@ -171,6 +172,7 @@ async fn save(
                 let PendingChanges { append, folds, active, state, calls, .. } = pending;
                 let (events, folds) = (append.events.len(), folds.len());
                 let mut held = lock(conversation);
+                // Counts what was written. The session may have more by now, and that is written next time.
                 held.saved.wrote(events, folds, active.1, state, version);
                 held.calls.wrote(calls.len());
                 return Ok(());
@@ -311,10 +313,13 @@ async fn learn(
     id: &str,
     store: &dyn Store,
 ) -> Result<(), StoreError> {
+    // These three reads are no snapshot. If another process writes in between, the next attempt fails with a conflict
+    // again, and nothing is lost.
     let row = store.session(id).await?;
     let folds = store.folds(id).await?;
     let last = store.last_call(id).await?;
     let mut held = lock(conversation);
+    // This comes before `saved` is replaced, because it compares with the state that was known until now.
     held.take_wishes(row.state.clone(), row.state_version)?;
     let at = usize::try_from(row.head).unwrap_or(usize::MAX);
     let is_ours = at <= held.session.log().len()

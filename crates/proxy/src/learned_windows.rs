@@ -110,6 +110,8 @@ impl LearnedWindows {
         if let Some(told) = self.windows.get_mut(source) {
             let is_raised = took > told.window;
             told.window = told.window.max(took);
+            // A change that already waits is written with the value of that later moment, so a second one would say the
+            // same.
             if is_raised && self.news.iter().all(|(other, _)| other != source) {
                 self.note(source, WindowNews::Raised);
             }
@@ -133,6 +135,7 @@ impl LearnedWindows {
     pub fn next_news(&mut self) -> Option<(WindowOwner, WindowNews, WindowReport)> {
         loop {
             let (source, news) = self.news.pop_front()?;
+            // A window that was dropped meanwhile (`MOST`) has no value to write.
             if let Some(told) = self.of(&source) {
                 return Some((source, news, told));
             }

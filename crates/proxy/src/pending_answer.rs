@@ -51,6 +51,8 @@ impl PendingAnswer {
     /// truncation if the count shows that the server silently dropped a part of the prompt; the tokens that it read
     /// then become its window.
     pub fn answered(self, seen: &AnswerFacts, now: Millis) -> Option<SilentTruncation> {
+        // This comes before the place is asked for: the next request may also name the answer to a first one, which has
+        // no place.
         if let (Some(id), Some((request, kept))) = (&seen.id, &self.named)
             && seen.is_complete
         {
@@ -84,6 +86,7 @@ impl PendingAnswer {
             && session.active().map(|fold| fold.id) == self.fold;
         if is_current && self.proxy.is_stored() {
             // Messages behind the history are recorded with the next request, if that one still has them.
+            // Recorded before `observe` moves the meter: the record holds the meter that this request was made with.
             calls.record(session, seen.usage, now);
         }
         let is_count = is_current && !place.is_aside && count == CountKind::Prompt;

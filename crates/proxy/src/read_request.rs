@@ -91,6 +91,7 @@ impl Proxy {
         let (scope, before) = (&begun.who.scope, &mut begun.kept.before);
         let (request, recall) = put_back(&self.hidden, begun.request.clone(), before, scope);
         let is_other = recall.hides;
+        // The request still has the exchanges of the first reading, so a second one that adds nothing takes none away.
         begun.recall = RecallOffer { hides: is_other || begun.recall.hides, ..recall };
         if !is_other {
             return begun;
@@ -135,6 +136,7 @@ impl ReadRequest {
         known: impl IntoIterator<Item = Option<Hash>>,
     ) -> Chain {
         let Ok(reading) = &self.read else { return Chain::default() };
+        // Another profile or counter makes another log, so a request under it must not find this conversation.
         let root = Hash::ROOT
             .chain(self.who.scope.as_bytes())
             .chain(reading.profile.name.as_bytes())

@@ -157,6 +157,7 @@ impl Proxy {
         output: &[Bytes],
         place: Option<&ConversationSlot>,
     ) {
+        // Kept in any case: a client may name an item by its id although the thread's beginning is not known here.
         lock(&self.items).put(&kept.scope, output);
         let (before, new) = match &kept.before {
             // The beginning of this thread is only known to the provider, so its history can never be completed here.

@@ -203,6 +203,8 @@ impl MatchedRequest {
         let fits = session.meter().upper(session.log().tokens()) <= budget.tokens();
         let is_fixed = held.is_nearly_fixed(told.window);
         let session = &mut held.session;
+        // If nearly all of the window is fixed, a fold would be due at every step. An active fold is kept in use all
+        // the same: without it the request would grow again.
         let (context, fault) = if is_fixed && session.active().is_none() {
             (None, (!fits).then_some(RequestFault::Fixed))
         } else if is_aside && fits {
@@ -228,6 +230,7 @@ impl MatchedRequest {
         let events = session.log().len();
         drop(held);
         self.offer();
+        // `queue` locks the conversation itself, so the lock has to be free here.
         self.proxy.queue(&conversation);
         let reading = reading.clone();
         self.place = Some(ConversationSlot {
@@ -347,6 +350,7 @@ impl MatchedRequest {
         self.sent.window = Some((told.window, place.reading.window_source(told)));
         let session = &mut held.session;
         let before = session.active().map(|fold| fold.id);
+        // The provider counted the whole prompt, but the session only knows the history.
         let have = have.map(|have| have.saturating_sub(place.suffix).max(1));
         let overflow = ReportedOverflow { have, limit: Some(told.window) };
         // Budget with the window that was assumed, so that the session notices the difference.

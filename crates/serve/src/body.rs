@@ -93,6 +93,7 @@ impl BodyMemory {
         if length.is_some_and(|length| length > self.one) {
             return BodyRead::Large(body);
         }
+        // A client can claim any length without sending a byte.
         let mut read = BytesMut::with_capacity(length.unwrap_or(0).min(BELIEVED));
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else { return BodyRead::Broken };

@@ -229,6 +229,7 @@ impl ProxyRequest {
         let Some(done) = done else {
             return self.open(Body::from(body), PassCause::Panic).await;
         };
+        // The size of what is sent is known only now, after the fold.
         if !self.app.rooms.take(&mut room, beside(&turn, &plain)) {
             return self.open(Body::from(body), PassCause::TooLarge).await;
         }

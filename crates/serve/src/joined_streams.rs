@@ -68,6 +68,7 @@ impl StreamedAnswer {
     /// The next bytes for the client; `None` at the end.
     async fn next(&mut self) -> Option<Result<Bytes, BoxError>> {
         let mut out = Vec::new();
+        // A frame with hidden calls alone leaves nothing for the client, so the next one is read.
         while out.is_empty() && self.asking.is_some() {
             if let Some(held) = self.held.pop_front() {
                 self.joined.push(&held, &mut out);

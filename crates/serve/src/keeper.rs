@@ -93,6 +93,7 @@ impl Keeper {
         turn.hurry();
         self.due();
         let mut written = self.written.subscribe();
+        // `wait_for` asks at once, so a write that ended before `subscribe` is not missed.
         let done = written.wait_for(|_| turn.is_written() || self.is_away());
         if timeout(PATIENCE, done).await.is_err() {
             self.failed("it did not write in time");
@@ -126,6 +127,7 @@ impl Keeper {
                     }
                 }
             }
+            // One more try, also if the store was away: nobody writes the rest after this.
             if timeout(LAST, keeper.write()).await.is_err() {
                 tracing::warn!(left = keeper.proxy.unsaved(), "conversations were not written");
             }
@@ -141,6 +143,7 @@ impl Keeper {
                 tracing::warn!(left, "conversations wait to be written");
                 self.failed(&error.to_string());
             }
+            // After a failure, too: requests that wait for a write then see that the store is away, and go on.
             self.written.send_modify(|written| *written += 1);
             match saved {
                 Ok(true) => {}

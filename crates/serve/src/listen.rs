@@ -55,10 +55,12 @@ impl Listener {
                 _ = stopped.wait_for(|stop| *stop) => break,
                 next = next(&tcp, &open) => next,
             };
+            // Without this, the set would keep every connection that has ended.
             while connections.try_join_next().is_some() {}
             let (way, watcher) = (Arc::clone(&way), graceful.watcher());
             connections.spawn(async move { way.connection(stream, watcher, permit).await });
         }
+        // New clients are refused at once, and do not wait in the queue of a server that stops.
         drop(tcp);
         graceful.shutdown().await;
     }
@@ -97,6 +99,8 @@ impl ConnectionShared {
         watcher: Watcher,
         _permit: Option<OwnedSemaphorePermit>,
     ) {
+        // The small frames of a stream would be held back otherwise. Without it they only come later, so an error is
+        // ignored.
         let _ = stream.set_nodelay(true);
         let Some(tls) = &self.tls else { return self.talk(stream, watcher).await };
         match timeout(self.limits.head, tls.accept(stream)).await {

@@ -54,7 +54,10 @@ impl BackgroundNarrator {
             return;
         }
         let Ok(permit) = Arc::clone(&self.at_once).try_acquire_owned() else { return };
+        // Asked last: a span is handed out only once, so it must not be taken where nobody can ask the model.
         let Some(mut request) = narratable.wants(now) else { return };
+        // The call counts at once, so that others cannot use the same rest of the budget. Its tokens count when they
+        // are known.
         self.spend(1, 0);
         request.today = Some(date(now));
         let narrator = Arc::clone(self);
@@ -73,6 +76,7 @@ impl BackgroundNarrator {
         if !self.may(now) {
             return None;
         }
+        // A client waits for this summary, so it does not also wait for a place.
         let permit = Arc::clone(&self.at_once).try_acquire_owned().ok()?;
         let mut request = turn.wants(work, now)?;
         self.spend(1, 0);

@@ -130,6 +130,7 @@ impl UpstreamCall {
         let is_watched = self.stream
             && (self.turn.may_overflow()
                 || self.turn.request().kind() == DialectKind::OpenAiResponses);
+        // One deadline for all frames. With one for each, a slow stream would be held back for much longer.
         let end = tokio::time::Instant::now() + self.way.app.limits.held;
         while is_watched && tee.verdict() == PassVerdict::Undecided && bytes < LONGEST_PRELUDE {
             let Ok(Some(frame)) = timeout_at(end, body.frame()).await else { break };

@@ -129,6 +129,7 @@ where
                     None => continue,
                 },
                 Some(Err(error)) => {
+                    // The client gets the bytes that came before the error, and the error behind them.
                     self.broken = Some(error);
                     self.held()
                 }

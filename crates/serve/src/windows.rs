@@ -76,6 +76,7 @@ impl ReportedWindows {
     ) -> Option<u64> {
         let model = model.filter(|model| !model.is_empty())?;
         let cell = self.cell((target.name.clone(), model.to_owned()), now);
+        // If the client that asks leaves, the question is dropped, and the next request that waits asks it anew.
         cell.get_or_init(|| asked(upstream, target, model, headers)).await.window
     }
 

@@ -108,6 +108,7 @@ impl JobWorker {
         Fut: Future<Output = Result<SummaryReply, SummaryFailure>>,
     {
         let now = (self.clock)();
+        // Only the job that runs gets heartbeats: the lease of a second one would run out meanwhile.
         let claim = JobClaim { worker: self.name.clone(), now, until: now + self.lease, limit: 1 };
         let Some(job) = self.store.claim(&claim).await?.pop() else { return Ok(None) };
         tracing::debug!(job = job.id, session = %job.job.session, attempt = job.attempt, "claimed");
@@ -201,6 +202,7 @@ impl JobWorker {
         job: &StoreJob,
         call: impl Future<Output = T>,
     ) -> Result<Option<T>, StoreError> {
+        // A third, so that one late heartbeat does not lose the lease.
         let beat = Duration::from_millis((self.lease / 3).max(1));
         tokio::pin!(call);
         loop {
@@ -228,6 +230,7 @@ impl JobWorker {
         let hopeless = matches!(failure.class, FailureClass::Auth | FailureClass::Rejected);
         let again = !hopeless && job.attempt < self.attempts;
         let retry = again.then(|| (self.clock)() + pause);
+        // False means that the lease was lost. The worker that has the job now reports its result.
         self.store.fail(&job.lease(), &reason, retry).await?;
         Ok(report(job, JobCode::Verdict(failure.class.into()), &failure.detail, false))
     }

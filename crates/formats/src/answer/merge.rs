@@ -66,6 +66,7 @@ impl MergedObject {
         for member in scan::members(bytes, range) {
             let key = &bytes[member.key.clone()];
             let value = &bytes[member.value.clone()];
+            // A delta has null for what it does not bring. That must not replace what came before.
             if value == b"null" {
                 continue;
             }

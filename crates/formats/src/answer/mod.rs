@@ -192,6 +192,7 @@ impl AnswerReader {
             StreamPiece::Event { name, data } => self.event(name, &lossy(data)),
             StreamPiece::TooLarge => {
                 self.notes.overrun();
+                // No refusal is that large, so nothing is held back any more.
                 self.notes.fine();
             }
         }

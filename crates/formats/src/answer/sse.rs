@@ -53,12 +53,14 @@ impl SseSplitter {
                 [_, rest @ ..] => rest,
                 [] => &[],
             };
+            // Most lines lie within one chunk, and are read from there without a copy.
             if self.line.is_empty() && !self.is_cut {
                 self.read_line(line, sink);
             } else {
                 self.hold(line);
                 let whole = std::mem::take(&mut self.line);
                 self.read_line(&whole, sink);
+                // The buffer goes back, so that the next line that is split over chunks needs no new one.
                 self.line = whole;
                 self.line.clear();
             }
@@ -92,6 +94,7 @@ impl SseSplitter {
         if !self.too_large && self.data.len() + line > EVENT_LIMIT {
             self.too_large = true;
             self.is_cut |= !self.line.is_empty();
+            // New ones, because `clear` would keep up to `EVENT_LIMIT` bytes of memory.
             self.line = Vec::new();
             self.data = Vec::new();
         }

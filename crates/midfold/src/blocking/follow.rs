@@ -114,6 +114,7 @@ impl ListMatcher {
         {
             let from = same(list, known.iter().map(|told| &told.identity));
             let at = from.checked_sub(1).map_or(0, |last| known[last].end);
+            // On a tie the match with the log stays, in which each message is an event of its own.
             if at > most.at {
                 most = CommonPart { at, from, with };
             }

@@ -68,6 +68,7 @@ impl HiddenExchanges {
 
     /// Keeps an exchange under the link of the last message that the client has of it.
     pub(crate) fn put(&mut self, link: Hash, exchange: HiddenExchange) {
+        // A higher version makes requests be read again, so it must not rise for what is known already.
         if self.known.get(&link).is_some_and(|known| known.messages == exchange.messages) {
             return;
         }
@@ -171,6 +172,7 @@ impl<'a> ExchangeWalk<'a> {
         let first = self.replies.len().checked_sub(exchange.shown);
         let Some(start) = first.and_then(|first| self.replies.get(first)).copied() else { return };
         let kind = self.request.kind();
+        // Read before the client's messages are cut off: they show how the client spells the ids of its calls.
         let theirs = ids(kind, &self.out[start..]);
         self.out.truncate(start);
         let messages = exchange.messages.iter();

@@ -24,6 +24,7 @@ pub(crate) fn read_back(
     let names = |message: &Bytes, tool: &OwnTool| {
         memchr::memmem::find(message, tool.name().as_bytes()).is_some()
     };
+    // Most histories have no hidden calls, and a search for the names is much cheaper than reading every message.
     if !messages.iter().any(|message| OwnTool::ALL.iter().any(|tool| names(message, tool))) {
         return;
     }
@@ -82,6 +83,8 @@ impl ExchangeReader<'_> {
         }
         if let Some(open) = &mut self.open {
             open.end = at;
+            // Results in front of this message are inside `start..=end` already; only those after the last one are kept
+            // apart.
             open.behind.clear();
             open.waiting.extend(ours);
             if next.is_some() && !has_ours && open.waiting.is_empty() {
@@ -124,6 +127,7 @@ impl ExchangeReader<'_> {
         }
         self.link = said.iter().fold(self.link, |link, said| said.behind(link));
         (self.said, self.silent) = (None, None);
+        // Without words or calls there is no link by which a request could find the exchange.
         if open.waiting.is_empty() && !said.is_empty() {
             let messages = self.messages[start..=open.end].to_vec();
             let exchange = HiddenExchange { shown: said.len(), messages, behind: open.behind };

@@ -59,6 +59,7 @@ impl MatchedRequest {
             return RecallRound::default();
         }
         if found.ours.is_empty() {
+            // The earlier rounds are hidden from the client, and this last answer completes their exchange.
             if self.recall.rounds > 0 {
                 self.remember(&seen.output, Vec::new());
             }
@@ -67,6 +68,8 @@ impl MatchedRequest {
         let answered = self.answers(found.ours, now);
         let calls = answered.iter().filter(|it| it.call.tool == OwnTool::Recall).count();
         let wishes = answered.len() - calls;
+        // Only the client can answer calls of its own tools. Then the answer goes to it, and our results wait for its
+        // results.
         let may_ask = found.others == 0 && self.recall.rounds < MOST_ROUNDS;
         if may_ask && self.go_on(seen, &answered).is_some() {
             return RecallRound { calls, wishes, asks_again: true };
@@ -109,6 +112,8 @@ impl MatchedRequest {
         let chars = chars.clamp(LEAST_CHARS, PAGE_CHARS);
         let texts = async {
             let Some(place) = &self.place else { return Vec::new() };
+            // The store may be behind this process, or there may be no store. The copy has all messages, and reading it
+            // never waits.
             let copy = copied(&place.conversation, now).await;
             let mut texts = Vec::new();
             for call in calls {
@@ -129,6 +134,7 @@ impl MatchedRequest {
         let longer = |request: &Request| {
             request.with_messages(request.messages().chain(new.iter().cloned()))
         };
+        // Both are read before anything is changed, because on failure the answer goes to the client as it is.
         let sent = longer(&Request::read(kind, self.sent.body.clone()).ok()?);
         let request = Request::read(kind, longer(&self.request)).ok()?;
         self.spend(seen);

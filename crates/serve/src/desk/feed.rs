@@ -92,6 +92,8 @@ impl ChangeFeed {
     /// Subscribes to changes from now on. The first listener starts the task that watches the store.
     pub async fn listen(&self) -> Result<broadcast::Receiver<SessionChange>, StoreError> {
         let mut looks = self.looks.lock().await;
+        // Under the lock, as `is_alone` counts the listeners: so the task cannot end between its count and this
+        // subscription.
         let listener = self.told.subscribe();
         if !*looks {
             let newest = newest(&*self.store, None).await?;
@@ -154,6 +156,7 @@ impl StoreWatch {
     async fn look(&self) -> Result<Vec<SessionActivity>, StoreError> {
         let mut changed: Vec<SessionActivity> = Vec::new();
         loop {
+            // A session that changes between two pages gets a tick above the first page, and the next reading finds it.
             let page = newest(&*self.store, changed.last().map(|it| it.tick)).await?;
             let before = changed.len();
             changed.extend(page.into_iter().take_while(|it| it.tick > self.seen));

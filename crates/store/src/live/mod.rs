@@ -307,10 +307,13 @@ impl StoredSession {
                 self.reload().await?;
                 return Err(error.into());
             }
+            // Not one transaction with `put_fold`: a crash in between leaves a fold that was never active, which
+            // changes no context.
             match self.store.activate(&self.row.new.id, self.row.active, Some(id)).await {
                 Ok(()) => {
                     tracing::info!(session = %self.row.new.id, fold = %id.to_hex(), "folded");
                     self.row.active = Some(id);
+                    // The ledger's end was read through the fold before, so it is read again for the next call.
                     self.ledger = None;
                     return Ok(done);
                 }

@@ -75,6 +75,7 @@ impl StoredSession {
         let LoadedParts::Brief(brief) = &self.inner else { return Ok(()) };
         let state = brief.state();
         let id = self.row.new.id.clone();
+        // Only up to the head in the row: its hash does not cover what others appended since.
         let events = self.store.events(&id, 0..self.row.head).await?;
         let folds = self.folds().await?;
         let log = rows::log(rows::reading(&self.row, &state.model)?, &self.meta, events);
@@ -144,6 +145,8 @@ impl StoredSession {
             && grew
             && row.head >= self.row.head
         {
+            // If these events or the folds turn out not to match the row, `reload` below throws the changed session
+            // away.
             let new = self.store.events(&row.new.id, self.row.head..row.head).await?;
             for event in new {
                 session.append(event.event.raw());
@@ -212,6 +215,7 @@ impl StoredSession {
             let append = AppendRequest { expected: next, events, now, ..AppendRequest::default() };
             self.store.append(id, append).await?;
             next += count;
+            // Events of the parent are missing, and the loop would never end.
             if count == 0 {
                 return Err(chain(&parent));
             }

@@ -114,6 +114,7 @@ async fn with_partners(
     let mut all = Vec::with_capacity(runs.len());
     for run in runs {
         let mut more: BTreeSet<u64> = BTreeSet::new();
+        // Only the steps at the two ends can reach beyond the run.
         for end in [run.start, run.end.saturating_sub(1)] {
             let events = reader.around(&(end..end + 1)).await?;
             let log = reader.paired(&events);

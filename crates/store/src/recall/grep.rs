@@ -184,6 +184,7 @@ pub async fn grep(
     let ranked = ranked(store, session, &log, ask, &query, among).await?;
     let (skip, limit) = (ask.skip as usize, ask.limit.clamp(1, MAX_HITS) as usize);
     let end = skip.saturating_add(limit);
+    // Messages behind the limit are not joined, so each of them counts as a hit of its own.
     let (looked_at, unseen) = ranked.split_at(ranked.len().min(LOOKED_AT.max(end)));
     let mut groups = groups(&log, &query, looked_at, ask);
     let total = groups.len() + unseen.len();
@@ -279,6 +280,7 @@ async fn ranked<'e>(
         return Ok(hits.iter().filter_map(|hit| log.event(hit.seq)).collect());
     }
     let mut ranked = query.ranked(log, among);
+    // A result may hold a person's words beside a tool's; the match has to be in the person's.
     if ask.role.as_deref() == Some(USER) {
         ranked.retain(|event| query.is_in(&log.said(event)));
     }
@@ -347,6 +349,7 @@ impl HitGroup {
     fn join(&mut self, mut other: Self) {
         if other.head.event > self.head.event {
             std::mem::swap(self, &mut other);
+            // The list of older hits stays with the group, not with the hit that is shown.
             std::mem::swap(&mut self.also, &mut other.also);
         }
         self.also.push(other.head.event);

@@ -44,6 +44,7 @@ pub(super) async fn put<D: SqlConnection>(
     .run(&mut *tx)
     .await?;
     query(
+        // SQLite knows `OFFSET` only behind a `LIMIT`. Each call adds one row, so 1,000 is never reached.
         "DELETE FROM answers WHERE answer IN (SELECT answer FROM answers WHERE session_no = $1 \
          ORDER BY made DESC, answer LIMIT 1000 OFFSET $2)",
     )

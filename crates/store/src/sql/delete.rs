@@ -131,6 +131,7 @@ pub(super) async fn delete<D: SqlConnection>(
         tx.rollback().await.map_err(failed)?;
         return Ok(None);
     };
+    // The caller's list of idle sessions was read before the lock, and the session may have gone on since.
     if idle_since.is_some_and(|since| extent.changed >= since) {
         tx.rollback().await.map_err(failed)?;
         return Err(StoreError::Changed(id.to_owned()));

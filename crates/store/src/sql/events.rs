@@ -119,6 +119,7 @@ pub(super) async fn append_all<D: SqlConnection>(
             return match answer(&mut *tx, no, key).await? {
                 Some((before, answer)) if before == fingerprint => Ok(Some(answer)),
                 Some(_) => Err(StoreError::KeyReused(key.clone())),
+                // A key goes only with its session, and `hold` prevents that.
                 None => Err(StoreError::Damaged(format!("the key `{key}` is gone"))),
             };
         }

@@ -71,6 +71,8 @@ pub(super) async fn put_fold<D: SqlConnection>(
 ) -> Result<Option<PutOutcome>, StoreError> {
     // An insert fails only because another fold took the number, so each round makes progress for somebody.
     loop {
+        // `HAVING`, because an aggregate returns a row even without folds, and a `WHERE` could not suppress it for a
+        // session that does not exist.
         let sql = format!(
             "INSERT INTO folds (session_no, {}) SELECT $1, coalesce(max(number), 0) + 1, \
              $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM folds WHERE session_no = $1 \

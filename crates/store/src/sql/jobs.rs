@@ -40,6 +40,8 @@ pub(super) async fn claim<D: SqlConnection>(
     db: &mut D,
     claim: &JobClaim,
 ) -> Result<Vec<StoreJob>, StoreError> {
+    // The first condition repeats that of the partial index `jobs_live`, so that the planner can use it. The second
+    // then tells a due job from one that waits.
     let sql = format!(
         "WITH due AS MATERIALIZED (SELECT id AS due_id FROM jobs \
          WHERE state IN ('ready', 'leased') \
@@ -57,6 +59,7 @@ pub(super) async fn claim<D: SqlConnection>(
         .all(db)
         .await?;
     let mut jobs: Vec<StoreJob> = rows.iter().map(job_row).collect::<Result<_, _>>()?;
+    // `RETURNING` gives no order.
     jobs.sort_unstable_by_key(|job| job.id);
     Ok(jobs)
 }

@@ -66,6 +66,7 @@ impl PostgresStore {
         let first = first.map_err(|_| at(failed(sqlx::Error::PoolTimedOut)))?;
         let mut db = first.map_err(|error| at(failed(error)))?;
         migrate(&mut db).await.map_err(at)?;
+        // The migrations are committed, so a failed goodbye loses nothing.
         let _ = db.close().await;
         let pool = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
@@ -244,6 +245,7 @@ impl SqlConnection for PgConnection {
                 bytes += word.len() + 8;
                 bytes <= PART
             };
+            // A word has at most `WORD` characters, so each part takes at least one word, and the loop ends.
             let to = from + words[from..].iter().take_while(fits).count();
             sqlx::query(
                 "INSERT INTO words (session_no, seq, part, words) \
@@ -286,6 +288,7 @@ impl SqlConnection for PgConnection {
         .bind(no)
         .bind(signed(range.start))
         .bind(signed(range.end))
+        // Words are letters and digits, so nothing in them needs an escape.
         .bind(format!("'{word}'"))
         .fetch_all(&mut *self)
         .await

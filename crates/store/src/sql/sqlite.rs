@@ -108,6 +108,7 @@ impl SqliteStore {
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
             .test_before_acquire(false)
+            // A reader must not bring a removed file back as an empty one.
             .connect_lazy_with(options.clone().create_if_missing(false).pragma("query_only", "on"));
         Ok(Self {
             place,
@@ -202,6 +203,7 @@ async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
         return Ok(());
     }
     let mut tx = db.begin_with(SqliteConnection::BEGIN).await.map_err(failed)?;
+    // Read again inside the transaction: another process may have migrated the file since the first look.
     let version = pragma(&mut tx, "PRAGMA user_version").await?;
     let application = pragma(&mut tx, "PRAGMA application_id").await?;
     let tables = pragma(&mut tx, "SELECT count(*) FROM sqlite_master").await?;

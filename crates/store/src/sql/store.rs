@@ -142,6 +142,7 @@ impl<S: SqlDatabase> Store for S {
         let AppendRequest { expected, events, key, job, now } = &append;
         let count = events.len() as u64;
         let mut db = self.writer().await?;
+        // A single statement is atomic by itself. That saves the transaction for the most frequent append.
         let one = key.is_none() && job.is_none() && (1..=S::Db::AT_ONCE).contains(&events.len());
         let answer = match one {
             true => db.insert_events(no, *expected, events, *now).await?.then_some(AppendOutcome {

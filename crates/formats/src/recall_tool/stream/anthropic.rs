@@ -37,6 +37,7 @@ impl MessagesStream {
             Some("message_start") => {
                 let usage = fields.inner("message").raw("usage").unwrap_or_default();
                 self.usage = usage.to_vec();
+                // A second `message_start` would begin another message for the client.
                 if self.ended == 0 {
                     event.pass(out);
                 }
@@ -106,6 +107,7 @@ impl MessagesStream {
             let fields = ObjectFields::of(&held.data, 0..held.data.len());
             fields.inner("usage").number("output_tokens")
         };
+        // The counts of `message_delta` are cumulative, so the greatest one counts the whole answer.
         let output = self.output + self.held.iter().map(written).max().unwrap_or(0);
         *self = Self { ended: self.ended + 1, output, shown: self.shown, ..Self::default() };
     }

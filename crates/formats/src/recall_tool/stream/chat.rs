@@ -171,6 +171,7 @@ impl ChatStream {
     }
 
     pub(super) fn next(&mut self) {
+        // The held end of this answer goes with the rest of the state: for the client, the stream continues.
         let Self { ended, output, written, id, created, .. } = std::mem::take(self);
         *self = Self { ended: ended + 1, output: output + written, id, created, ..Self::default() };
     }
