@@ -67,7 +67,10 @@ mod tests {
             ("postgres:///db?host=/run&password=p@w", "postgres:///db?host=/run&password=***"),
             ("postgres:///db?password=a:b@c&x=y", "postgres:///db?password=***&x=y"),
             ("postgres://u:p@host/db?password=s@t", "postgres://u:***"),
-            ("postgres://u:p@host/db?sslpassword=s&x", "postgres://u:***@host/db?sslpassword=***&x"),
+            (
+                "postgres://u:p@host/db?sslpassword=s&x",
+                "postgres://u:***@host/db?sslpassword=***&x",
+            ),
         ] {
             assert_eq!(mask(url), masked, "{url}");
             assert_eq!(mask(masked), masked);
