@@ -116,6 +116,7 @@ impl Session {
     pub fn asked(&mut self, wanted: WantedNarration) {
         self.narration.asked = Some(wanted);
         self.narration.attempts = 0;
+        self.narration.is_focus_newer = false;
     }
 
     /// The request for a wanted narration, built from the original events of its span.
@@ -299,7 +300,11 @@ impl Session {
         self.narration.answered(verdict.request);
         if verdict.code == VerdictCode::ACCEPTED {
             self.gate.cooldown.succeeded();
-            self.narration.focus = None;
+            // The verdict does not say which words the worker's request had. Words that may be missing from it stay
+            // for the next request: a repeated wish costs less than a lost one.
+            if !self.narration.is_focus_newer {
+                self.narration.focus = None;
+            }
         }
         self.narration.verdicts.push(verdict);
     }
@@ -358,6 +363,7 @@ impl Session {
     ) -> Option<Fold> {
         if let Some(focus) = focus {
             self.narration.focus = Some(focus.to_owned());
+            self.narration.is_focus_newer = self.narration.asked.is_some();
         }
         if !matches!(
             cause,

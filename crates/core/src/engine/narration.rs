@@ -22,6 +22,9 @@ pub struct NarrationQueue {
     /// The text that a person wants kept, for the next narration alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<String>,
+    /// Whether `focus` was set while a request had no answer yet. That request may lack these words.
+    #[serde(skip_serializing_if = "is_false")]
+    pub is_focus_newer: bool,
     /// The text that a client wants kept and repeats with each request: for each narration and each fold until it says
     /// otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,6 +59,11 @@ pub struct WantedNarration {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl NarrationQueue {

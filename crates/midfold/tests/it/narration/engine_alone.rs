@@ -2,7 +2,8 @@
 
 use midfold::core::budget::Budget;
 use midfold::core::engine::CompleteError;
-use midfold::core::narrate::{FinishReason, SummaryReply};
+use midfold::core::fold::{VerdictCode, VerdictRecord};
+use midfold::core::narrate::{FinishReason, SummaryReply, SummaryRequest};
 use midfold::core::policy::RecapPolicy;
 
 use super::*;
@@ -197,6 +198,30 @@ fn what_a_person_wants_kept_waits_for_a_request_that_knows_of_it() {
     let knows = session.request_for(&fold, None, 3).unwrap();
     assert_eq!(knows.focus.as_deref(), Some(KEEP));
     assert_eq!(answer(&mut session, &knows, 4), None, "told once");
+}
+
+/// The verdict of a worker does not say which words its request knew.
+#[test]
+fn what_a_person_wants_kept_outlives_the_verdict_on_an_older_request() {
+    let policy = policy("default");
+    let budget = Budget::new(window(&policy));
+    let accept = |session: &mut Session, request: &SummaryRequest| {
+        session.judged(VerdictRecord {
+            request: request.id,
+            code: VerdictCode::ACCEPTED,
+            detail: "m".to_owned(),
+            dropped: Vec::new(),
+        });
+    };
+    let mut session = filled(policy, BUFFER);
+    let older = session.wants(&budget, 1).unwrap();
+    session.compact(&budget, Some(KEEP)).unwrap();
+    accept(&mut session, &older);
+    feed(&mut session, BUFFER);
+    let newer = session.wants(&budget, 2).unwrap();
+    assert_eq!(newer.focus.as_deref(), Some(KEEP));
+    accept(&mut session, &newer);
+    assert_eq!(session.narration().focus, None, "the newer request had these words");
 }
 
 #[test]
