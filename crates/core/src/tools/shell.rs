@@ -451,10 +451,9 @@ fn run(words: &[ShellWord], piped: bool, done: &mut CommandFiles) {
         "cat" | "nl" | "less" | "more" | "bat" => done.reads.extend(paths(plain())),
         "head" | "tail" => {
             let (count, files) = counted(rest);
-            let lines = count.unwrap_or(10);
             let in_bytes = |flag: &&str| flag.starts_with("-c") || flag.starts_with("--bytes");
             let whole_lines = program == "head" && !flags.iter().any(in_bytes);
-            range = Some(if whole_lines { (1, lines) } else { SOME });
+            range = Some(if whole_lines { (1, count.unwrap_or(10)) } else { SOME });
             done.reads.extend(paths(files.into_iter().map(copy)));
         }
         "sed" if flags.iter().any(|flag| in_place(flag)) => {

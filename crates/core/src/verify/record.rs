@@ -352,8 +352,9 @@ impl ProofChecker<'_> {
     }
 }
 
-/// Whether calls and results of the log are ones that a repair may rewrite although the provider would take them: two
-/// calls of a step have one id, or a step has results for some of its calls alone. The number of messages may stay the same.
+/// Whether a repair may rewrite calls and results of the log although the provider would take them. That is so where two
+/// calls of a step have one id, and where a step has results for some of its calls alone. Such a repair need not change
+/// the number of messages.
 fn has_odd_steps(messages: &[ReadMessage<'_>]) -> bool {
     let mut step = StepCount::default();
     for message in messages {
