@@ -66,7 +66,7 @@ def compact(
 ) -> Result:
     """Makes a conversation fit a model's window: head and tail stay, the middle is folded.
 
-    What is kept is the same Python object as before. It folds even if there is room left,
+    A kept message is the same Python object as before. It folds even if there is room left,
     because you ask.
 
     - `messages`: a list, a request's body, or JSON; the result has the same shape.

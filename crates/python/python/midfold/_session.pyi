@@ -194,7 +194,7 @@ class Session:
         """Takes all messages that a host keeps, as its list is now, and returns what to send,
         folded first if that is due, or with `force` or a `focus` (what to keep, in words).
 
-        What is new is appended. The list may go on with the context that was handed out before.
+        New messages are appended. The list may go on with the context that was handed out before.
         If it went back, the session is a fork from then on, with another `id`.
 
         Raises `InputError` for what is no list of messages of the session's dialect, and
