@@ -32,15 +32,21 @@ fn strip_ansi(text: &str) -> String {
 fn after_escape(rest: &str) -> &str {
     let mut chars = rest.chars();
     match chars.next() {
-        Some('[') => {
-            let end = rest[1..].find(|c: char| ('@'..='~').contains(&c));
-            end.map_or("", |end| &rest[end + 2..])
-        }
-        Some(']') => match rest.find(['\u{7}', '\u{1b}']) {
+        // Neither kind of sequence holds a line break: one that was cut off ends with its line.
+        Some('[') => match rest[1..].find(|c: char| !(' '..='?').contains(&c)) {
+            Some(end) if ('@'..='~').contains(&char::from(rest.as_bytes()[end + 1])) => {
+                &rest[end + 2..]
+            }
+            Some(end) => &rest[end + 1..],
+            None => "",
+        },
+        Some(']') => match rest.find(['\u{7}', '\u{1b}', '\n']) {
             Some(end) if rest[end..].starts_with('\u{7}') => &rest[end + 1..],
-            Some(end) => rest[end + 1..].strip_prefix('\\').unwrap_or(&rest[end + 1..]),
-            // A sequence that was cut off: the next line is text again.
-            None => rest.find('\n').map_or("", |end| &rest[end..]),
+            Some(end) if rest[end..].starts_with('\u{1b}') => {
+                rest[end + 1..].strip_prefix('\\').unwrap_or(&rest[end..])
+            }
+            Some(end) => &rest[end..],
+            None => "",
         },
         Some(_) => chars.as_str(),
         None => "",
@@ -52,8 +58,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_title_that_was_cut_off_takes_its_line_alone() {
-        assert_eq!(strip_ansi("a\u{1b}]0;title\nerror: disk full"), "a\nerror: disk full");
-        assert_eq!(strip_ansi("a\u{1b}]0;title\u{7}b\u{1b}[31mc"), "abc");
+    fn collapses_progress_and_strips_colours() {
+        assert_eq!(shown("a 10%\ra 50%\ra 100%\nok\r\n"), "a 100%\nok\n");
+        assert_eq!(shown("\u{1b}[1;31merror\u{1b}[0m: no"), "error: no");
+        assert_eq!(shown("\u{1b}]0;title\u{7}x\u{1b}(B"), "xB");
+        assert_eq!(shown("\u{1b}]0;title\u{1b}\\x"), "x");
+        assert_eq!(shown("cut \u{1b}[12"), "cut ");
+    }
+
+    #[test]
+    fn a_sequence_that_was_cut_off_takes_its_line_alone() {
+        assert_eq!(shown("a\u{1b}]0;title\nerror: disk full"), "a\nerror: disk full");
+        assert_eq!(shown("a\u{1b}]0;title\nerror\u{1b}[31m: no"), "a\nerror: no");
+        assert_eq!(shown("a\u{1b}[1;3\nok"), "a\nok");
+        assert_eq!(shown("a\u{1b}[31é"), "aé");
     }
 }

@@ -34,16 +34,3 @@ impl Reducer for TerminalReducer {
         state
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::shown;
-
-    #[test]
-    fn collapses_progress_and_strips_colours() {
-        assert_eq!(shown("a 10%\ra 50%\ra 100%\nok\r\n"), "a 100%\nok\n");
-        assert_eq!(shown("\u{1b}[1;31merror\u{1b}[0m: no"), "error: no");
-        assert_eq!(shown("\u{1b}]0;title\u{7}x\u{1b}(B"), "xB");
-        assert_eq!(shown("cut \u{1b}[12"), "cut ");
-    }
-}
