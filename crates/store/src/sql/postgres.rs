@@ -1,6 +1,6 @@
 //! Sessions in PostgreSQL, for many stateless nodes. A connection pooler may be in between, because nothing depends
-//! on the state of a connection: there are no session variables and no `LISTEN`, and the one advisory lock ends with
-//! the transaction of the migrations. The isolation level READ COMMITTED is enough.
+//! on the state of a connection. There are no session variables and no `LISTEN`. The one advisory lock ends with the
+//! transaction of the migrations. The isolation level READ COMMITTED is enough.
 //!
 //! One statement appends events: it inserts several rows, and does so only where the event before the first one
 //! exists. If two clients append at the same position, the primary key refuses the second insert, and its client gets
@@ -21,6 +21,7 @@ use super::db::{SqlConnection, SqlQuery, SqlRow};
 use super::rows::{event_columns, event_row, number_of};
 use super::{StoreNotes, failed, is_taken, signed};
 use crate::error::StoreError;
+use crate::text::WORD;
 use crate::types::{EventRow, Millis, NewEvent};
 
 /// The migrations, in order. The table `midfold_schema` records which of them the database has seen.
@@ -44,6 +45,8 @@ const WAIT: Duration = Duration::from_secs(20);
 const PART: usize = 400_000;
 /// Bytes that a `tsvector` adds to a word, about.
 const WORD_OVERHEAD: usize = 8;
+/// Any word fits in a part: it has at most `WORD` characters, and each has at most 12 bytes in lower case.
+const _: () = assert!(WORD * 12 + WORD_OVERHEAD <= PART);
 
 /// A store in a PostgreSQL database.
 pub struct PostgresStore {
@@ -289,8 +292,7 @@ impl SqlConnection for PgConnection {
     }
 }
 
-/// Splits words into parts of at most `PART` bytes each. A longer word is a part of its own, so the parts always end;
-/// `text::words` makes no such word.
+/// Splits words into parts of at most `PART` bytes each. A part has at least one word, so the parts come to an end.
 fn parts(mut words: &[String]) -> impl Iterator<Item = &[String]> {
     std::iter::from_fn(move || {
         let mut bytes = 0;
@@ -316,27 +318,5 @@ impl SqlRow for PgRow {
 
     fn bytes(&self, at: usize) -> Result<Option<&[u8]>, StoreError> {
         self.try_get(at).map_err(failed)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_word_is_in_one_part() {
-        let word = |bytes: usize| "x".repeat(bytes);
-        let lengths = |words: &[String]| -> Vec<Vec<usize>> {
-            parts(words).map(|part| part.iter().map(String::len).collect()).collect()
-        };
-        let most = PART - WORD_OVERHEAD;
-        assert_eq!(lengths(&[]), Vec::<Vec<usize>>::new());
-        assert_eq!(lengths(&[word(1), word(2)]), [[1, 2]]);
-        assert_eq!(lengths(&[word(most), word(1)]), [[most], [1]]);
-        let long = PART + 1;
-        assert_eq!(
-            lengths(&[word(1), word(long), word(long), word(2), word(3)]),
-            [vec![1], vec![long], vec![long], vec![2, 3]]
-        );
     }
 }
