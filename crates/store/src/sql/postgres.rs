@@ -292,7 +292,7 @@ impl SqlConnection for PgConnection {
     }
 }
 
-/// Splits words into parts of at most `PART` bytes each. A part has at least one word, so the parts come to an end.
+/// Splits words into parts of at most `PART` bytes each. Each part has at least one word, so the splitting ends.
 fn parts(mut words: &[String]) -> impl Iterator<Item = &[String]> {
     std::iter::from_fn(move || {
         let mut bytes = 0;
