@@ -1222,15 +1222,22 @@ export interface components {
          *     matches from any folder on.
          */
         FileGlob: string;
-        /** @description Whether a message shows the newest state of a file that the log has at several times. */
+        /**
+         * @description For a message that reads or writes one file, which other messages read or write, too: whether it shows the newest
+         *     state of that file.
+         */
         FileVersion: {
-            /** @description Whether no later message reads or writes the file. */
+            /**
+             * @description Whether no later message writes the file or reads the same lines of it. Where this message itself writes the
+             *     file, any later read counts, too.
+             */
             newest: boolean;
             /** @description The path of the file. */
             path: string;
             /**
              * Format: uint64
-             * @description The number of the message that shows the newest state, or that changed the file last.
+             * @description The number of the newest message that writes the file or reads the same lines: this message where `newest` is
+             *     true, else a later one.
              */
             see: number;
         };

@@ -1,10 +1,11 @@
 //! Sessions in PostgreSQL, for many stateless nodes. A connection pooler may be in between, because nothing depends
-//! on the state of a connection: there are no session variables, no `LISTEN`, and no advisory locks except during
-//! migrations. READ COMMITTED is enough.
+//! on the state of a connection. There are no session variables and no `LISTEN`. The one advisory lock ends with the
+//! transaction of the migrations. The isolation level READ COMMITTED is enough.
 //!
-//! An append of events is one statement: an insert of several rows that requires the event before the first one. Where
-//! two appends want the same position, the primary key refuses one of them, and its client gets an error. Adding rows
-//! to a session locks its row against deletion only.
+//! One statement appends events: it inserts several rows, and does so only where the event before the first one
+//! exists. If two clients append at the same position, the primary key refuses the second insert, and its client gets
+//! an error. An append locks the row of its session (`FOR KEY SHARE`), so that the session cannot be deleted meanwhile;
+//! other appends to the session need not wait.
 
 use std::ops::Range;
 use std::str::FromStr;
@@ -20,6 +21,7 @@ use super::db::{SqlConnection, SqlQuery, SqlRow};
 use super::rows::{event_columns, event_row, number_of};
 use super::{StoreNotes, failed, is_taken, signed};
 use crate::error::StoreError;
+use crate::text::WORD;
 use crate::types::{EventRow, Millis, NewEvent};
 
 /// The migrations, in order. The table `midfold_schema` records which of them the database has seen.
@@ -33,14 +35,18 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/postgres/0007_answers.sql"),
     include_str!("../../migrations/postgres/0008_windows.sql"),
 ];
-/// The advisory lock (`mfld` in ASCII) with which nodes that start at once migrate one after the other.
+/// Advisory lock (`mfld` in ASCII): makes nodes that start at the same time migrate one after another.
 const LOCK: i64 = 0x6d66_6c64;
 /// Most connections of one node.
 const CONNECTIONS: u32 = 16;
 /// How long a call waits for a connection.
 const WAIT: Duration = Duration::from_secs(20);
-/// Most bytes of words in one `tsvector`. A `tsvector` holds 1 MB, including what it adds to each word.
+/// Most bytes of words in one `tsvector`, with `WORD_OVERHEAD` for each word. A `tsvector` holds at most 1 MB.
 const PART: usize = 400_000;
+/// Bytes that a `tsvector` adds to a word, about.
+const WORD_OVERHEAD: usize = 8;
+/// Any word fits in a part: it has at most `WORD` characters, and each has at most 12 bytes in lower case.
+const _: () = assert!(WORD * 12 + WORD_OVERHEAD <= PART);
 
 /// A store in a PostgreSQL database.
 pub struct PostgresStore {
@@ -99,20 +105,20 @@ async fn migrate(db: &mut PgConnection) -> Result<(), StoreError> {
         .execute(&mut *tx)
         .await
         .map_err(failed)?;
-    let row = sqlx::query("SELECT coalesce(max(version), 0) FROM midfold_schema");
+    let query = sqlx::query("SELECT coalesce(max(version), 0) FROM midfold_schema");
     let version: i64 =
-        row.fetch_one(&mut *tx).await.and_then(|row| row.try_get(0)).map_err(failed)?;
+        query.fetch_one(&mut *tx).await.and_then(|row| row.try_get(0)).map_err(failed)?;
     let latest = MIGRATIONS.len() as i64;
     if version > latest {
         return Err(StoreError::Foreign(format!(
             "the tables have version {version}, this midfold knows up to {latest}: update midfold"
         )));
     }
-    for (migration, seen) in MIGRATIONS.iter().zip(1i64..) {
-        if seen > version {
+    for (migration, number) in MIGRATIONS.iter().zip(1i64..) {
+        if number > version {
             sqlx::raw_sql(*migration).execute(&mut *tx).await.map_err(failed)?;
             sqlx::query("INSERT INTO midfold_schema (version) VALUES ($1)")
-                .bind(seen)
+                .bind(number)
                 .execute(&mut *tx)
                 .await
                 .map_err(failed)?;
@@ -216,6 +222,8 @@ impl SqlConnection for PgConnection {
         let ends = |of: fn(&Range<u64>) -> u64| -> Vec<i64> {
             runs.iter().map(|run| signed(of(run))).collect()
         };
+        // `OFFSET 0` keeps the planner from merging the inner query into the outer one. Each run is therefore one scan of
+        // the primary key, whatever the planner's statistics say.
         let all = sqlx::query(concat!(
             "SELECT ",
             event_columns!(),
@@ -238,15 +246,7 @@ impl SqlConnection for PgConnection {
         seq: u64,
         words: &[String],
     ) -> Result<(), StoreError> {
-        let mut from = 0;
-        for part in 0i64.. {
-            let mut bytes = 0;
-            let fits = |word: &&String| {
-                bytes += word.len() + 8;
-                bytes <= PART
-            };
-            // A word has at most `WORD` characters, so each part takes at least one word, and the loop ends.
-            let to = from + words[from..].iter().take_while(fits).count();
+        for (words, part) in parts(words).zip(0i64..) {
             sqlx::query(
                 "INSERT INTO words (session_no, seq, part, words) \
                  VALUES ($1, $2, $3, array_to_tsvector($4::text[]))",
@@ -254,14 +254,10 @@ impl SqlConnection for PgConnection {
             .bind(no)
             .bind(signed(seq))
             .bind(part)
-            .bind(&words[from..to])
+            .bind(words)
             .execute(&mut *self)
             .await
             .map_err(failed)?;
-            if to >= words.len() {
-                break;
-            }
-            from = to;
         }
         Ok(())
     }
@@ -288,13 +284,28 @@ impl SqlConnection for PgConnection {
         .bind(no)
         .bind(signed(range.start))
         .bind(signed(range.end))
-        // Words are letters and digits, so nothing in them needs an escape.
+        // A word holds letters and digits only (`text::words`), so it cannot end the quotes.
         .bind(format!("'{word}'"))
         .fetch_all(&mut *self)
         .await
         .map_err(failed)?;
         all.iter().map(|row| number_of(row, 0)).collect()
     }
+}
+
+/// Splits words into parts of at most `PART` bytes each. Each part has at least one word, so the splitting ends.
+fn parts(mut words: &[String]) -> impl Iterator<Item = &[String]> {
+    std::iter::from_fn(move || {
+        let mut bytes = 0;
+        let fits = |word: &&String| {
+            bytes += word.len() + WORD_OVERHEAD;
+            bytes <= PART
+        };
+        let count = words.iter().take_while(fits).count().max(1);
+        let (part, rest) = words.split_at_checked(count)?;
+        words = rest;
+        Some(part)
+    })
 }
 
 impl SqlRow for PgRow {

@@ -94,13 +94,17 @@ fn messages(dialect: &str, said: &[Said]) -> Vec<Value> {
 }
 
 async fn stored(dialect: &str, said: &[Said]) -> MemoryStore {
+    stored_messages(dialect, messages(dialect, said)).await
+}
+
+async fn stored_messages(dialect: &str, messages: Vec<Value>) -> MemoryStore {
     let store = MemoryStore::new();
     let new = NewSession { id: "s".into(), dialect: dialect.into(), ..NewSession::default() };
     store.create(new).await.unwrap();
     let (mut hash, mut turn) = (Hash::ROOT, 0);
     let kind = DialectKind::from_name(dialect).unwrap();
     let mut events = Vec::new();
-    for message in messages(dialect, said) {
+    for message in messages {
         let bytes = Bytes::from(message.to_string());
         turn += u32::from(kind.dialect().view(&bytes).is_real_user());
         hash = hash.chain(&bytes);
@@ -236,6 +240,31 @@ async fn calls_are_found_by_the_tool_and_by_what_they_say() {
             assert_eq!(seqs(&found), wanted, "{dialect} {query}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_message_with_two_reads_of_a_file_is_older_than_a_later_write_of_it() {
+    let call = |id: &str, name: &str, input: Value| json!({ "type": "tool_use", "id": id, "name": name, "input": input });
+    let read = |id: &str, offset: u64| {
+        call(id, "Read", json!({ "file_path": "src/lib.rs", "offset": offset, "limit": 50 }))
+    };
+    let result =
+        |id: &str, text: &str| json!({ "type": "tool_result", "tool_use_id": id, "content": text });
+    let edit = json!({ "file_path": "src/lib.rs", "old_string": "a", "new_string": "b" });
+    let store = stored_messages(
+        "anthropic",
+        vec![
+            json!({ "role": "user", "content": "Read it" }),
+            json!({ "role": "assistant", "content": [read("c1", 1), read("c2", 51)] }),
+            json!({ "role": "user", "content": [result("c1", "1\tmarmalade"), result("c2", "51\tend")] }),
+            json!({ "role": "assistant", "content": [call("c3", "Edit", edit)] }),
+            json!({ "role": "user", "content": [result("c3", "updated")] }),
+        ],
+    )
+    .await;
+    let found = hits(&store, GrepQuery::new("marmalade", SearchMode::Literal)).await;
+    let version = found.found[0].version.as_ref().map(|it| (it.path.as_str(), it.newest, it.see));
+    assert_eq!(version, Some(("src/lib.rs", false, 3)));
 }
 
 #[tokio::test]

@@ -35,14 +35,20 @@ class TextLine(TypedDict):
 
 
 class FileVersion(TypedDict):
-    """Whether a message shows the newest state of a file that the log has at several times."""
+    """For a message that reads or writes one file, which other messages read or write, too: whether
+    it shows the newest state of that file.
+    """
 
     newest: bool
-    """Whether no later message reads or writes the file."""
+    """Whether no later message writes the file or reads the same lines of it. Where this message
+    itself writes the file, any later read counts, too.
+    """
     path: str
     """The path of the file."""
     see: int
-    """The number of the message that shows the newest state, or that changed the file last."""
+    """The number of the newest message that writes the file or reads the same lines: this message
+    where `newest` is true, else a later one.
+    """
 
 
 class FoundMessage(TypedDict):
