@@ -10,7 +10,7 @@ use midfold_core::plan::{FloorError, FoldCause, PlanError, PlanOutcome, PlanRequ
 use midfold_core::policy::Policy;
 use midfold_core::project::{Context, project};
 
-use crate::advice::{AdvisedError, parts};
+use crate::advice::{AdvisedError, CUT_RESULTS, parts};
 use crate::failure::{Door, Failure, FailureArea, number, plural};
 use crate::prepare::PreparedConversation;
 
@@ -199,6 +199,7 @@ impl CompactionWork<'_> {
                 enough.map(|window| format!("{} is enough", self.door.set("window", window))),
             )
             .maybe_hint(self.other_presets(policy))
+            .maybe_hint(self.shown_cut(policy))
             .maybe_hint(self.fewer_pins(&floor))
             .maybe_hint(self.less_kept(policy, &floor))
     }
@@ -218,6 +219,14 @@ impl CompactionWork<'_> {
             };
             format!("or choose {}, which fits this window", self.door.set("preset", name))
         })
+    }
+
+    /// A hint to show the newest step's results cut, where the conversation then fits.
+    fn shown_cut(&self, policy: &Policy) -> Option<String> {
+        let mut cutting = policy.clone();
+        cutting.tail.cut_results = Some(true);
+        let fits = !policy.tail.cuts_results() && self.fold(&cutting, self.prepared.window).is_ok();
+        fits.then(|| format!("or set {CUT_RESULTS}: the newest step's results are then shown cut"))
     }
 
     fn fewer_pins(&self, floor: &FloorError) -> Option<String> {

@@ -144,9 +144,10 @@ export interface RecapPolicy {
  * returns, and strips ANSI codes. `dedup`: Points identical results to the newest. `supersede`: Replaces reads that a
  * later read or write made stale by a line. `retain`: Lets results expire by age or count. `stub`: Replaces results
  * by one line that says what happened. `arguments`: Clips long arguments of calls. `reasoning`: Drops reasoning in
- * the middle. `window`: Caps plain dialogue. `recap`: Covers the oldest span by a recap.
+ * the middle. `window`: Caps plain dialogue. `cut`: Shows the longest results cut: their first and last lines, and a
+ * line that says what is left out. `recap`: Covers the oldest span by a recap.
  */
-export type ReducerName = 'terminal' | 'dedup' | 'supersede' | 'retain' | 'stub' | 'arguments' | 'reasoning' | 'window' | 'recap'
+export type ReducerName = 'terminal' | 'dedup' | 'supersede' | 'retain' | 'stub' | 'arguments' | 'reasoning' | 'window' | 'cut' | 'recap'
 
 /** The limits of `retain` for some tools. */
 export interface RetainRule {
@@ -207,6 +208,12 @@ export type TailRule = 'floors' | 'ceiling'
 
 /** The messages that stay unchanged at the end. */
 export interface TailPolicy {
+  /**
+   * Whether the results of the newest step are shown cut where nothing smaller fits the window: their first and last
+   * lines, and a line that says what is left out. Left out: a server does so in front of local models, and nobody
+   * else does.
+   */
+  cut_results?: boolean | null
   /**
    * Whether the user's last real message stays verbatim. It joins the tail if that makes the tail at most half as
    * large again; else it stays as a pin after the recap.

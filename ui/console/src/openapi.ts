@@ -2787,7 +2787,7 @@ export interface components {
         /** @description The form of the covered messages from which a recap is made, by a model or without one. */
         RecapSource: "log" | "reduced";
         /** @description The name of a reducer: a rule that makes the middle smaller. */
-        ReducerName: "terminal" | "dedup" | "supersede" | "retain" | "stub" | "arguments" | "reasoning" | "window" | "recap";
+        ReducerName: "terminal" | "dedup" | "supersede" | "retain" | "stub" | "arguments" | "reasoning" | "window" | "cut" | "recap";
         /** @description One region of the layout: head, middle or tail. */
         RegionRecord: {
             /**
@@ -3452,6 +3452,12 @@ export interface components {
         TailFloor: "tokens" | "messages" | "last-user" | "ceiling" | "budget" | "everything";
         /** @description The messages that stay unchanged at the end. */
         TailPolicy: {
+            /**
+             * @description Whether the results of the newest step are shown cut where nothing smaller fits the window: their first and last
+             *     lines, and a line that says what is left out. Left out: a server does so in front of local models, and nobody
+             *     else does.
+             */
+            cut_results?: boolean | null;
             /**
              * @description Whether the user's last real message stays verbatim. It joins the tail if that makes the tail at most half as
              *     large again; else it stays as a pin after the recap.

@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use super::composing::{RecapInputs, stand_in};
 use super::limits::{CounterScale, DraftLimits, MIN_RECAP};
 use super::memo::GatherMemo;
+use super::newest;
 use super::outcome::FloorError;
 use super::reducing::{MiddleRoom, ReducedMiddle, as_told, pruned, reduce};
 use super::request::PlanRequest;
@@ -87,7 +88,8 @@ pub(super) fn draft(
     // Covering old recaps alone frees nothing. It is done only where the context has to shrink: it does not fit, or
     // somebody asked for a size.
     let fits = before <= if request.target.is_some() { scale.goal() } else { scale.limit };
-    if middle.iter().all(|unit| is_pinned(unit) || (fits && only_recaps(log, unit))) {
+    let cuts = limits.newest.is_some();
+    if !cuts && middle.iter().all(|unit| is_pinned(unit) || (fits && only_recaps(log, unit))) {
         return None;
     }
     let ReducedMiddle { mut keep_from, mut edits } = grounds.reduce(request, scale);
@@ -103,11 +105,16 @@ pub(super) fn draft(
         middle.iter().filter(|unit| !stays(unit)).flat_map(|unit| unit.events.clone()).collect();
     let reads_reduced = request.policy.recap.reads == RecapSource::Reduced;
     let reduced = reads_reduced.then(|| as_told(log, &covered, &edits)).flatten();
+    let cut_events = match limits.newest {
+        Some(most) => newest::cut(request, &grounds.tools, most, &mut edits),
+        None => 0..0,
+    };
     // The edits of kept events are taken out, so that the rest is those of covered events, which `pruned` counts.
     let kept: Vec<_> = middle
         .iter()
         .filter(|unit| stays(unit))
         .flat_map(|unit| unit.events.clone())
+        .chain(cut_events.clone())
         .map(|at| (at, edits.remove(&at).unwrap_or_default()))
         .collect();
     let read = if reads_reduced { pruned(&edits) } else { Vec::new() };
@@ -123,6 +130,7 @@ pub(super) fn draft(
     // The computed recap may have had no room for the narration.
     let narrated =
         narrated.filter(|_| text.is_some() || recap.as_ref().is_some_and(|r| r.narrated));
+    let untouched = grounds.layout.untouched.max(cut_events.end);
     Some(FoldDraft {
         covered,
         kept,
@@ -136,7 +144,7 @@ pub(super) fn draft(
         cap,
         target: grounds.target,
         tail_is_newest: grounds.tail_is_newest,
-        layout: grounds.layout,
+        layout: Layout { untouched, ..grounds.layout },
     })
 }
 

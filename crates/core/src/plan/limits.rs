@@ -37,6 +37,8 @@ pub(super) struct DraftLimits {
     pub target: Option<u64>,
     /// The end of the covered span: events from this one on stay.
     pub through: Option<usize>,
+    /// Most tokens of the newest unit; longer results in it are cut.
+    pub newest: Option<u64>,
 }
 
 /// The least tokens of a recap: a shorter one says nothing.
@@ -68,8 +70,13 @@ impl FoldTarget {
 
 impl DraftLimits {
     /// The limits of the smallest context: the newest unit and the shortest recap, and all else covered or shortened.
-    pub const LEAST: Self =
-        Self { tail: Some(0), recap: Some(MIN_RECAP), target: Some(0), through: None };
+    pub const LEAST: Self = Self {
+        tail: Some(0),
+        recap: Some(MIN_RECAP),
+        target: Some(0),
+        through: None,
+        newest: None,
+    };
 
     /// Limits the tail to `wanted` tokens, or to less than before. False when the tail cannot be shortened.
     pub fn shorten_tail(&mut self, wanted: u64) -> bool {

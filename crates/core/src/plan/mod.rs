@@ -6,6 +6,7 @@ mod draft;
 mod kept_parts;
 mod limits;
 mod memo;
+mod newest;
 mod outcome;
 mod record;
 mod reducing;
@@ -56,25 +57,30 @@ pub(crate) fn plan_from(
     base: Option<&ContextProjection>,
     memo: &mut GatherMemo,
 ) -> Result<(PlanOutcome, Option<Context>), PlanError> {
-    let planned = plan_with(request, base, memo);
-    match (&planned, request.put_back) {
-        // Messages that must be sent are more important than texts to put back: without those the plan may fit.
-        (Err(PlanError::Floor(_)), Some(_)) => {
-            plan_with(&PlanRequest { put_back: None, ..pinned(request, request.pins) }, base, memo)
-        }
-        _ => planned,
+    let bare = || PlanRequest { put_back: None, ..pinned(request, request.pins) };
+    let mut planned = plan_with(request, base, memo, false);
+    // Messages that must be sent are more important than texts to put back: without those the plan may fit.
+    if matches!(planned, Err(PlanError::Floor(_))) && request.put_back.is_some() {
+        planned = plan_with(&bare(), base, memo, false);
     }
+    // The last resort, because the agent has not read these results yet.
+    if matches!(planned, Err(PlanError::Floor(_))) && request.policy.tail.cuts_results() {
+        planned = plan_with(&bare(), base, memo, true);
+    }
+    planned
 }
 
-/// Plans with ever fewer events kept until the plan fits. Returns the last error where none fits.
+/// Plans with ever fewer events kept until the plan fits. Returns the last error where none fits. `cuts` allows to cut
+/// the results of the newest step.
 fn plan_with(
     request: &PlanRequest<'_>,
     base: Option<&ContextProjection>,
     memo: &mut GatherMemo,
+    cuts: bool,
 ) -> Result<(PlanOutcome, Option<Context>), PlanError> {
     let mut planned = Err(PlanError::Floor(FloorError::default()));
     for pins in stays::tries(request) {
-        planned = plan_by(&pinned(request, &pins), base, memo);
+        planned = plan_by(&pinned(request, &pins), base, memo, cuts);
         if !matches!(planned, Err(PlanError::Floor(_))) {
             break;
         }
@@ -99,6 +105,7 @@ fn plan_by(
     request: &PlanRequest<'_>,
     base: Option<&ContextProjection>,
     memo: &mut GatherMemo,
+    cuts: bool,
 ) -> Result<(PlanOutcome, Option<Context>), PlanError> {
     let nothing = |reason| Ok((PlanOutcome::Nothing(reason), None));
     let policy = request.policy;
@@ -123,7 +130,7 @@ fn plan_by(
     if request.narrated_only {
         return nothing(NoOp::FullyProtected);
     }
-    let search = FoldSearch { request, budget: &budget, meter, scale, before: &before, base };
+    let search = FoldSearch { request, budget: &budget, meter, scale, before: &before, base, cuts };
     search.run(memo)
 }
 

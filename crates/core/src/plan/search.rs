@@ -4,7 +4,7 @@ use super::limits::{CounterScale, DraftLimits, FoldTarget, MIN_RECAP};
 use super::memo::GatherMemo;
 use super::outcome::{NoOp, PlanError, PlanOutcome};
 use super::request::PlanRequest;
-use super::{draft, record};
+use super::{draft, newest, record};
 use crate::budget::Budget;
 use crate::fold::Fold;
 use crate::meter::Meter;
@@ -26,12 +26,14 @@ pub(super) struct FoldSearch<'a> {
     pub scale: CounterScale,
     pub before: &'a Context,
     pub base: Option<&'a ContextProjection>,
+    /// Whether results of the newest step may be cut where nothing else fits.
+    pub cuts: bool,
 }
 
 impl FoldSearch<'_> {
     /// Returns the fold with its context, a reason for none, or the floor that does not fit.
     pub fn run(&self, memo: &mut GatherMemo) -> Result<(PlanOutcome, Option<Context>), PlanError> {
-        let Self { request, budget, meter, scale, before, base } = *self;
+        let Self { request, budget, meter, scale, before, base, .. } = *self;
         let mut limits = DraftLimits::default();
         let drafted = drafted(request);
         // The smallest fold that fits; the search goes on for one that leaves more room.
@@ -92,8 +94,36 @@ impl FoldSearch<'_> {
         match fits {
             Some((fold, after)) => Ok((judge(request, scale, fold), Some(after))),
             // A recap far below its cap may have used up the rounds, so the floor is measured on the least context.
-            None => least(request, budget, meter, scale, before, base, memo),
+            None => self.least(memo),
         }
+    }
+
+    /// The last try: the newest step alone behind the shortest recap, and where that is allowed with its results cut. If
+    /// even that exceeds the budget, the error names the floor.
+    fn least(&self, memo: &mut GatherMemo) -> Result<(PlanOutcome, Option<Context>), PlanError> {
+        let Self { request, scale, before, .. } = *self;
+        let drafted = self.drafted(DraftLimits::LEAST, memo);
+        let least = drafted.as_ref().map_or(before, |(_, after)| after);
+        if least.tokens() > scale.limit {
+            let newest = self.cuts.then(|| newest::room(request, scale, least)).flatten();
+            let limits = DraftLimits { newest, ..DraftLimits::LEAST };
+            let cut = newest.and_then(|_| self.drafted(limits, memo));
+            return match cut.filter(|(fold, _)| fold.tokens_after <= scale.limit) {
+                Some((fold, after)) => Ok((judge(request, scale, fold), Some(after))),
+                None => Err(draft::floor(request, scale, least).into()),
+            };
+        }
+        Ok(match drafted {
+            Some((fold, after)) => (judge(request, scale, fold), Some(after)),
+            None => (PlanOutcome::Nothing(NoOp::FullyProtected), None),
+        })
+    }
+
+    /// The fold of a draft within `limits`, and its context; `None` where no event may leave.
+    fn drafted(&self, limits: DraftLimits, memo: &mut GatherMemo) -> Option<(Fold, Context)> {
+        let Self { request, budget, meter, scale, before, base, .. } = *self;
+        let draft = draft::draft(request, scale, before.tokens(), limits, memo)?;
+        Some(record::record(request, budget, meter, before, base, draft))
     }
 
     /// Tokens that came since the previous fold; `None` without one.
@@ -138,31 +168,6 @@ pub(super) fn drafted<'a>(request: &PlanRequest<'a>) -> PlanRequest<'a> {
         && request.policy.fold.by_hand == ManualShare::Budget;
     let cause = if of_budget { FoldCause::Threshold } else { request.cause };
     PlanRequest { cause, ..pinned(request, request.pins) }
-}
-
-/// The last try: the newest step alone behind the shortest recap. If even that exceeds the budget, the error names the
-/// floor.
-pub(super) fn least(
-    request: &PlanRequest<'_>,
-    budget: &Budget,
-    meter: Meter,
-    scale: CounterScale,
-    before: &Context,
-    base: Option<&ContextProjection>,
-    memo: &mut GatherMemo,
-) -> Result<(PlanOutcome, Option<Context>), PlanError> {
-    let Some(draft) = draft::draft(request, scale, before.tokens(), DraftLimits::LEAST, memo)
-    else {
-        if before.tokens() <= scale.limit {
-            return Ok((PlanOutcome::Nothing(NoOp::FullyProtected), None));
-        }
-        return Err(draft::floor(request, scale, before).into());
-    };
-    let (fold, after) = record::record(request, budget, meter, before, base, draft);
-    if fold.tokens_after > scale.limit {
-        return Err(draft::floor(request, scale, &after).into());
-    }
-    Ok((judge(request, scale, fold), Some(after)))
 }
 
 /// The outcome for a fold that fits: the fold, or that it frees too little.

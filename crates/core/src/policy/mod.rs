@@ -190,9 +190,20 @@ pub struct TailPolicy {
     /// large again; else it stays as a pin after the recap.
     #[serde(default)]
     pub last_user: bool,
+    /// Whether the results of the newest step are shown cut where nothing smaller fits the window: their first and last
+    /// lines, and a line that says what is left out. Left out: a server does so in front of local models, and nobody
+    /// else does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_results: Option<bool>,
 }
 
 impl TailPolicy {
+    /// Whether the results of a newest step that alone is too long are shown cut.
+    #[must_use]
+    pub fn cuts_results(&self) -> bool {
+        self.cut_results == Some(true)
+    }
+
     /// The least number of messages at the end that stay as they are.
     #[must_use]
     pub fn protected(&self) -> usize {
@@ -268,6 +279,8 @@ pub enum ReducerName {
     Reasoning,
     /// Caps plain dialogue.
     Window,
+    /// Shows the longest results cut: their first and last lines, and a line that says what is left out.
+    Cut,
     /// Covers the oldest span by a recap.
     Recap,
 }
@@ -276,7 +289,7 @@ impl ReducerName {
     /// Whether the reducer runs only while the middle is over its budget. Such a reducer loses content that no rule of
     /// the policy calls outdated. All others run in each fold.
     pub(crate) fn by_need(self) -> bool {
-        matches!(self, Self::Stub | Self::Arguments | Self::Reasoning)
+        matches!(self, Self::Stub | Self::Arguments | Self::Reasoning | Self::Cut)
     }
 
     /// The name as it is in policies and records.
@@ -291,6 +304,7 @@ impl ReducerName {
             Self::Arguments => "arguments",
             Self::Reasoning => "reasoning",
             Self::Window => "window",
+            Self::Cut => "cut",
             Self::Recap => "recap",
         }
     }

@@ -243,6 +243,11 @@ impl<'a> Middle<'a> {
         self.change(at, BlockChange::Replace(text), tokens, reducer, reason)
     }
 
+    /// Tokens of a text as the content of a result.
+    pub(super) fn tokens_of_result(&self, text: &str) -> u64 {
+        u64::from(self.counter.count(text, TextKind::Result))
+    }
+
     /// Tokens of a replacement.
     fn count(&mut self, text: &str, content: TextKind) -> u32 {
         match &self.counted {

@@ -4,6 +4,7 @@
 //! references that only it can make, so head, tail and pins cannot be edited.
 
 mod arguments;
+mod cut;
 mod dedup;
 mod middle;
 mod reasoning;
@@ -20,6 +21,7 @@ pub use middle::{BlockChange, BlockRef, Middle, MiddleEdit, ResultRef};
 pub use reducer::{CarriedState, MiddleBudget, Reducer, ReducerState};
 pub use stub::thousands;
 
+pub(crate) use cut::{CutReducer, LEAST as LEAST_CUT};
 pub(crate) use tiers::enforce;
 pub(crate) use window::CAPPED;
 
@@ -37,6 +39,7 @@ pub fn reducer(name: ReducerName) -> &'static dyn Reducer {
         ReducerName::Arguments => &arguments::ArgumentsReducer,
         ReducerName::Reasoning => &reasoning::ReasoningReducer,
         ReducerName::Window => &window::WindowReducer,
+        ReducerName::Cut => &CutReducer,
         ReducerName::Recap => &recap::RecapReducer,
     }
 }

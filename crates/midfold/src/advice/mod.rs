@@ -125,6 +125,9 @@ impl AdvisedError for ReadError {
     }
 }
 
+/// The setting of a policy that shows the results of a newest step cut, as a hint.
+pub(crate) const CUT_RESULTS: &str = "`cut_results = true` under `[tail]` of a policy";
+
 /// An example of a message, as a hint.
 pub(crate) const MESSAGE: &str = "a message looks like {\"role\":\"user\",\"content\":\"…\"}";
 
@@ -133,13 +136,16 @@ impl AdvisedError for PlanError {
         let failure = Failure::new(FailureArea::Budget, grouped(&self.to_string()));
         match self {
             Self::Floor(floor) => match door {
-                Door::Command => failure.hint(
-                    "import or fork it into a session with a larger --window, unpin messages, or keep less \
-                     (`keep` of the policy)",
-                ),
+                Door::Command => failure
+                    .hint(
+                        "import or fork it into a session with a larger --window, unpin messages, or keep less \
+                         (`keep` of the policy)",
+                    )
+                    .maybe_hint(cut_results(&floor)),
                 Door::Python | Door::Node | Door::Http => failure
                     .hint(parts(&floor))
-                    .hint("give a larger window, unpin messages, keep less (`keep`), or choose another preset"),
+                    .hint("give a larger window, unpin messages, keep less (`keep`), or choose another preset")
+                    .maybe_hint(cut_results(&floor)),
             },
             Self::Budget(_) => failure.hint(format!(
                 "raise {} or lower {}",
@@ -156,6 +162,13 @@ impl AdvisedError for PlanError {
             ),
         }
     }
+}
+
+/// A hint to show results cut, where the newest step is more than half of what does not fit.
+fn cut_results(floor: &FloorError) -> Option<String> {
+    let is_most = floor.newest > floor.needed / 2;
+    is_most
+        .then(|| format!("or set {CUT_RESULTS}, if that step is results: they are then shown cut"))
 }
 
 /// The parts of a floor that are not 0 tokens, largest first, as a hint.

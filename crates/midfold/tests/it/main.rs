@@ -22,6 +22,7 @@ mod fork;
 mod images;
 mod keep;
 mod linear;
+mod long_step;
 mod lost;
 #[cfg(all(feature = "sqlite", feature = "model"))]
 mod narration;

@@ -205,6 +205,7 @@ ReducerName = Literal[
     "arguments",
     "reasoning",
     "window",
+    "cut",
     "recap",
 ]
 """The name of a reducer: a rule that makes the middle smaller. `terminal`: Collapses progress
@@ -212,7 +213,8 @@ output with carriage returns, and strips ANSI codes. `dedup`: Points identical r
 newest. `supersede`: Replaces reads that a later read or write made stale by a line. `retain`:
 Lets results expire by age or count. `stub`: Replaces results by one line that says what
 happened. `arguments`: Clips long arguments of calls. `reasoning`: Drops reasoning in the middle.
-`window`: Caps plain dialogue. `recap`: Covers the oldest span by a recap.
+`window`: Caps plain dialogue. `cut`: Shows the longest results cut: their first and last lines,
+and a line that says what is left out. `recap`: Covers the oldest span by a recap.
 """
 
 
@@ -286,6 +288,11 @@ its size, counting chars/4 + 10 for a message (Hermes Agent).
 class TailPolicy(TypedDict, total=False):
     """The messages that stay unchanged at the end."""
 
+    cut_results: bool | None
+    """Whether the results of the newest step are shown cut where nothing smaller fits the window:
+    their first and last lines, and a line that says what is left out. Left out: a server does so
+    in front of local models, and nobody else does.
+    """
     last_user: bool
     """Whether the user's last real message stays verbatim. It joins the tail if that makes the tail
     at most half as large again; else it stays as a pin after the recap.

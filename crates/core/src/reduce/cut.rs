@@ -1,0 +1,130 @@
+//! `cut`: shows the longest results cut, with their first and last lines, and a line between them that says which ones
+//! are left out. As the newest step's last resort it makes a step fit that alone is longer than the window.
+
+use super::{BlockRef, Middle, MiddleBudget, Reducer, ReducerState, thousands};
+use crate::policy::ReducerName;
+
+/// The reducer `cut`.
+pub struct CutReducer;
+
+/// A result keeps at least this many tokens: with fewer it would be little more than the line about the rest.
+pub(crate) const LEAST: u64 = 120;
+
+/// How often a cut text is shortened until its tokens are few enough. The first length is a guess by the text's mean,
+/// and a part of a text may have more tokens a character than the whole.
+const TRIES: usize = 8;
+
+impl Reducer for CutReducer {
+    fn name(&self) -> ReducerName {
+        ReducerName::Cut
+    }
+
+    fn reduce<'a>(
+        &self,
+        middle: &mut Middle<'_>,
+        budget: &MiddleBudget,
+        state: ReducerState<'a>,
+    ) -> ReducerState<'a> {
+        let over = middle.tokens().saturating_sub(budget.tokens);
+        let results: Vec<(BlockRef, u64)> =
+            middle.open_results().iter().map(|(at, _)| (*at, middle.tokens_at(*at))).collect();
+        let sizes: Vec<u64> = results.iter().map(|(_, tokens)| *tokens).collect();
+        let room = sizes.iter().sum::<u64>().saturating_sub(over);
+        // Only the longest are cut, and all to the same size: a short result beside a long one stays whole.
+        let most = level(&sizes, room).max(LEAST);
+        for (at, tokens) in results.into_iter().filter(|(_, tokens)| over > 0 && *tokens > most) {
+            let text = middle.text(at);
+            if let Some(cut) = cut(&text, tokens, most, |text| middle.tokens_of_result(text)) {
+                middle.replace(at, cut, ReducerName::Cut, "too-long");
+            }
+        }
+        state
+    }
+}
+
+/// The largest size so that `sizes`, with each larger one lowered to it, have at most `room` together.
+fn level(sizes: &[u64], room: u64) -> u64 {
+    let mut sorted = sizes.to_vec();
+    sorted.sort_unstable();
+    let mut left = room;
+    for (index, size) in sorted.iter().enumerate() {
+        // All that are left are at least this large, so an equal share is the most that each may have.
+        let share = left / (sorted.len() - index) as u64;
+        if *size > share {
+            return share;
+        }
+        left -= size;
+    }
+    u64::MAX
+}
+
+/// The text with lines left out of its middle, in at most `most` tokens. `tokens` is the size of the whole. `None` if
+/// no part of it is that short.
+fn cut(text: &str, tokens: u64, most: u64, mut count: impl FnMut(&str) -> u64) -> Option<String> {
+    let chars = text.chars().count();
+    let mut keep = chars * usize::try_from(most).ok()? / usize::try_from(tokens.max(1)).ok()?;
+    for _ in 0..TRIES {
+        let shown = with_gap(text, keep)?;
+        let has = count(&shown);
+        if has <= most {
+            return Some(shown);
+        }
+        // At least a tenth less each time, so that the search ends.
+        let fits = keep * usize::try_from(most).ok()? / usize::try_from(has).ok()?;
+        keep = fits.min(keep - keep.div_ceil(10).min(keep));
+    }
+    None
+}
+
+/// The first and the last lines of `text`, in about `keep` characters, around the line that says what is left out.
+/// `None` if nothing would be left out.
+fn with_gap(text: &str, keep: usize) -> Option<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let half = keep / 2;
+    let first = whole_lines(lines.iter(), half);
+    let last = whole_lines(lines[first..].iter().rev(), half);
+    if first > 0 && last > 0 {
+        let gap = lines.len() - first - last;
+        let said = format!(
+            "lines {} to {} of {}",
+            thousands(first + 1),
+            thousands(lines.len() - last),
+            thousands(lines.len())
+        );
+        let (start, end) = (lines[..first].join("\n"), lines[lines.len() - last..].join("\n"));
+        return (gap > 0).then(|| format!("{start}\n{}\n{end}", gap_line(&said)));
+    }
+    // A line alone is longer than the room, as in minified JSON: the cut is inside it.
+    let chars = text.chars().count();
+    let start: String = text.chars().take(half).collect();
+    let end: String = text.chars().skip(chars.saturating_sub(half)).collect();
+    let said = format!(
+        "characters {} to {} of {}",
+        thousands(half + 1),
+        thousands(chars - half),
+        thousands(chars)
+    );
+    (half * 2 < chars).then(|| format!("{start}\n{}\n{end}", gap_line(&said)))
+}
+
+/// How many of these lines fit in `chars` characters with their line breaks.
+fn whole_lines<'a>(lines: impl Iterator<Item = &'a &'a str>, chars: usize) -> usize {
+    let mut left = chars;
+    lines
+        .take_while(|line| match left.checked_sub(line.chars().count() + 1) {
+            Some(rest) => {
+                left = rest;
+                true
+            }
+            None => false,
+        })
+        .count()
+}
+
+/// The line in the place of what is left out.
+fn gap_line(said: &str) -> String {
+    format!(
+        "[midfold left out {said}: the whole result is too long for the context window. To see more, ask for a smaller \
+         part, such as a range of lines or the matches of a search.]"
+    )
+}
