@@ -42,7 +42,7 @@ impl FabricCell {
     #[must_use]
     pub fn edited_by(reducer: &str) -> Self {
         match reducer {
-            "arguments" | "terminal" => Self::Clipped,
+            "arguments" | "terminal" | "cut" => Self::Clipped,
             _ => Self::Stub,
         }
     }

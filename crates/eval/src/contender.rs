@@ -181,7 +181,7 @@ pub fn measures(sum: &ReplayMeasures, window: u64) -> Value {
         classes.map(|(class, share)| (class.name().to_owned(), json!([share.need, share.have])));
     let tokens_by = sum.tokens_by.named().into_iter().map(|(name, n)| (name.to_owned(), json!(n)));
     let mut value = json!({
-        "requests": sum.requests, "counted": sum.counted, "folds": sum.folds,
+        "requests": sum.requests, "counted": sum.counted, "folds": sum.folds, "causes": sum.causes,
         "breaks": sum.breaks, "over": sum.over, "invalid": sum.invalid,
         "recall": share(sum.recall), "recall_need": sum.recall.need,
         "at_risk": share(sum.at_risk), "at_risk_need": sum.at_risk.need,

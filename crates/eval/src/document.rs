@@ -2,6 +2,7 @@
 
 use midfold::EventRow;
 use midfold_core::redact::Redactor;
+use midfold_core::trigger::FoldCause;
 use serde_json::{Map, Value, json};
 
 use crate::contender::measures;
@@ -136,6 +137,7 @@ fn fold(found: &ReplayResult, place: usize) -> Value {
         "at": fold.at,
         "before": fold.before,
         "after": fold.after,
+        "cause": fold.cause.map(FoldCause::name),
         "fates": fates.collect::<Vec<_>>(),
         "why": why.collect::<Map<_, _>>(),
         // An engine outside may have left secrets in its recap.

@@ -218,12 +218,14 @@ fn json_is_the_documented_form() {
     assert_eq!(keys(run), ["conversations", "engine", "form", "strategy", "totals", "window"]);
     let part = &run["conversations"][0];
     assert_eq!(keys(part), ["conversation", "folds", "losses", "requests", "totals"]);
-    let totals = "at_risk at_risk_need breaks classes context_us cost counted fold_us folds \
+    let totals = "at_risk at_risk_need breaks causes classes context_us cost counted fold_us folds \
                   hit_share invalid mean mean_share modified modified_need over peak price rare \
                   rare_need raw_price reachable reachable_need read read_need recall recall_need \
                   requests rereads rules rules_need tokens_by within_reach";
     assert_eq!(keys(&run["totals"]).join(" "), totals);
     assert_eq!(run["totals"], part["totals"], "one conversation is all");
+    let causes = run["totals"]["causes"].as_object().unwrap().values();
+    assert_eq!(causes.filter_map(Value::as_u64).sum::<u64>(), run["totals"]["folds"]);
     let requests = part["requests"].as_array().unwrap();
     assert_eq!(requests.len() as u64, run["totals"]["requests"].as_u64().unwrap());
     assert!(requests.iter().all(|row| row.as_array().unwrap().len() == 8));
@@ -232,7 +234,7 @@ fn json_is_the_documented_form() {
     assert_eq!(folding.collect::<Vec<_>>(), (0..folds.len() as i64).collect::<Vec<_>>());
     for fold in folds {
         let names = keys(fold).join(" ");
-        assert_eq!(names, "after at before fates recap recap_tokens referenced_later why");
+        assert_eq!(names, "after at before cause fates recap recap_tokens referenced_later why");
         let fates = fold["fates"].as_array().unwrap();
         let cells: u64 = fates.iter().map(|run| run[1].as_u64().unwrap()).sum();
         assert_eq!(cells, fold["at"].as_u64().unwrap());

@@ -12,6 +12,7 @@ use midfold_core::meter::Meter;
 use midfold_core::plan::{PlanOutcome, PlanRequest, plan_over};
 use midfold_core::policy::{Policy, ReducerName};
 use midfold_core::project::{Context, ContextPiece, ContextProjection, PieceFate};
+use midfold_core::trigger::FoldCause;
 use midfold_core::view::Role;
 
 use crate::replay::host::{OutsideEngine, ReplayError, ReplayNarrator, ReplaySettings};
@@ -66,6 +67,8 @@ pub(super) struct ReplayFold {
     pub pinned: Vec<u32>,
     /// The edits of events that stay: `(event, reducer, reason)`.
     pub edits: Vec<(u32, ReducerName, String)>,
+    /// The reason for the fold; `None` for an engine outside of midfold.
+    pub cause: Option<FoldCause>,
 }
 
 /// The request to a model for a narration.
@@ -478,5 +481,6 @@ fn describe(
         recap: recap.map(|recap| (recap.text.clone(), recap.tokens)),
         pinned: pinned.filter_map(|seq| origin(*seq)).collect(),
         edits: edits.collect(),
+        cause: Some(fold.cause),
     }
 }

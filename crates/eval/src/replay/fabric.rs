@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use midfold_core::fabric::FabricCell;
+use midfold_core::trigger::FoldCause;
 use rustc_hash::FxHashMap;
 
 use crate::replay::drive::{ReplayFold, SentMessage};
@@ -16,6 +17,8 @@ pub struct FoldRow {
     pub before: u64,
     /// The tokens of the context after the fold.
     pub after: u64,
+    /// The reason for the fold; `None` for an engine outside of midfold.
+    pub cause: Option<FoldCause>,
     /// The runs of events with the same fate, in order: the fate and the number of events.
     pub fates: Vec<(FabricCell, u32)>,
     /// The reasons, by event, where there is more to say than the fate. A reason is listed only where it differs from
@@ -73,6 +76,7 @@ impl FateFabric {
             };
         }
         FoldRow {
+            cause: folded.cause,
             at,
             before: folded.before,
             after: folded.after,

@@ -1,5 +1,7 @@
 //! The sums of a replay. Definitions: docs/MEASURES.md.
 
+use std::collections::BTreeMap;
+
 use midfold_core::event::Usage;
 
 use crate::replay::class::NameClass;
@@ -158,6 +160,8 @@ pub struct ReplayMeasures {
     pub breaks: u64,
     /// The number of folds.
     pub folds: u64,
+    /// The number of folds by their cause ([`FoldCause::name`]), without those of engines outside of midfold.
+    pub causes: BTreeMap<&'static str, u64>,
     /// The number of narrations that a model was asked for. Their cost is part of [`ReplayMeasures::cost`] and
     /// [`ReplayMeasures::price`].
     pub summaries: u64,
@@ -202,6 +206,9 @@ impl ReplayMeasures {
         self.lifetimes.iter_mut().zip(&other.lifetimes).for_each(|(sum, more)| sum.add(more));
         self.breaks += other.breaks;
         self.folds += other.folds;
+        for (cause, folds) in &other.causes {
+            *self.causes.entry(cause).or_default() += folds;
+        }
         self.summaries += other.summaries;
         self.accepted += other.accepted;
         self.usage.prompt += other.usage.prompt;

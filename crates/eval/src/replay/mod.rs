@@ -234,6 +234,9 @@ impl ReplayRun<'_> {
         let row = self.fabric.fold(at, self.held.items(), folded);
         self.found.folds.push(row);
         self.found.measures.folds += 1;
+        if let Some(cause) = folded.cause {
+            *self.found.measures.causes.entry(cause.name()).or_default() += 1;
+        }
         self.found.folds.len() - 1
     }
 

@@ -158,6 +158,8 @@ class ReplayMeasures(TypedDict):
     """Requests at which the whole history exceeded 0.8 windows."""
     folds: int
     """Folds that were made."""
+    causes: dict[str, int]
+    """Folds by their cause; in the form `stateless` all are checks. Folds of another engine have none."""
     breaks: int
     """Requests that share less with the one before than all of it: a cache lost the rest."""
     over: int
