@@ -1,11 +1,13 @@
 //! One conversation of a client: its session, and the chain by which its requests are found.
 
 use bytes::Bytes;
+use midfold::RequestFault;
 use midfold_core::budget::Budget;
 use midfold_core::engine::{Session, SessionState};
 use midfold_core::log::{Event, EventLog};
 use midfold_core::meter::Meter;
 use midfold_core::profile::ReasoningBinding;
+use midfold_core::project::Context;
 use midfold_core::{Hash, RawEvent, Role};
 use midfold_formats::recall_tool::{ToolOffer, tools};
 use midfold_formats::request::{MESSAGE, Request, without_marks};
@@ -344,6 +346,33 @@ impl ProxyConversation {
         let is_model = |event: &Event| event.view.role == Role::Assistant;
         let leading = log.events().iter().position(is_model).unwrap_or(log.len());
         self.session.meter().calibrated(log.envelope_tokens() + log.tokens_in(0..leading))
+    }
+
+    /// The context to send, and why a fold that is due cannot be made. `None` if the history is sent as it is.
+    pub fn context(
+        &mut self,
+        budget: &Budget,
+        told: WindowReport,
+        is_aside: bool,
+        now: Millis,
+    ) -> (Option<Context>, Option<RequestFault>) {
+        let is_fixed = self.is_nearly_fixed(told.window);
+        let session = &mut self.session;
+        let fits = session.meter().upper(session.log().tokens()) <= budget.tokens();
+        // If nearly all of the window is fixed, a fold would be due at every step. An active fold is kept in use all
+        // the same: without it the request would grow again.
+        if is_fixed && session.active().is_none() {
+            return (None, (!fits).then_some(RequestFault::Fixed));
+        }
+        // The client replaces its history itself, or asks about it: a fold would disturb that.
+        if is_aside && fits {
+            return (None, None);
+        }
+        match session.context(budget, now) {
+            Ok(context) => (Some(context), None),
+            // No smaller valid context exists. The request is sent all the same, and the provider decides.
+            Err(_) => (Some(session.view()), Some(RequestFault::Floor)),
+        }
     }
 
     /// Whether the tokens that no fold can remove take nearly all of a window.

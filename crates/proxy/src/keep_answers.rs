@@ -30,7 +30,7 @@ impl Proxy {
             return;
         }
         let begins = |events| place.map(|place| (Arc::clone(&place.conversation), events));
-        let stable = place.map_or(0, |place| place.stable);
+        let stable = place.map_or(0, |place| place.newest.history_len());
         let mut answers = lock(&self.answers);
         if let ProviderHistory::Known(history, new) = &kept.before {
             let events = request.len() - new.min(&request.len());

@@ -40,6 +40,7 @@ mod keep_learned;
 mod learned_windows;
 mod lock;
 mod narrate;
+mod newest;
 mod pending_answer;
 mod prefer;
 mod read_request;

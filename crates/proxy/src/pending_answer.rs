@@ -92,7 +92,7 @@ impl PendingAnswer {
         let is_count = is_current && !place.is_aside && count == CountKind::Prompt;
         if let Some(usage) = seen.usage.filter(|_| is_count) {
             // The meter compares counts of the history only, so the tokens of the messages behind it are subtracted.
-            let prompt = usage.prompt.saturating_sub(place.suffix).max(1);
+            let prompt = usage.prompt.saturating_sub(place.newest.tokens).max(1);
             session.observe(Usage { prompt, ..usage }, now);
         }
         drop(held);

@@ -76,6 +76,8 @@ pub(super) struct RequestReading {
     /// The source of the window.
     pub window_from: WindowSource,
     pub policy: Arc<Policy>,
+    /// Whether the newest results are shown cut where nothing smaller fits the window.
+    pub cuts_results: bool,
     /// The request has a compaction block of midfold's, so recaps in it are recognised as midfold's own.
     pub is_replay: bool,
     /// What the client wants the recap to keep; it says so in each request.
@@ -333,13 +335,16 @@ impl ProxyRules {
         let profile = self.setup.profile_for(kind, named).unwrap_or_else(|_| own());
         let counter = self.setup.counter_for(named);
         let (window, window_from) = self.window_for(model, request.window, who);
+        let policy = self.policy_for(who.preset.as_deref())?;
         Ok(RequestReading {
             kind,
             profile,
             counter,
             window,
             window_from,
-            policy: self.policy_for(who.preset.as_deref())?,
+            // Windows of local models are small, and a session that no longer fits one would be stuck for ever.
+            cuts_results: policy.tail.cut_results.unwrap_or(who.is_local),
+            policy,
             is_replay: false,
             keep: None,
             offer: ToolOffer::default(),

@@ -18,6 +18,8 @@ pub struct RequestSender {
     pub upstream: String,
     /// The window of the model in tokens, as the upstream reports it.
     pub window: Option<u64>,
+    /// Whether the upstream runs on this machine or in its network, as servers of local models do.
+    pub is_local: bool,
     /// Whether it asks for the window of a million tokens, which Anthropic gives on request.
     pub asks_for_million: bool,
 }

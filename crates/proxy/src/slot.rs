@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use midfold_core::budget::Budget;
 
 use super::conversation::ProxyConversation;
+use super::newest::NewestMessages;
 use super::rules::RequestReading;
 
 /// The place of a request in its conversation.
@@ -12,10 +13,8 @@ pub(super) struct ConversationSlot {
     pub conversation: Arc<Mutex<ProxyConversation>>,
     /// The settings that the request is read with.
     pub reading: RequestReading,
-    /// How many of the request's messages are history.
-    pub stable: usize,
-    /// The tokens of the messages behind the history.
-    pub suffix: u64,
+    /// The messages of the request that follow its history.
+    pub newest: NewestMessages,
     pub budget: Budget,
     /// How many events the session had when this request was sent. Another request may follow before this one is
     /// answered, and the session has more events then.

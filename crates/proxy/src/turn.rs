@@ -6,7 +6,6 @@ use bytes::Bytes;
 use midfold_core::Hash;
 use midfold_core::budget::Budget;
 use midfold_core::engine::{ReportedOverflow, Session};
-use midfold_core::log::measure;
 use midfold_core::project::{Context, ContextPiece, PieceFate};
 use midfold_core::spending::FoldedPrompt;
 use midfold_core::trigger::FoldCause;
@@ -19,6 +18,7 @@ use super::conversation::ProxyConversation;
 use super::history::HistoryKeys;
 use super::learned_windows::{WindowOwner, WindowReport};
 use super::lock::lock;
+use super::newest::{NewestMessages, tokens};
 use super::pending_answer::PendingAnswer;
 use super::recall::RecallOffer;
 use super::rules::{LEAST_REPLY, RequestReading, reserved};
@@ -54,6 +54,8 @@ pub struct OutgoingRequest {
     pub counted: u64,
     /// The window that it has to fit in tokens, with its source; `None` if the request passes without being read.
     pub window: Option<(u64, WindowSource)>,
+    /// The tokens that are left out of results, because with them the request would not fit; 0 if all are whole.
+    pub cut: u64,
     /// The tokens that the answer may have, if the request asked for more than fits beside its prompt.
     pub reply: Option<u64>,
     /// Why a request is sent unchanged although a fold was due.
@@ -81,20 +83,19 @@ impl OutgoingRequest {
         request: &Request,
         session: &Session,
         context: &Context,
-        stable: usize,
         before: Option<Hash>,
-        suffix: u64,
+        newest: &NewestMessages,
     ) {
         let fold = session.active().map(|fold| fold.id);
-        if fold.is_none() && session.void().is_none() {
+        if fold.is_none() && session.void().is_none() && !newest.is_cut() {
             return;
         }
         let piece = |piece: &ContextPiece| match piece.fate {
-            PieceFate::Verbatim(seq) => request.message(seq as usize),
+            PieceFate::Verbatim(seq) => newest.message(request, seq as usize),
             _ => piece.bytes.clone(),
         };
         let history = context.pieces().map(piece);
-        let rest = (stable..request.len()).map(|at| request.message(at));
+        let rest = (newest.history_len()..request.len()).map(|at| newest.message(request, at));
         self.body = if session.tells_newest_round() {
             let rest = session.behind(rest);
             request.with_messages(history.chain(rest.pieces().map(piece)))
@@ -104,9 +105,11 @@ impl OutgoingRequest {
         self.fold = fold;
         self.cause = session.active().map(|fold| fold.cause);
         self.is_new_fold = fold.is_some() && before != fold;
-        self.tokens_before = session.meter().calibrated(session.log().tokens()) + suffix;
-        self.tokens_after = session.meter().calibrated(context.tokens()) + suffix;
-        self.counted = context.tokens() + suffix;
+        let whole = session.meter().calibrated(session.log().tokens());
+        self.tokens_before = whole + newest.tokens + newest.left_out;
+        self.tokens_after = session.meter().calibrated(context.tokens()) + newest.tokens;
+        self.counted = context.tokens() + newest.counted;
+        self.cut = newest.left_out;
     }
 }
 
@@ -140,6 +143,7 @@ impl MatchedRequest {
             tokens_before: 0,
             tokens_after: 0,
             counted: 0,
+            cut: 0,
             window: None,
             reply: None,
             fault,
@@ -185,47 +189,39 @@ impl MatchedRequest {
         is_aside: bool,
         now: Millis,
     ) -> Self {
-        let counted = suffix(&self.request, stable, reading);
         // A question about a conversation belongs to no session, so it gets no session id.
         let is_nobodys = is_aside;
         let is_aside = is_aside || is_summary_request(&self.request);
         let mut held = lock(&conversation);
-        // Scaled to the provider's count, as the history's tokens are.
-        let suffix = held.session.meter().ratio.of(counted);
+        let mut newest = NewestMessages::of(&self.request, stable, reading, held.session.meter());
         let injections = reading.policy.trigger.injection_reserve;
-        let budget = budget(&self.request, injections + suffix, told, held.fixed());
+        let fixed = held.fixed();
+        let mut budget = budget(&self.request, injections + newest.tokens, told, fixed);
         held.follow(reading, &self.request, told, &budget);
         held.budget = Budget { injection_reserve: injections, ..budget.clone() };
-        let session = &mut held.session;
-        session.heed(reading.keep.as_deref());
-        let before = session.active().map(|fold| fold.id);
-        let whole = session.meter().calibrated(session.log().tokens()) + suffix;
-        let fits = session.meter().upper(session.log().tokens()) <= budget.tokens();
-        let is_fixed = held.is_nearly_fixed(told.window);
-        let session = &mut held.session;
-        // If nearly all of the window is fixed, a fold would be due at every step. An active fold is kept in use all
-        // the same: without it the request would grow again.
-        let (context, fault) = if is_fixed && session.active().is_none() {
-            (None, (!fits).then_some(RequestFault::Fixed))
-        } else if is_aside && fits {
-            // The client replaces its history itself, or asks about it: a fold would disturb that.
-            (None, None)
-        } else {
-            match session.context(&budget, now) {
-                Ok(context) => (Some(context), None),
-                // No smaller valid context exists. The request is sent all the same, and the provider decides.
-                Err(_) => (Some(session.view()), Some(RequestFault::Floor)),
+        held.session.heed(reading.keep.as_deref());
+        let before = held.session.active().map(|fold| fold.id);
+        let (mut context, mut fault) = held.context(&budget, told, is_aside, now);
+        if fault == Some(RequestFault::Floor) {
+            let (meter, room) = (held.session.meter(), &held.budget);
+            if newest.cut(&self.request, reading, meter, room, fixed) {
+                budget.injection_reserve = injections + newest.tokens;
+                (context, fault) = held.context(&budget, told, is_aside, now);
+                // The messages have to be written anew, even if no fold is needed any more.
+                context = context.or_else(|| Some(held.session.view()));
             }
-        };
+        }
+        let session = &mut held.session;
+        let whole = session.meter().calibrated(session.log().tokens()) + newest.tokens;
         self.sent.window = Some((told.window, reading.window_source(told)));
         self.sent.session = (!is_nobodys).then(|| session.id().to_owned());
         self.sent.tokens_before = whole;
         self.sent.tokens_after = whole;
-        self.sent.counted = session.log().tokens() + suffix;
+        self.sent.counted = session.log().tokens() + newest.counted;
         self.sent.fault = fault;
         fault.into_iter().for_each(|fault| session.note_fault(fault.name()));
         if let Some(context) = context {
-            self.sent.read(&self.request, session, &context, stable, before, suffix);
+            self.sent.read(&self.request, session, &context, before, &newest);
         }
         let events = session.log().len();
         drop(held);
@@ -233,15 +229,8 @@ impl MatchedRequest {
         // `queue` locks the conversation itself, so the lock has to be free here.
         self.proxy.queue(&conversation);
         let reading = reading.clone();
-        self.place = Some(ConversationSlot {
-            conversation,
-            reading,
-            stable,
-            suffix,
-            budget,
-            events,
-            is_aside,
-        });
+        self.place =
+            Some(ConversationSlot { conversation, reading, newest, budget, events, is_aside });
         self.shorten_reply(told, None);
         self
     }
@@ -343,29 +332,39 @@ impl MatchedRequest {
             return self.only_shortens_reply(diagnosis).then_some(&self.sent);
         };
         let place = self.place.as_mut()?;
-        let reserve = place.budget.injection_reserve.saturating_sub(place.suffix);
+        let reserve = place.budget.injection_reserve.saturating_sub(place.newest.tokens);
         let mut held = lock(&place.conversation);
-        place.budget = budget(&self.request, reserve + place.suffix, told, held.fixed());
+        let fixed = held.fixed();
+        place.budget = budget(&self.request, reserve + place.newest.tokens, told, fixed);
         held.follow(&place.reading, &self.request, told, &place.budget);
         self.sent.window = Some((told.window, place.reading.window_source(told)));
         let session = &mut held.session;
         let before = session.active().map(|fold| fold.id);
         // The provider counted the whole prompt, but the session only knows the history.
-        let have = have.map(|have| have.saturating_sub(place.suffix).max(1));
+        let have = have.map(|have| have.saturating_sub(place.newest.tokens).max(1));
         let overflow = ReportedOverflow { have, limit: Some(told.window) };
         // Budget with the window that was assumed, so that the session notices the difference.
         let thought = Budget { window: place.reading.window, ..place.budget.clone() };
-        let Ok(context) = session.recover(&thought, overflow, now) else {
+        let mut context = session.recover(&thought, overflow, now).ok();
+        if context.is_none() {
+            let room = Budget { injection_reserve: reserve, ..place.budget.clone() };
+            let (meter, reading) = (session.meter(), &place.reading);
+            if place.newest.cut(&self.request, reading, meter, &room, fixed) {
+                place.budget.injection_reserve = reserve + place.newest.tokens;
+                context = session.context(&place.budget, now).ok();
+            }
+        }
+        let Some(context) = context else {
             drop(held);
             return self.only_shortens_reply(diagnosis).then_some(&self.sent);
         };
         self.sent.fault = None;
-        self.sent.read(&self.request, session, &context, place.stable, before, place.suffix);
+        self.sent.read(&self.request, session, &context, before, &place.newest);
         drop(held);
         self.proxy.queue(&place.conversation);
         self.shorten_reply(told, None);
         self.offer();
-        self.sent.is_folded().then_some(&self.sent)
+        (self.sent.is_folded() || self.sent.cut > 0).then_some(&self.sent)
     }
 
     /// The window that a refusal reveals, and the provider's count of the prompt. `None` if the request was not too
@@ -401,22 +400,12 @@ impl MatchedRequest {
         let session = &mut held.session;
         let before = session.active().map(|fold| fold.id);
         let context = session.void_reasoning()?;
-        self.sent.read(&self.request, session, &context, place.stable, before, place.suffix);
+        self.sent.read(&self.request, session, &context, before, &place.newest);
         drop(held);
         self.proxy.queue(&place.conversation);
         self.offer();
         Some(&self.sent)
     }
-}
-
-/// Tokens of the messages behind the history.
-fn suffix(request: &Request, stable: usize, reading: &RequestReading) -> u64 {
-    let dialect = reading.kind.dialect();
-    let count = |at| {
-        let message = request.message(at);
-        u64::from(measure(&*reading.counter, &message, &dialect.view(&message)).total)
-    };
-    (stable..request.len()).map(count).sum()
 }
 
 impl Proxy {
@@ -431,7 +420,8 @@ impl Proxy {
         let source = WindowOwner::new((&who.scope, &who.upstream), request.kind(), &model);
         let learned = lock(&self.learned).of(&source);
         let told = learned.unwrap_or(WindowReport { window: reading.window, counts_reply: false });
-        let tokens = suffix(&request, 0, reading) + reading.beside(&request);
+        let messages = request.messages().map(|message| tokens(&message, reading));
+        let tokens = messages.sum::<u64>() + reading.beside(&request);
         let mut turn = MatchedRequest::passing(self, request, model, None);
         (turn.sent.tokens_before, turn.sent.tokens_after) = (tokens, tokens);
         turn.sent.window = Some((told.window.min(reading.window), reading.window_source(told)));

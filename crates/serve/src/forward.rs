@@ -25,7 +25,7 @@ use crate::compute::{caught, compute};
 use crate::guard::{BodyEnd, GuardedBody};
 use crate::headers;
 use crate::keys::KeyHolder;
-use crate::logged::{folded, unfolded, unknown_window};
+use crate::logged::{cut, folded, unfolded, unknown_window};
 use crate::metrics::PassCause;
 use crate::proxy_request::{ProxyRequest, no_answer, no_key};
 use crate::reading::{self, UnreadReason, beside};
@@ -169,6 +169,7 @@ impl ProxyRequest {
             return no_key(&self.app, no);
         }
         who.upstream.clone_from(&self.goal.target.name);
+        who.is_local = self.goal.target.is_local();
         let to = (&self.goal.target, &self.goal.address);
         self.trace.asks((self.aim.provider, purpose), to, model.as_deref());
         let is_usual = self.goal.target.is_usual;
@@ -236,6 +237,7 @@ impl ProxyRequest {
         self.app.keep();
         self.app.metrics.sent(turn.sent(), start.elapsed());
         folded(turn.sent());
+        cut(&turn);
         self.app.note_window(&turn, &who.upstream);
         if turn.sent().is_window_unknown() && self.app.windows.is_news(&who.upstream, turn.model())
         {

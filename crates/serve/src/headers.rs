@@ -23,6 +23,8 @@ pub(crate) const FAULT: HeaderName = HeaderName::from_static("midfold-fault");
 
 /// The beta features of Anthropic that a client asks for.
 const BETA: &str = "anthropic-beta";
+/// Tokens that were left out of results, because with them the request would not fit the window.
+pub(crate) const CUT: HeaderName = HeaderName::from_static("midfold-cut");
 /// Tokens that the answer may have, if midfold lowered them.
 pub(crate) const REPLY: HeaderName = HeaderName::from_static("midfold-max-tokens");
 /// The window that the request has to fit, in tokens, and its source.
@@ -134,6 +136,9 @@ pub(crate) fn tell(headers: &mut HeaderMap, sent: &OutgoingRequest) {
     }
     if let Some(reply) = sent.reply {
         set(REPLY, &reply.to_string());
+    }
+    if sent.cut > 0 {
+        set(CUT, &sent.cut.to_string());
     }
     if let Some(fold) = sent.fold {
         set(FOLD, &fold.to_hex()[..16]);

@@ -112,6 +112,12 @@ pub mod inside {
         upstreams.choose(UpstreamFacts { named, model, provider }).ok()?.address(path)
     }
 
+    /// Whether the upstream with this name is on this machine or in its own network.
+    pub fn is_local(upstreams: &UpstreamTable, name: &str) -> bool {
+        let wanted = UpstreamFacts { named: Some(name), model: None, provider: Provider::OpenAi };
+        upstreams.choose(wanted).is_ok_and(|target| target.is_local())
+    }
+
     /// Adds the server's key for an upstream to a request. Returns false if it has none.
     pub fn give(keys: &ProviderKeys, name: &str, way: Provider, headers: &mut HeaderMap) -> bool {
         keys.give(name, way, headers)

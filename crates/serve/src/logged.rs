@@ -54,6 +54,21 @@ pub(crate) fn folded(sent: &OutgoingRequest) {
     }
 }
 
+/// Logs that results of a request were shown cut.
+pub(crate) fn cut(turn: &MatchedRequest) {
+    let sent = turn.sent();
+    if sent.cut > 0 {
+        tracing::info!(
+            session = sent.session.as_deref(),
+            model = turn.model(),
+            window = turn.window(),
+            left_out = sent.cut,
+            after = sent.tokens_after,
+            "the newest results alone are too long for the window: shown cut"
+        );
+    }
+}
+
 /// Logs that a request was sent unchanged, and why.
 pub(crate) fn unfolded(path: &str, session: Option<&str>, cause: PassCause) {
     tracing::warn!(path, session, fault = cause.name(), "sent as it came: {}", cause.reason());
@@ -70,7 +85,8 @@ pub(crate) fn overflowed(turn: &MatchedRequest, again: Option<&OutgoingRequest>)
             window,
             sent = sent.tokens_after,
             reply = sent.reply,
-            "too long for the provider: sent again, folded or with less room for the reply"
+            left_out = sent.cut,
+            "too long for the provider: sent again, folded, with results cut, or with less room for the reply"
         ),
         None => tracing::warn!(
             session,

@@ -96,6 +96,7 @@ pub(crate) struct ServerMetrics {
     overflows: AtomicU64,
     recovered: AtomicU64,
     truncated: AtomicU64,
+    cut: AtomicU64,
     unanswered: AtomicU64,
     broken: AtomicU64,
     recalls: AtomicU64,
@@ -128,6 +129,7 @@ impl ServerMetrics {
         add(&self.requests, 1);
         add(&self.folded, u64::from(sent.is_folded()));
         add(&self.folds, u64::from(sent.is_new_fold));
+        add(&self.cut, u64::from(sent.cut > 0));
         add(&self.tokens_before, sent.tokens_before);
         add(&self.tokens_after, sent.tokens_after);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
@@ -141,6 +143,7 @@ impl ServerMetrics {
         add(&self.overflows, 1);
         add(&self.recovered, u64::from(again.is_some()));
         add(&self.folds, again.map_or(0, |sent| u64::from(sent.is_new_fold)));
+        add(&self.cut, again.map_or(0, |sent| u64::from(sent.cut > 0)));
     }
 
     /// Counts a prompt of which a server silently dropped a part.
@@ -237,6 +240,11 @@ impl ServerMetrics {
             "overflows_recovered_total",
             "Requests that were refused as too long, folded and sent again.",
             get(&self.recovered),
+        );
+        counter(
+            "results_cut_total",
+            "Requests of which the newest results were shown cut, because they alone are too long for the window.",
+            get(&self.cut),
         );
         counter(
             "truncations_total",

@@ -1,6 +1,9 @@
 //! The upstreams, and the choice of one for each request.
 
+use std::net::IpAddr;
+
 use hyper::Uri;
+use hyper::http::uri::Authority;
 use midfold::{ModelPattern, ServingUpstreams};
 
 use crate::provider::Provider;
@@ -240,6 +243,23 @@ impl UpstreamTarget {
     pub(crate) fn address(&self, path_and_query: &str) -> Option<Uri> {
         let BaseAddress { origin, path } = &self.base;
         format!("{origin}{path}{}", self.base.rest_of(path_and_query)).parse().ok()
+    }
+
+    /// Whether it is on this machine or in its own network, as servers of local models are: a private address, or a
+    /// name that only a network of one's own resolves (`ollama`, `host.docker.internal`).
+    pub(crate) fn is_local(&self) -> bool {
+        let host = self.base.origin.split_once("://").map_or("", |(_, authority)| authority);
+        let host = host.parse::<Authority>().map(|it| it.host().to_ascii_lowercase());
+        let host = host.unwrap_or_default();
+        match host.trim_matches(['[', ']']).parse::<IpAddr>() {
+            Ok(IpAddr::V4(ip)) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
+            Ok(IpAddr::V6(ip)) => {
+                ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local()
+            }
+            Err(_) => {
+                !host.contains('.') || host.ends_with(".local") || host.ends_with(".internal")
+            }
+        }
     }
 
     /// The address of a path that is outside of the API's version folder (`/v1`), next to it.

@@ -7,7 +7,7 @@ use super::reducing::MiddleEdits;
 use super::request::PlanRequest;
 use crate::log::{Event, EventLog};
 use crate::project::Context;
-use crate::reduce::{CutReducer, LEAST_CUT, Middle, MiddleBudget, Reducer, ReducerState};
+use crate::reduce::{LEAST_CUT, Middle, shorten};
 use crate::tools::ToolTable;
 
 /// The most tokens of the newest unit, so that a context fits that is `least` with the whole unit. A quarter of the
@@ -35,8 +35,7 @@ pub(super) fn cut(
     let Some(range) = events(log) else { return 0..0 };
     let editable = vec![true; range.len()];
     let mut newest = Middle::new(log.events(), range.clone(), editable, &**log.counter(), tools);
-    let budget = MiddleBudget { tokens: most, ..MiddleBudget::default() };
-    CutReducer.reduce(&mut newest, &budget, ReducerState::alone(request.policy, tools));
+    shorten(&mut newest, most);
     edits.extend(newest.into_edits());
     range
 }

@@ -1,8 +1,13 @@
 //! `cut`: shows the longest results cut, with their first and last lines, and a line between them that says which ones
 //! are left out. As the newest step's last resort it makes a step fit that alone is longer than the window.
 
-use super::{BlockRef, Middle, MiddleBudget, Reducer, ReducerState, thousands};
+use bytes::Bytes;
+
+use super::{BlockRef, Middle, MiddleBudget, MiddleEdit, Reducer, ReducerState, thousands};
+use crate::edit;
+use crate::log::EventLog;
 use crate::policy::ReducerName;
+use crate::tools::ToolTable;
 
 /// The reducer `cut`.
 pub struct CutReducer;
@@ -25,21 +30,44 @@ impl Reducer for CutReducer {
         budget: &MiddleBudget,
         state: ReducerState<'a>,
     ) -> ReducerState<'a> {
-        let over = middle.tokens().saturating_sub(budget.tokens);
-        let results: Vec<(BlockRef, u64)> =
-            middle.open_results().iter().map(|(at, _)| (*at, middle.tokens_at(*at))).collect();
-        let sizes: Vec<u64> = results.iter().map(|(_, tokens)| *tokens).collect();
-        let room = sizes.iter().sum::<u64>().saturating_sub(over);
-        // Only the longest are cut, and all to the same size: a short result beside a long one stays whole.
-        let most = level(&sizes, room).max(LEAST);
-        for (at, tokens) in results.into_iter().filter(|(_, tokens)| over > 0 && *tokens > most) {
-            let text = middle.text(at);
-            if let Some(cut) = cut(&text, tokens, most, |text| middle.tokens_of_result(text)) {
-                middle.replace(at, cut, ReducerName::Cut, "too-long");
-            }
-        }
+        shorten(middle, budget.tokens);
         state
     }
+}
+
+/// Cuts the longest results, so that the middle has at most `tokens` tokens where its results leave that.
+pub(crate) fn shorten(middle: &mut Middle<'_>, tokens: u64) {
+    let over = middle.tokens().saturating_sub(tokens);
+    let results: Vec<(BlockRef, u64)> =
+        middle.open_results().iter().map(|(at, _)| (*at, middle.tokens_at(*at))).collect();
+    let sizes: Vec<u64> = results.iter().map(|(_, tokens)| *tokens).collect();
+    let room = sizes.iter().sum::<u64>().saturating_sub(over);
+    // Only the longest are cut, and all to the same size: a short result beside a long one stays whole.
+    let most = level(&sizes, room).max(LEAST);
+    for (at, tokens) in results.into_iter().filter(|(_, tokens)| over > 0 && *tokens > most) {
+        let text = middle.text(at);
+        if let Some(cut) = cut(&text, tokens, most, |text| middle.tokens_of_result(text)) {
+            middle.replace(at, cut, ReducerName::Cut, "too-long");
+        }
+    }
+}
+
+/// Cuts the longest results of a log, so that all its messages have at most `most` tokens where the results leave that. Returns the messages that change, with their places.
+#[must_use]
+pub fn cut_results(log: &EventLog, most: u64) -> Vec<(usize, Bytes)> {
+    let (events, tools) = (log.events(), ToolTable::of(&[]));
+    let editable = vec![true; events.len()];
+    let mut all = Middle::new(events, 0..events.len(), editable, &**log.counter(), &tools);
+    shorten(&mut all, most);
+    let apply = |(at, edits): (usize, Vec<(usize, MiddleEdit)>)| {
+        let blocks = &events[at].view.blocks;
+        let changes: Vec<_> =
+            edits.iter().map(|(block, it)| (&blocks[*block], &it.change)).collect();
+        (at, edit::apply(&events[at].bytes, &changes))
+    };
+    let mut cut: Vec<_> = all.into_edits().into_iter().map(apply).collect();
+    cut.sort_unstable_by_key(|(at, _)| *at);
+    cut
 }
 
 /// The largest size so that `sizes`, with each larger one lowered to it, have at most `room` together.

@@ -17,11 +17,12 @@ mod terminal;
 mod tiers;
 mod window;
 
+pub use cut::cut_results;
 pub use middle::{BlockChange, BlockRef, Middle, MiddleEdit, ResultRef};
 pub use reducer::{CarriedState, MiddleBudget, Reducer, ReducerState};
 pub use stub::thousands;
 
-pub(crate) use cut::{CutReducer, LEAST as LEAST_CUT};
+pub(crate) use cut::{LEAST as LEAST_CUT, shorten};
 pub(crate) use tiers::enforce;
 pub(crate) use window::CAPPED;
 
@@ -39,7 +40,7 @@ pub fn reducer(name: ReducerName) -> &'static dyn Reducer {
         ReducerName::Arguments => &arguments::ArgumentsReducer,
         ReducerName::Reasoning => &reasoning::ReasoningReducer,
         ReducerName::Window => &window::WindowReducer,
-        ReducerName::Cut => &CutReducer,
+        ReducerName::Cut => &cut::CutReducer,
         ReducerName::Recap => &recap::RecapReducer,
     }
 }

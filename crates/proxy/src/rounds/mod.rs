@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use midfold_core::log::measure;
 use midfold_core::spending::FoldedPrompt;
 use midfold_formats::answer::AnswerFacts;
 use midfold_formats::recall_tool::{AnsweredCall, OwnTool, RecallCall, calls, results, withheld};
@@ -162,16 +161,14 @@ impl MatchedRequest {
     /// them a part of it.
     fn take_room(&mut self, new: &[Bytes]) {
         let Some(place) = &mut self.place else { return };
-        let dialect = place.reading.kind.dialect();
-        let count = |message: &Bytes| {
-            u64::from(measure(&*place.reading.counter, message, &dialect.view(message)).total)
-        };
-        let counted = new.iter().map(count).sum();
-        let tokens = lock(&place.conversation).session.meter().ratio.of(counted);
-        place.suffix += tokens;
-        place.budget.injection_reserve += tokens;
-        self.sent.tokens_before += tokens;
-        self.sent.tokens_after += tokens;
+        let meter = *lock(&place.conversation).session.meter();
+        for message in new {
+            let (counted, tokens) = place.newest.add(message, &place.reading, &meter);
+            place.budget.injection_reserve += tokens;
+            self.sent.counted += counted;
+            self.sent.tokens_before += tokens;
+            self.sent.tokens_after += tokens;
+        }
     }
 
     /// Remembers the exchange under the chain of the messages that the client gets.

@@ -36,7 +36,7 @@ impl MatchedRequest {
         let place = self.place.as_ref()?;
         let held = lock(&place.conversation);
         let (session, focus) = (&held.session, instructions.as_deref());
-        let budget = budget(session, place.suffix, &place.budget, None);
+        let budget = budget(session, place.newest.tokens, &place.budget, None);
         let Ok(PlanOutcome::Folded(fold)) = session.preview(&budget, focus) else { return None };
         session.request_before(&fold, focus, now)
     }
@@ -63,7 +63,7 @@ impl MatchedRequest {
         let mut held = lock(&conversation);
         let session = &mut held.session;
         let before = session.active().map(|fold| fold.id);
-        let of = |most| budget(session, place.suffix, &place.budget, most);
+        let of = |most| budget(session, place.newest.tokens, &place.budget, most);
         // If what may not be folded is already more than `most`, the smallest possible context is tried.
         let budgets = [most.map(|most| of(Some(most))), Some(of(None))].into_iter().flatten();
         let wanted = |budget: &Budget| most.is_none() || frees(session, budget, focus);
@@ -72,9 +72,8 @@ impl MatchedRequest {
             let _ = session.compact(&budget, focus);
         }
         let view = session.view();
-        let (stable, suffix) = (place.stable, place.suffix);
         let was_new = self.sent.is_new_fold;
-        self.sent.read(&self.request, session, &view, stable, before, suffix);
+        self.sent.read(&self.request, session, &view, before, &place.newest);
         let is_folded = self.sent.is_new_fold;
         self.sent.is_new_fold |= was_new;
         drop(held);
@@ -124,9 +123,9 @@ impl MatchedRequest {
 
 /// The budget of the history: `most` less the messages behind the history. Without `most` it is the history's present
 /// size, so that the policy's shares are shares of that.
-fn budget(session: &Session, suffix: u64, of: &Budget, most: Option<u64>) -> Budget {
+fn budget(session: &Session, newest: u64, of: &Budget, most: Option<u64>) -> Budget {
     let have = session.meter().calibrated(session.view().tokens());
-    let history = most.map_or(have, |most| most.saturating_sub(suffix)).clamp(1, have.max(1));
+    let history = most.map_or(have, |most| most.saturating_sub(newest)).clamp(1, have.max(1));
     let injection_reserve = of.injection_reserve;
     Budget { injection_reserve, ..Budget::new(history + injection_reserve) }
 }

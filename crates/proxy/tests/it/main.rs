@@ -5,6 +5,7 @@ mod asides;
 mod fuzz_seeds;
 mod identities;
 mod learned;
+mod long_step;
 mod recall;
 mod requests;
 mod seal;

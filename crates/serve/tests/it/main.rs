@@ -18,6 +18,7 @@ mod keys_places;
 mod learned;
 mod limits;
 mod listening;
+mod long_step;
 mod loops;
 mod memory;
 mod narration;

@@ -1,0 +1,112 @@
+//! A newest result that alone is longer than the window, as each dialect carries it.
+#![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use midfold::core::event::Usage;
+use midfold::formats::answer::AnswerFacts;
+use midfold::formats::request::{Request, list_name};
+use midfold::{DialectKind, Policy, RequestFault};
+use midfold_proxy::{MatchedRequest, Proxy, ProxyRules, RequestSender};
+use midfold_testkit::{TestCall, TestMessage, emit};
+
+const WINDOW: u64 = 8_000;
+
+fn proxy(cuts: bool) -> Arc<Proxy> {
+    let mut policy = Policy::preset("default").unwrap();
+    policy.tail.cut_results = Some(cuts);
+    Arc::new(Proxy::new(ProxyRules::new(policy).window(WINDOW)))
+}
+
+fn send(proxy: &Arc<Proxy>, kind: DialectKind, messages: &[String], now: u64) -> MatchedRequest {
+    let list = list_name(kind);
+    let body = format!(r#"{{"model":"m","{list}":[{}]}}"#, messages.join(","));
+    let request = Request::read(kind, Bytes::from(body)).unwrap();
+    let turn = proxy.turn(request, &RequestSender::default(), now);
+    turn.accept();
+    turn
+}
+
+fn sent(turn: &MatchedRequest) -> Vec<Bytes> {
+    let read = Request::read(turn.request().kind(), turn.sent().body.clone());
+    read.unwrap().messages().collect()
+}
+
+fn step(at: usize, lines: usize) -> [TestMessage; 2] {
+    let id = format!("call_{at}");
+    let call = TestCall {
+        id: id.clone(),
+        name: "bash".to_owned(),
+        arguments: format!(r#"{{"command":"cat part{at}.txt"}}"#),
+    };
+    let text = format!("I read part {at}.");
+    let content = (1..=lines).map(|line| format!("{line}: value {}\n", line * 7919 % 10_007));
+    [
+        TestMessage::Assistant { thought: None, text, calls: vec![call] },
+        TestMessage::Tool { id, name: "bash".to_owned(), content: content.collect() },
+    ]
+}
+
+/// A short step, a step with a result of three windows, and a short one; in each dialect.
+fn conversations() -> Vec<(DialectKind, Vec<String>)> {
+    let mut all = vec![TestMessage::User("Find the odd value.".to_owned())];
+    all.extend([step(1, 10), step(2, 3_000), step(3, 10)].concat());
+    vec![
+        (DialectKind::OpenAiChat, emit::openai_chat(&all)),
+        (DialectKind::OpenAiResponses, emit::responses(&all)),
+        (DialectKind::Anthropic, emit::anthropic(&all).1),
+        (DialectKind::Gemini, emit::gemini(&all).1),
+        (DialectKind::Ollama, emit::ollama(&all)),
+    ]
+}
+
+/// The place behind the message that holds the long result.
+fn long_end(messages: &[String]) -> usize {
+    messages.iter().position(|message| message.len() > 10_000).unwrap() + 1
+}
+
+#[test]
+fn only_the_long_result_is_changed_and_the_next_request_covers_it() {
+    for (kind, messages) in conversations() {
+        let proxy = proxy(true);
+        let end = long_end(&messages);
+        let turn = send(&proxy, kind, &messages[..end], 0);
+        let what = turn.sent();
+        assert_eq!((what.fault, what.is_folded()), (None, false), "{kind}");
+        assert!(what.cut > WINDOW && what.tokens_after <= WINDOW, "{kind}: {}", what.tokens_after);
+        // What was left out is counted once: with it, it is the request that came.
+        assert_eq!(what.tokens_before, what.tokens_after + what.cut, "{kind}");
+        let sent_now = sent(&turn);
+        assert_eq!(sent_now.len(), end, "{kind}");
+        for (at, message) in sent_now.iter().enumerate() {
+            let is_same = *message == messages[at].as_bytes();
+            assert_eq!(is_same, at + 1 < end, "{kind} {at}");
+        }
+        let shown = String::from_utf8(sent_now[end - 1].to_vec()).unwrap();
+        assert!(shown.contains("1: value 7919"), "{kind}");
+        assert!(shown.contains("[midfold left out lines "), "{kind}");
+        assert!(shown.contains("3000: value "), "{kind}");
+        // A count of the prompt as it was sent is no truncation: midfold cut it, and not the server.
+        let usage = Some(Usage { prompt: what.tokens_after, ..Usage::default() });
+        let facts = AnswerFacts { usage, ..AnswerFacts::default() };
+        assert!(turn.taken().answered(&facts, 0).is_none(), "{kind}");
+        let turn = send(&proxy, kind, &messages, 1);
+        let what = turn.sent();
+        assert_eq!((what.fault, what.cut, what.is_new_fold), (None, 0, true), "{kind}");
+        assert!(what.tokens_after <= WINDOW, "{kind}: {}", what.tokens_after);
+    }
+}
+
+#[test]
+fn without_leave_it_is_sent_as_it_came_and_says_why() {
+    for (kind, messages) in conversations() {
+        let end = long_end(&messages);
+        let turn = send(&proxy(false), kind, &messages[..end], 0);
+        assert_eq!((turn.sent().fault, turn.sent().cut), (Some(RequestFault::Floor), 0), "{kind}");
+        assert_eq!(
+            sent(&turn),
+            messages[..end].iter().map(|it| Bytes::from(it.clone())).collect::<Vec<_>>()
+        );
+    }
+}
