@@ -57,6 +57,12 @@ pub struct NewKey {
     /// How many messages a request may have [default: any number]
     #[arg(long, value_name = "N")]
     pub longest_history: Option<u64>,
+    /// Whether the model gets `midfold_recall` [default: as the server is set]
+    #[arg(long, value_name = "BOOL")]
+    pub recall: Option<bool>,
+    /// Whether an agent gets the tools for its own conversation [default: as the server is set]
+    #[arg(long, value_name = "BOOL")]
+    pub agent_tools: Option<bool>,
     /// Append the key to this file, which is made if it is missing
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,

@@ -50,6 +50,8 @@ fn new(args: &NewKey, json: bool, output: &Output) -> Result<(), CommandError> {
         requests_per_minute: args.requests_per_minute,
         longest_body: args.longest_body,
         longest_history: args.longest_history,
+        recall: args.recall,
+        agent_tools: args.agent_tools,
     };
     let file = args.keys.as_deref();
     let before = file.map_or(Ok(String::new()), existing)?;
@@ -94,7 +96,7 @@ fn list(path: &Path, json: bool, output: &Output) -> Result<(), CommandError> {
         return output.stdout(format!("there is no key in {}\n", path.display()));
     }
     let mut table =
-        TextTable::new(["name", "scopes", "a minute", "longest body", "longest history"])
+        TextTable::new(["name", "scopes", "a minute", "longest body", "longest history", "tools"])
             .color(0, OutputColor::Bold);
     for entry in entries {
         let scopes: Vec<_> = entry.scopes.iter().map(|scope| scope.name()).collect();
@@ -105,9 +107,20 @@ fn list(path: &Path, json: bool, output: &Output) -> Result<(), CommandError> {
             told(entry.requests_per_minute.map(u64::from)),
             told(entry.longest_body),
             told(entry.longest_history),
+            tools(&entry),
         ]);
     }
     output.stdout(table.render(&output.stdout_style(), 0))
+}
+
+/// The tools that the entry gives or withholds; `usual` where the server decides.
+fn tools(entry: &KeyEntry) -> String {
+    let said = [("recall", entry.recall), ("agent tools", entry.agent_tools)];
+    let words = said.into_iter().filter_map(|(name, gives)| {
+        gives.map(|gives| if gives { name.to_owned() } else { format!("no {name}") })
+    });
+    let words: Vec<_> = words.collect();
+    if words.is_empty() { "usual".to_owned() } else { words.join(", ") }
 }
 
 fn remove(args: &RemoveKey, output: &Output) -> Result<(), CommandError> {

@@ -92,11 +92,10 @@ impl Proxy {
             return Ok(());
         }
         let (conversation, chain) = load(&found.id, store, begun).await?;
-        if !self.offer.is_nothing() {
-            let events = conversation.session.log().events();
-            let messages: Vec<_> = events.iter().map(|event| event.bytes.clone()).collect();
-            read_back(&self.hidden, begun.request.kind(), &begun.who.scope, &messages);
-        }
+        // Also where no tool is offered any more: the client's history lacks the exchanges that the log has.
+        let events = conversation.session.log().events();
+        let messages: Vec<_> = events.iter().map(|event| event.bytes.clone()).collect();
+        read_back(&self.hidden, begun.request.kind(), &begun.who.scope, &messages);
         let conversation = Arc::new(Mutex::new(conversation));
         lock(&self.index).put(&conversation, &lock(&conversation), &chain, 0, now);
         if let Some((known, _)) = known {

@@ -54,18 +54,24 @@ impl Proxy {
     }
 
     /// Marks a request whose answer the caller will read ([`MatchedRequest::hear`](super::MatchedRequest::hear)). It
-    /// may be given the tools of the rules, if the request allows that. The agent's tools are only given to a request
-    /// that has tools of its own, because another one comes from no agent.
+    /// may be given the tools of `offer`, if the request allows that. The agent's tools are only given to a request that
+    /// has tools of its own, because another one comes from no agent.
     #[must_use]
-    pub fn recalling(&self, mut begun: ReadRequest) -> ReadRequest {
-        if !self.offer.is_nothing()
+    pub fn recalling(&self, mut begun: ReadRequest, offer: ToolOffer) -> ReadRequest {
+        if !offer.is_nothing()
             && let Ok(reading) = &mut begun.read
             && check(&begun.request).is_ok()
         {
-            let agent = self.offer.agent && begun.request.has_tools();
-            reading.offer = ToolOffer { agent, ..self.offer };
+            let agent = offer.agent && begun.request.has_tools();
+            reading.offer = ToolOffer { agent, ..offer };
         }
         begun
+    }
+
+    /// The tools that requests are given unless their sender has other ones.
+    #[must_use]
+    pub fn offer(&self) -> ToolOffer {
+        self.offer
     }
 
     /// Reads a request: the first half of [`Proxy::turn`]. Between the two halves, its conversation can be loaded from

@@ -288,7 +288,8 @@ impl ProxyRequest {
         let came = request.body().len() + request.memory();
         let begun = caught(|| proxy.begin_wish(request, is_replay, keep, who));
         let begun = begun.ok_or(PassCause::Panic)?;
-        let begun = if recalls { proxy.recalling(begun) } else { begun };
+        let offer = KeyHolder::offer(&self.parts, proxy.offer());
+        let begun = if recalls { proxy.recalling(begun, offer) } else { begun };
         // A history that was left to the provider was added, and takes memory as well.
         let more = begun.memory().saturating_sub(came);
         if !self.app.rooms.take(&mut working, more) || proxy.is_full_for(&begun) {

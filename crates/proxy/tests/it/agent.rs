@@ -54,7 +54,7 @@ impl TalkingClient {
 
     fn turn(&self, proxy: &Arc<Proxy>) -> MatchedRequest {
         let begun = proxy.begin(self.request(), &RequestSender::default());
-        proxy.finish(proxy.recalling(begun), 0)
+        proxy.finish(proxy.recalling(begun, proxy.offer()), 0)
     }
 }
 
@@ -174,7 +174,7 @@ async fn what_others_wish_for_a_session_is_taken_over() {
             proxy.bring_back(&begun, &store, 2).await.unwrap();
         }
         // Where it is not asked, it learns of it when it writes.
-        proxy.finish(proxy.recalling(begun), 2).accept();
+        proxy.finish(proxy.recalling(begun, proxy.offer()), 2).accept();
         while proxy.save(&*store, 2).await.unwrap() {}
     }
     let mut stored = StoredSession::open(Arc::clone(&store), &id).await.unwrap();
@@ -188,7 +188,7 @@ async fn what_others_wish_for_a_session_is_taken_over() {
     client.ask("And on.");
     let begun = proxy.begin(client.request(), &RequestSender::default());
     proxy.bring_back(&begun, &store, 4).await.unwrap();
-    let turn = proxy.finish(proxy.recalling(begun), 4);
+    let turn = proxy.finish(proxy.recalling(begun, proxy.offer()), 4);
     assert!(turn.sent().is_new_fold);
     for text in ["on Monday", "half past four", "blue tug"] {
         assert!(body(&turn).contains(text), "{text}");

@@ -84,7 +84,7 @@ impl Client {
     /// What is sent for it, by somebody who reads the answer.
     fn turn(&self, proxy: &Arc<Proxy>) -> MatchedRequest {
         let begun = proxy.begin(self.request(), &self.who);
-        proxy.finish(proxy.recalling(begun), 0)
+        proxy.finish(proxy.recalling(begun, proxy.offer()), 0)
     }
 }
 

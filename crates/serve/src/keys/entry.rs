@@ -55,6 +55,12 @@ pub struct KeyEntry {
     /// The most messages of a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_history: Option<u64>,
+    /// Whether the model gets the recall tool; `None`: as the server is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recall: Option<bool>,
+    /// Whether an agent's model gets the tools for its own conversation; `None`: as the server is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_tools: Option<bool>,
 }
 
 fn proxy() -> Vec<KeyScope> {

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::http::request::Parts;
+use midfold::formats::recall_tool::ToolOffer;
 
 use self::bucket::Bucket;
 pub use self::entry::{KeyEntry, KeyScope, KeysError};
@@ -89,6 +90,15 @@ impl KeyHolder {
     /// The most messages that this request may have.
     pub fn longest_history(parts: &Parts) -> usize {
         most(Self::of(parts).and_then(|holder| holder.entry.longest_history))
+    }
+
+    /// The tools of midfold that the model gets with this request: those of the entry, or else `usual`.
+    pub fn offer(parts: &Parts, usual: ToolOffer) -> ToolOffer {
+        let Some(entry) = Self::of(parts).map(|holder| &holder.entry) else { return usual };
+        ToolOffer {
+            recall: entry.recall.unwrap_or(usual.recall),
+            agent: entry.agent_tools.unwrap_or(usual.agent),
+        }
     }
 
     fn of(parts: &Parts) -> Option<&Arc<Self>> {

@@ -8,7 +8,9 @@ use midfold::store::{MemoryStore, SessionMeta, Store};
 use midfold_serve::inside::{asks, keys_after};
 use midfold_serve::{ApiKey, ApiKeys, KeyHash, ProviderKeys, ServeConfig};
 use midfold_testkit::upstream::agent::{AgentExchange, AgentRun, ClientAgent};
-use midfold_testkit::upstream::{UpstreamScript, UpstreamSettings, WireDialect, task};
+use midfold_testkit::upstream::{
+    LookUps, StepLoop, UpstreamScript, UpstreamSettings, WireDialect, task,
+};
 
 use crate::raw::Raw;
 use crate::setting::{Setting, rules};
@@ -299,4 +301,31 @@ fn a_key_that_is_read_again_has_asked_as_often_as_before() {
     let third = keys_after(ApiKeys::from_toml(&text(2)).unwrap(), &second);
     assert_eq!(ask(&third), Ok(()), "another rate starts anew");
     assert!(asks(&third, "mf_other", 1).is_none());
+}
+
+/// Plays a loop that looks things up, with the key of `name`. Whether any request had the recall tool.
+async fn recalls(is_usual: bool, name: &str) -> bool {
+    let look_ups = Some(LookUps::Before(4));
+    let script = StepLoop { steps: STEPS, look_ups, ..StepLoop::default() };
+    let settings = UpstreamSettings { script: UpstreamScript::ShellLoop(script), ..settings() };
+    let setting = Setting::with(settings, |config| {
+        config.rules = rules().window(12_000).recall(is_usual);
+        config.keys =
+            Some(keys(&[("ann", ""), ("bob", "recall = true"), ("cat", "recall = false")]));
+    })
+    .await;
+    let run = agent(WireDialect::Chat, &setting, name).run().await;
+    assert!(run.answer().is_some(), "{name}: {:?}", run.end);
+    assert!(setting.figure("midfold_folds_total") >= 1, "{name}");
+    let has_tool = |body: &[u8]| String::from_utf8_lossy(body).contains("midfold_recall");
+    setting.upstream.requests().iter().any(|sent| has_tool(&sent.body))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_decides_whether_its_model_may_look_things_up() {
+    for is_usual in [false, true] {
+        assert_eq!(recalls(is_usual, "ann").await, is_usual);
+        assert!(recalls(is_usual, "bob").await);
+        assert!(!recalls(is_usual, "cat").await);
+    }
 }

@@ -10,6 +10,8 @@ fn entry(name: &str) -> KeyEntry {
         requests_per_minute: None,
         longest_body: None,
         longest_history: None,
+        recall: None,
+        agent_tools: None,
     }
 }
 
