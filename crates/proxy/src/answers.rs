@@ -37,9 +37,32 @@ impl NotedAnswer {
         self.rest.iter().map(Bytes::len).sum()
     }
 
+    /// Whether its conversation is in the store under an id of its own.
+    pub fn is_stored(&self) -> bool {
+        self.begins.as_ref().is_some_and(|(conversation, _)| lock(conversation).saved.is_made)
+    }
+
     /// The record to write now: only the messages that the conversation does not already have in the store. `None` if
     /// it is not to be written, because the store has another session under this id or the rest is too long.
     pub fn answer(&self) -> Result<Option<AnswerHistory>, StoreError> {
+        self.behind(|held| match &held.parent {
+            _ if held.saved.is_made => Some((held.session.id().to_owned(), held.saved.events)),
+            // A fork that is not stored itself shares its first messages with its parent.
+            Some((id, at)) => Some((id.clone(), *at as usize)),
+            None => None,
+        })
+    }
+
+    /// The record with all messages, for a fork whose parent is not in the store.
+    pub fn whole_answer(&self) -> Result<Option<AnswerHistory>, StoreError> {
+        self.behind(|_| None)
+    }
+
+    /// The record behind the messages of a session in the store: its id, and how many messages it has there.
+    fn behind(
+        &self,
+        stored: impl FnOnce(&ProxyConversation) -> Option<(String, usize)>,
+    ) -> Result<Option<AnswerHistory>, StoreError> {
         let Some((conversation, events)) = &self.begins else {
             return answer(None, 0, &self.rest);
         };
@@ -47,9 +70,7 @@ impl NotedAnswer {
         if held.saved.is_foreign {
             return Ok(None);
         }
-        let own = || (held.session.id().to_owned(), held.saved.events);
-        let parent = || held.parent.as_ref().map(|(id, at)| (id.clone(), *at as usize));
-        let stored = if held.saved.is_made { Some(own()) } else { parent() };
+        let stored = stored(&held);
         let from = stored.as_ref().map_or(0, |(_, stored)| *events.min(stored));
         let behind = &held.session.log().events()[from..*events];
         let rest: Vec<_> =

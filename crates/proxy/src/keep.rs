@@ -159,6 +159,7 @@ async fn save(
 ) -> Result<(), StoreError> {
     // At most two attempts: the first may find that the store is ahead, because the answer to an earlier write was
     // lost.
+    let mut conflict = None;
     for _ in 0..2 {
         // The lock ends with this block, so that requests of the conversation do not wait for the store.
         let pending = {
@@ -177,12 +178,15 @@ async fn save(
                 return Ok(());
             }
             Err(
-                StoreError::Exists(_)
+                error @ (StoreError::Exists(_)
                 | StoreError::Conflict { .. }
                 | StoreError::StaleFold { .. }
                 | StoreError::StaleCall { .. }
-                | StoreError::StaleState { .. },
-            ) => learn(conversation, &pending.id, store).await?,
+                | StoreError::StaleState { .. }),
+            ) => {
+                learn(conversation, &pending.id, store).await?;
+                conflict = Some(error);
+            }
             // Somebody deleted the session. It is not written again, and must not block other writes.
             Err(StoreError::NoSession(_)) => {
                 lock(conversation).saved.is_foreign = true;
@@ -191,7 +195,8 @@ async fn save(
             Err(error) => return Err(error),
         }
     }
-    Ok(())
+    // Another process writes the same session right now. As an error, the changes are queued again.
+    conflict.map_or(Ok(()), Err)
 }
 
 /// Copies a whole conversation into a new store in memory. Returns it with the id there.

@@ -66,7 +66,13 @@ impl Proxy {
     ) -> Result<bool, StoreError> {
         let Some(noted) = lock(&self.answers).pop() else { return Ok(false) };
         let Some(answer) = noted.answer()? else { return Ok(true) };
-        match store.put_answer(noted.key, &answer, now).await {
+        let mut put = store.put_answer(noted.key, &answer, now).await;
+        if matches!(put, Err(StoreError::NoSession(_))) && !noted.is_stored() {
+            // The parent of a fork was never worth storing, or is gone. The fork still is under way.
+            let Some(answer) = noted.whole_answer()? else { return Ok(true) };
+            put = store.put_answer(noted.key, &answer, now).await;
+        }
+        match put {
             // Somebody deleted the session, and with it the answers that belong to it.
             Ok(()) | Err(StoreError::NoSession(_)) => Ok(true),
             Err(error) => {

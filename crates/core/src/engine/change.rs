@@ -101,8 +101,8 @@ impl Session {
         Ok(())
     }
 
-    /// Sets the model. Its own trigger rules hold from now on; what was learned of the other model's counting and
-    /// limits is forgotten.
+    /// Sets the model. Its own trigger rules hold from now on, and the other model's limits are forgotten. The ratio of
+    /// the other model's counts to midfold's own stays until the new model has counted, as the best guess there is.
     pub fn update_model(&mut self, model: &str) {
         model.clone_into(&mut self.model);
         self.policy.trigger = self.trigger.for_model(model);

@@ -56,7 +56,8 @@ impl Session {
             |seq: u32| self.log.events().get(seq as usize).map_or(0, |event| tier.tokens(event));
         let context = self.view();
         let tokens = context.pieces().map(|piece| match piece.fate {
-            PieceFate::Verbatim(seq) => own(seq),
+            // A repair writes the same content in another form.
+            PieceFate::Verbatim(seq) | PieceFate::Repaired(seq, _) => own(seq),
             // The fold's record has the sizes of each edit, so edited bytes are not counted again.
             PieceFate::Edited(seq) => {
                 own(seq).saturating_sub(saved.get(&seq).copied().unwrap_or(0))

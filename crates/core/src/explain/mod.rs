@@ -459,7 +459,7 @@ impl TextQuestion<'_> {
         let made = match (&fold.narrated, &fold.fallback) {
             (Some(_), _) => "narrated",
             (None, Some(fallback)) => fallback.as_str(),
-            (None, None) => "nothing stands there",
+            (None, None) => "without a text",
         };
         Some(("recap".to_owned(), format!("covered: {made}")))
     }

@@ -24,9 +24,12 @@ impl Reducer for ArgumentsReducer {
         let long: Vec<_> = middle
             .blocks()
             .filter(|(_, _, block)| block.is_call() && block.body.token.len() > settings.max_chars)
-            .map(|(at, event, block)| {
+            .filter_map(|(at, event, block)| {
                 let text = block.text(&event.bytes);
-                (at, clip(&text, settings.leaf_chars, settings.max_chars, block.body.coding))
+                let is_long = text.chars().nth(settings.max_chars).is_some();
+                let clip =
+                    || clip(&text, settings.leaf_chars, settings.max_chars, block.body.coding);
+                is_long.then(|| (at, clip()))
             })
             .collect();
         for (at, clipped) in long {

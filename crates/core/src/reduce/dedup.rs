@@ -33,12 +33,12 @@ impl Reducer for DedupReducer {
                 None => blake3::hash(token),
                 Some(_) => blake3::hash(result.view.text(&result.event.bytes).as_bytes()),
             };
-            hashes.push((hash, token.len()));
+            hashes.push(hash);
             newest.insert(hash, index);
         }
         for (at, index) in middle.open_results() {
-            let (hash, len) = hashes[index];
-            if len >= min && newest.get(&hash) != Some(&index) {
+            let is_short = middle.results()[index].is_shorter_than(min);
+            if !is_short && newest.get(&hashes[index]) != Some(&index) {
                 middle.replace(at, DUPLICATE.to_owned(), ReducerName::Dedup, "duplicate");
             }
         }

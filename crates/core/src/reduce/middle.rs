@@ -53,6 +53,15 @@ pub struct ResultRef<'a> {
     pub turns_after: u32,
 }
 
+impl ResultRef<'_> {
+    /// Whether its text has fewer than `chars` characters.
+    pub(super) fn is_shorter_than(&self, chars: usize) -> bool {
+        // A text has at most as many characters as its JSON has bytes, so most short ones need no decoding.
+        let bytes = self.view.body.token.of(&self.event.bytes).len();
+        bytes < chars || self.view.text(&self.event.bytes).chars().take(chars).count() < chars
+    }
+}
+
 /// The middle of a conversation: closed, unpinned events that may be edited, and read access to the events after them.
 pub struct Middle<'a> {
     events: &'a [Event],

@@ -38,7 +38,7 @@ impl Reducer for SupersedeReducer {
         for (index, result) in middle.results().iter().enumerate().rev() {
             let facts = middle.facts(index);
             if let Some(reason) = reason(&facts, &later, &parts)
-                && result.view.outer.len() >= min
+                && !result.is_shorter_than(min)
                 && let Some(at) = result.block
             {
                 stale.push((at, facts.reads.join(", "), reason));

@@ -22,7 +22,7 @@ impl Reducer for TerminalReducer {
         let min = state.policy.terminal.min_chars;
         for (at, index) in middle.open_results() {
             let result = &middle.results()[index];
-            if result.view.outer.len() < min {
+            if result.is_shorter_than(min) {
                 continue;
             }
             let text = result.view.text(&result.event.bytes);

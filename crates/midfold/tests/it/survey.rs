@@ -59,3 +59,18 @@ fn repetition_is_counted_once() {
     let (_, new) = surveyed(session(&[("x.rs", &a), ("y.rs", &b)]));
     assert_eq!((new.duplicates, new.superseded), (SurveyCount::default(), SurveyCount::default()));
 }
+
+/// The least length of 200 is in characters, of which each has three bytes here.
+#[test]
+fn a_short_text_of_another_script_is_short() {
+    let count = |chars: usize, paths: [&str; 2]| {
+        let text = "\u{6587}".repeat(chars);
+        let (_, survey) = surveyed(session(&[(paths[0], &text), (paths[1], &text)]));
+        (survey.duplicates.items, survey.superseded.items)
+    };
+    assert_eq!(count(199, ["a", "b"]), (0, 0));
+    assert_eq!(count(200, ["a", "b"]), (1, 0));
+    // Of the same file, the older read is stale, whatever it shows.
+    let same = |chars| count(chars, ["a", "a"]);
+    assert_eq!((same(199), same(200)), ((0, 0), (0, 1)));
+}

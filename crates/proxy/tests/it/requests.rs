@@ -365,3 +365,36 @@ fn items_that_are_named_by_their_ids_are_what_they_were() {
     assert!(!text.contains("item_reference"), "{text}");
     assert!(text.contains("Finding 59") && text.contains("books/"), "{text}");
 }
+
+/// Clients that change an early message at each request leave branches of branches, and none of them is stored.
+#[tokio::test]
+async fn the_answer_of_a_branch_of_a_branch_is_found_after_a_restart() {
+    let kind = DialectKind::OpenAiResponses;
+    let messages = testkit::emit::responses(&testkit::session(11, 4));
+    let stops = stops(kind, &messages);
+    let rules = || ProxyRules::new(Policy::preset("default").unwrap()).window(200_000).stored();
+    let proxy = Arc::new(Proxy::new(rules()));
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let said = |text: &str| format!(r#"{{"type":"message","role":"user","content":"{text}"}}"#);
+    let mut list = messages.clone();
+    for (now, at) in [None, Some(stops[3]), Some(stops[4])].into_iter().enumerate() {
+        if let Some(at) = at {
+            list.insert(at, said(&format!("branch {now}")));
+        }
+        let turn = send(&proxy, kind, &list, now as u64);
+        let id = Some(format!("resp_{now}"));
+        let output = vec![Bytes::from(said("the end"))];
+        let seen = AnswerFacts { id, is_complete: true, output, ..AnswerFacts::default() };
+        turn.taken().answered(&seen, now as u64);
+    }
+    while proxy.save(&*store, 9).await.unwrap() {}
+    let after = Proxy::new(rules());
+    let named = r#"{"model":"m","previous_response_id":"resp_2","input":"go on"}"#;
+    let request = Request::read(kind, Bytes::from(named)).unwrap();
+    let who = RequestSender::default();
+    assert!(after.wants_history(&request, &who));
+    assert!(after.bring_history(&request, &who, &*store).await.unwrap());
+    let whole = after.begin(request, &who);
+    assert!(whole.memory() > list.concat().len(), "all of its messages are there again");
+    assert_eq!(store.sessions(None, 10).await.unwrap().len(), 1, "branches are not stored");
+}
