@@ -73,8 +73,10 @@ impl HistoryCache {
         let history = HistoryItems { before, items, used, key: found_by, is_placed };
         let key = (scope.to_owned(), answer.to_owned());
         self.bytes.fetch_add(history.memory(), Ordering::Relaxed);
-        self.known.insert(key.clone(), Arc::new(history));
-        self.order.push_back(key);
+        // A key that is put twice keeps its one place in the order: dropping a second one would drop the newer history.
+        if self.known.insert(key.clone(), Arc::new(history)).is_none() {
+            self.order.push_back(key);
+        }
         // The newest stays whatever its size: the client's next request names its answer.
         while self.bytes.load(Ordering::Relaxed) > MEMORY && self.order.len() > 1 {
             // Later histories still hold the items of the dropped one, so its memory is free only after they are
@@ -111,9 +113,9 @@ impl HistoryItems {
         self.key
     }
 
-    /// Whether this is the first time that its session is known. Later calls return false, so that the place is written
-    /// once.
-    pub fn finds_its_place(&self) -> bool {
+    /// Marks the history as assigned to a session. True for the first call only, so that the caller writes the
+    /// assignment to the store once.
+    pub fn mark_placed(&self) -> bool {
         !self.is_placed.swap(true, Ordering::Relaxed)
     }
 
@@ -143,17 +145,19 @@ pub(super) enum ProviderHistory {
 }
 
 impl ProviderHistory {
-    /// Counts `more` messages as the request's own, because they were put back among them.
-    pub fn own(&mut self, more: usize) {
-        if let Self::Known(_, own) = self {
-            *own += more;
+    /// Counts `more` messages as the request's own, because midfold put them back among them.
+    pub fn add_own_messages(&mut self, more: usize) {
+        if let Self::Known(_, own_messages) = self {
+            *own_messages += more;
         }
     }
 }
 
-/// The keys by which a request and its answer are found again.
+/// Whose history the request goes on from, and how much of it is known here.
 #[derive(Default)]
-pub(super) struct HistoryKeys {
+pub(super) struct RequestHistory {
+    /// The scope of the sender: a history is never found from another one.
     pub scope: String,
+    /// The part that the request left to the provider.
     pub before: ProviderHistory,
 }

@@ -9,7 +9,7 @@ use midfold_store::{Millis, Store, StoreError};
 use serde_json::value::RawValue;
 
 use super::answers::{NotedAnswer, key};
-use super::history::{HistoryKeys, ProviderHistory};
+use super::history::{RequestHistory, ProviderHistory};
 use super::lock::lock;
 use super::sender::RequestSender;
 use super::shared::Proxy;
@@ -21,7 +21,7 @@ impl Proxy {
     pub(super) fn note_answer(
         &self,
         request: &Request,
-        kept: &HistoryKeys,
+        kept: &RequestHistory,
         answer: &str,
         output: &[Bytes],
         place: Option<&ConversationSlot>,
@@ -34,7 +34,7 @@ impl Proxy {
         let mut answers = lock(&self.answers);
         if let ProviderHistory::Known(history, new) = &kept.before {
             let events = request.len() - new.min(&request.len());
-            if events <= stable && history.finds_its_place() {
+            if events <= stable && history.mark_placed() {
                 answers.push(NotedAnswer {
                     key: history.key(),
                     begins: begins(events),
@@ -50,7 +50,7 @@ impl Proxy {
     }
 
     /// Notes an answer that midfold made itself. Its history belongs to no conversation.
-    pub(super) fn note_answer_as(&self, kept: &HistoryKeys, answer: &str, context: &[Bytes]) {
+    pub(super) fn note_answer_as(&self, kept: &RequestHistory, answer: &str, context: &[Bytes]) {
         if self.is_stored() {
             let rest = context.iter().map(|item| Bytes::copy_from_slice(item)).collect();
             let noted = NotedAnswer { key: key(&kept.scope, answer), begins: None, rest };

@@ -11,7 +11,7 @@ use midfold_formats::request::Request;
 use midfold_store::Millis;
 
 use super::conversation::ProxyConversation;
-use super::history::HistoryKeys;
+use super::history::RequestHistory;
 use super::learned_windows::{WindowOwner, WindowReport};
 use super::lock::lock;
 use super::narrate::NarrationTarget;
@@ -32,7 +32,7 @@ pub struct PendingAnswer {
     /// The owner of the window that the request fitted.
     pub(super) source: Option<WindowOwner>,
     /// The request, if a later one may name its answer.
-    pub(super) named: Option<(Request, HistoryKeys)>,
+    pub(super) named: Option<(Request, RequestHistory)>,
 }
 
 impl PendingAnswer {

@@ -6,7 +6,7 @@ use midfold_formats::recall_tool::{ToolOffer, check};
 use midfold_formats::request::Request;
 
 use super::chain::{Chain, known};
-use super::history::HistoryKeys;
+use super::history::RequestHistory;
 use super::lock::lock;
 use super::recall::{RecallOffer, put_back};
 use super::rules::RequestReading;
@@ -19,7 +19,7 @@ pub struct ReadRequest {
     pub(super) request: Request,
     pub(super) who: RequestSender,
     pub(super) model: String,
-    pub(super) kept: HistoryKeys,
+    pub(super) kept: RequestHistory,
     /// The settings to read it with, or the reason to send it unchanged.
     pub(super) read: Result<RequestReading, RequestFault>,
     pub(super) stable: usize,
@@ -83,7 +83,7 @@ impl Proxy {
         let model = request.model.clone().or_else(|| who.model.clone()).unwrap_or_default();
         let read = lock(&self.rules).reading(&request, &model, who);
         let stable = if read.is_ok() { stable(&request) } else { 0 };
-        let kept = HistoryKeys { scope: who.scope.clone(), before };
+        let kept = RequestHistory { scope: who.scope.clone(), before };
         let (who, chain) = (who.clone(), Chain::default());
         let begun = ReadRequest { request, who, model, kept, read, stable, chain, recall };
         self.chained(begun)

@@ -14,7 +14,7 @@ use super::answers::{UnwrittenAnswers, key};
 use super::bounded_map::BoundedMap;
 use super::conversation::ProxyConversation;
 use super::costs::PromptCosts;
-use super::history::{HistoryCache, HistoryKeys, ProviderHistory};
+use super::history::{HistoryCache, RequestHistory, ProviderHistory};
 use super::index::Index;
 use super::items::ProviderItems;
 use super::learned_windows::LearnedWindows;
@@ -152,7 +152,7 @@ impl Proxy {
     pub(super) fn keep(
         &self,
         request: &Request,
-        kept: &HistoryKeys,
+        kept: &RequestHistory,
         answer: &str,
         output: &[Bytes],
         place: Option<&ConversationSlot>,
@@ -178,7 +178,7 @@ impl Proxy {
     }
 
     /// Keeps the context behind an answer that midfold made, for a later request that names the answer.
-    pub(super) fn keep_as(&self, kept: &HistoryKeys, answer: &str, context: &[Bytes]) {
+    pub(super) fn keep_as(&self, kept: &RequestHistory, answer: &str, context: &[Bytes]) {
         // Copied, because a slice would keep the whole body in memory.
         let items = context.iter().map(|item| Bytes::copy_from_slice(item)).collect();
         lock(&self.histories).put(&kept.scope, answer, None, items);

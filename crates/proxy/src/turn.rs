@@ -15,7 +15,7 @@ use midfold_formats::request::{Request, is_summary_request};
 use midfold_store::Millis;
 
 use super::conversation::ProxyConversation;
-use super::history::HistoryKeys;
+use super::history::RequestHistory;
 use super::learned_windows::{WindowOwner, WindowReport};
 use super::lock::lock;
 use super::newest::{NewestMessages, tokens};
@@ -120,7 +120,7 @@ pub struct MatchedRequest {
     pub(super) model: String,
     pub(super) place: Option<ConversationSlot>,
     pub(super) sent: OutgoingRequest,
-    pub(super) kept: HistoryKeys,
+    pub(super) kept: RequestHistory,
     /// The owner of the window that it has to fit.
     pub(super) source: Option<WindowOwner>,
     pub(super) recall: RecallOffer,
@@ -154,7 +154,7 @@ impl MatchedRequest {
             model,
             place: None,
             sent,
-            kept: HistoryKeys::default(),
+            kept: RequestHistory::default(),
             source: None,
             recall: RecallOffer::default(),
         }

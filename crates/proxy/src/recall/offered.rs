@@ -80,7 +80,7 @@ pub(crate) fn put_back(
     let more = whole.messages.len().saturating_sub(request.len());
     match Request::read(request.kind(), request.with_messages(whole.messages)) {
         Ok(request) => {
-            before.own(more);
+            before.add_own_messages(more);
             (request, RecallOffer { hides: true, ..recall })
         }
         Err(_) => (request, recall),

@@ -139,7 +139,7 @@ impl MatchedRequest {
         self.spend(seen);
         self.take_room(&new);
         self.request = request;
-        self.kept.before.own(new.len());
+        self.kept.before.add_own_messages(new.len());
         self.recall.rounds += 1;
         self.sent.body = match self.recall.rounds < MOST_ROUNDS {
             true => sent,
