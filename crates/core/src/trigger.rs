@@ -423,15 +423,15 @@ impl FoldGate {
 
     /// Takes note of a fold of a context of `before` provider tokens (estimated). It freed `freed` of the `movable`
     /// counted tokens.
-    pub fn folded(&mut self, before: u64, freed: u64, movable: u64) {
-        self.breaker.folded(before);
+    pub fn note_folded(&mut self, before: u64, freed: u64, movable: u64) {
+        self.breaker.note_folded(before);
         self.declined = None;
         self.held = false;
         self.tight = freed * TIGHT < movable;
     }
 
     /// Takes note that the provider accepted a prompt of `prompt` tokens: its window is at least that large.
-    pub fn accepted(&mut self, prompt: u64) {
+    pub fn note_accepted(&mut self, prompt: u64) {
         self.learned_window = self.learned_window.map(|window| window.max(prompt));
     }
 }

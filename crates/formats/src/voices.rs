@@ -117,7 +117,7 @@ impl<'a> VoiceSplitter<'a> {
         }
         let mut at = 0;
         while at < self.text.len() && self.result.is_none() {
-            at = self.line(at);
+            at = self.add_line(at);
         }
         self.push(at, Voice::User);
         match self.result {
@@ -127,7 +127,7 @@ impl<'a> VoiceSplitter<'a> {
     }
 
     /// Reads from `at` on, to the end of the line or further, and returns the position that it reached.
-    fn line(&mut self, at: usize) -> usize {
+    fn add_line(&mut self, at: usize) -> usize {
         let rest = &self.text[at..];
         let end = memchr::memchr(b'\n', rest.as_bytes()).map_or(self.text.len(), |n| at + n + 1);
         let line = rest.trim_start();

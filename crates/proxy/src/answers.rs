@@ -118,7 +118,7 @@ impl UnwrittenAnswers {
     }
 
     /// Puts an answer whose write failed back to the front.
-    pub fn again(&mut self, noted: NotedAnswer) {
+    pub fn put_back(&mut self, noted: NotedAnswer) {
         self.bytes += noted.bytes();
         self.waiting.push_front(noted);
     }

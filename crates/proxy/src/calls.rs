@@ -57,7 +57,7 @@ impl CallLedger {
     }
 
     /// Drops the first `count` unwritten calls, because they are written now.
-    pub fn wrote(&mut self, count: usize) {
+    pub fn note_written(&mut self, count: usize) {
         self.unwritten.drain(..count.min(self.unwritten.len()));
     }
 
@@ -67,7 +67,7 @@ impl CallLedger {
     pub fn learn(&mut self, last: Option<&CallRow>) -> Result<(), StoreError> {
         let hash = last.map(|row| row.call.hash);
         if let Some(at) = self.unwritten.iter().position(|(call, _)| Some(call.hash) == hash) {
-            self.wrote(at + 1);
+            self.note_written(at + 1);
             return Ok(());
         }
         let Some(row) = last else { return Ok(()) };

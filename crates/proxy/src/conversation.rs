@@ -264,7 +264,7 @@ impl ProxyConversation {
     }
 
     /// Takes over the client's name for the session if none is known yet.
-    pub fn hinted(&mut self, who: &RequestSender) {
+    pub fn take_hint(&mut self, who: &RequestSender) {
         if self.hint.is_none() {
             self.hint.clone_from(&who.hint);
         }
@@ -289,7 +289,7 @@ impl ProxyConversation {
     }
 
     /// Counts the system prompt and the tools of a request, if they changed.
-    pub fn beside(&mut self, request: &Request, offer: ToolOffer) {
+    pub fn count_envelope(&mut self, request: &Request, offer: ToolOffer) {
         self.offer.recall |= offer.recall;
         self.offer.agent |= offer.agent;
         let ours = tools(request.kind(), self.offer);

@@ -39,13 +39,13 @@ impl Proxy {
             // Checked again under the conversation's lock: another request may have added messages since the index was
             // read.
             if held.goes_on_at(at, who) {
-                held.hinted(who);
+                held.take_hint(who);
                 // A repeated request adds nothing, so it does not prove that the client goes on with this conversation.
                 if at < chain.links.len() {
                     held.course = Course::GoesOn;
                 }
                 held.extend(request, &chain.links[at..]);
-                held.beside(request, reading.offer);
+                held.count_envelope(request, reading.offer);
                 lock(&self.index).put(known, &held, chain, at, now);
                 drop(held);
                 return Arc::clone(known);
@@ -69,7 +69,7 @@ impl Proxy {
             }
         };
         made.extend(request, &chain.links[at..]);
-        made.beside(request, reading.offer);
+        made.count_envelope(request, reading.offer);
         let is_new = known.is_none();
         let made = Arc::new(Mutex::new(made));
         if is_new && previous > 0 {
@@ -132,7 +132,7 @@ impl Proxy {
         };
         made.course = Course::Lone;
         made.extend(request, &chain.links[at..]);
-        made.beside(request, ToolOffer::default());
+        made.count_envelope(request, ToolOffer::default());
         Some(Arc::new(Mutex::new(made)))
     }
 

@@ -173,8 +173,8 @@ async fn save(
                 let (events, folds) = (append.events.len(), folds.len());
                 let mut held = lock(conversation);
                 // Counts what was written. The session may have more by now, and that is written next time.
-                held.saved.wrote(events, folds, active.1, state, version);
-                held.calls.wrote(calls.len());
+                held.saved.note_written(events, folds, active.1, state, version);
+                held.calls.note_written(calls.len());
                 return Ok(());
             }
             Err(

@@ -9,7 +9,7 @@ use midfold_store::{Millis, Store, StoreError};
 use serde_json::value::RawValue;
 
 use super::answers::{NotedAnswer, key};
-use super::history::{RequestHistory, ProviderHistory};
+use super::history::{ProviderHistory, RequestHistory};
 use super::lock::lock;
 use super::sender::RequestSender;
 use super::shared::Proxy;
@@ -76,7 +76,7 @@ impl Proxy {
             // Somebody deleted the session, and with it the answers that belong to it.
             Ok(()) | Err(StoreError::NoSession(_)) => Ok(true),
             Err(error) => {
-                lock(&self.answers).again(noted);
+                lock(&self.answers).put_back(noted);
                 Err(error)
             }
         }

@@ -30,7 +30,7 @@ impl Proxy {
             WindowNews::Raised => store.raise_window(source.key(), tokens).await,
         };
         if saved.is_err() {
-            lock(&self.learned).again(source, news);
+            lock(&self.learned).put_back(source, news);
         }
         saved.map(|()| true)
     }
@@ -51,7 +51,7 @@ impl Proxy {
         let found = found.filter(|it| now.saturating_sub(it.learned) <= WINDOW_LASTS);
         let told =
             found.map(|it| WindowReport { window: it.tokens, counts_reply: it.counts_reply });
-        lock(&self.learned).looked_up(&source, told);
+        lock(&self.learned).note_looked_up(&source, told);
         Ok(())
     }
 }

@@ -79,7 +79,7 @@ impl LearnedWindows {
     }
 
     /// Notes the window that a provider reported when it refused a request.
-    pub fn refused(&mut self, source: &WindowOwner, told: WindowReport) {
+    pub fn note_refused(&mut self, source: &WindowOwner, told: WindowReport) {
         self.insert(source, told);
         self.news.retain(|(other, _)| other != source);
         self.note(source, WindowNews::Told);
@@ -105,7 +105,7 @@ impl LearnedWindows {
 
     /// Notes that a provider accepted a prompt and answered: the window holds both. `guess` is the assumed window;
     /// `None` if the window was set by somebody.
-    pub fn accepted(&mut self, source: &WindowOwner, usage: Usage, guess: Option<u64>) {
+    pub fn note_accepted(&mut self, source: &WindowOwner, usage: Usage, guess: Option<u64>) {
         let took = usage.prompt.saturating_add(usage.output);
         if let Some(told) = self.windows.get_mut(source) {
             let is_raised = took > told.window;
@@ -143,7 +143,7 @@ impl LearnedWindows {
     }
 
     /// Queues a change again whose write failed, merged with a later change of the same window.
-    pub fn again(&mut self, source: WindowOwner, news: WindowNews) {
+    pub fn put_back(&mut self, source: WindowOwner, news: WindowNews) {
         let later = self.news.iter_mut().find(|(other, _)| *other == source);
         match (later, news) {
             // The store has no window yet that could be raised, so the report has to be written.
@@ -160,7 +160,7 @@ impl LearnedWindows {
     }
 
     /// Takes the answer of a store: a window, or that it has none. A window that was learned meanwhile stays.
-    pub fn looked_up(&mut self, source: &WindowOwner, found: Option<WindowReport>) {
+    pub fn note_looked_up(&mut self, source: &WindowOwner, found: Option<WindowReport>) {
         if self.looked_up.len() >= MOST {
             self.looked_up.clear();
         }

@@ -108,7 +108,7 @@ impl Proxy {
                 let session = opening.map(|opening| self.promised(opening, &who, now));
                 let may = ToolOffer { recall: false, ..reading.offer };
                 let recall = RecallOffer { may, ..recall };
-                self.first(&reading, request, &who, model).begins(session).with(recall)
+                self.first(&reading, request, &who, model).with_session(session).with(recall)
             }
             Ok(mut reading) => {
                 let aside = self.aside(&request, &chain, &reading, &who, now);
@@ -134,7 +134,7 @@ impl Proxy {
                 let may = if is_aside { ToolOffer::default() } else { reading.offer };
                 turn.recall = RecallOffer { may, ..recall };
                 turn.source = Some(source);
-                turn.through(&reading, conversation, stable, told, is_aside, now)
+                turn.match_to(&reading, conversation, stable, told, is_aside, now)
             }
         };
         turn.kept = kept;

@@ -25,7 +25,7 @@ impl NarrationTarget {
     #[must_use]
     pub fn wants(&self, now: Millis) -> Option<SummaryRequest> {
         let conversation = self.conversation.upgrade()?;
-        lock(&conversation).session.wants(&self.budget, now)
+        lock(&conversation).session.take_request(&self.budget, now)
     }
 
     /// Judges a narration line by line; the next fold uses the accepted lines. `None` if the conversation is gone, or

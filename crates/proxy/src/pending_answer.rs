@@ -69,12 +69,12 @@ impl PendingAnswer {
         if let Some(SilentTruncation { window, .. }) = &truncation {
             let told = WindowReport { window: *window, counts_reply: false };
             let source = self.source.iter();
-            source.for_each(|source| lock(&self.proxy.learned).refused(source, told));
+            source.for_each(|source| lock(&self.proxy.learned).note_refused(source, told));
         } else if let (Some(source), Some(usage)) = (&self.source, seen.usage) {
             let reading = &place.reading;
             let is_guess = reading.window_from.is_guess() && count == CountKind::Prompt;
             let guess = is_guess.then_some(reading.window);
-            lock(&self.proxy.learned).accepted(source, usage, guess);
+            lock(&self.proxy.learned).note_accepted(source, usage, guess);
         }
         let mut held = lock(&place.conversation);
         let ProxyConversation { session, calls, .. } = &mut *held;

@@ -34,7 +34,7 @@ impl MatchedRequest {
         };
         let told = WindowReport { window: limit, counts_reply: true };
         if let Some(source) = &self.source {
-            lock(&self.proxy.learned).refused(source, told);
+            lock(&self.proxy.learned).note_refused(source, told);
         }
         self.shorten_reply(told, Some(input));
         self.sent.reply.is_some()

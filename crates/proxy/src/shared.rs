@@ -14,7 +14,7 @@ use super::answers::{UnwrittenAnswers, key};
 use super::bounded_map::BoundedMap;
 use super::conversation::ProxyConversation;
 use super::costs::PromptCosts;
-use super::history::{HistoryCache, RequestHistory, ProviderHistory};
+use super::history::{HistoryCache, ProviderHistory, RequestHistory};
 use super::index::Index;
 use super::items::ProviderItems;
 use super::learned_windows::LearnedWindows;

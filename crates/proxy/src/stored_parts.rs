@@ -26,7 +26,7 @@ pub(super) struct StoredParts {
 
 impl StoredParts {
     /// Notes a successful write: `events` and `folds` are the numbers of new ones.
-    pub fn wrote(
+    pub fn note_written(
         &mut self,
         events: usize,
         folds: usize,

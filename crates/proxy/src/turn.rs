@@ -161,7 +161,7 @@ impl MatchedRequest {
     }
 
     /// Sets the id of the session that the request begins.
-    pub(super) fn begins(mut self, session: Option<String>) -> Self {
+    pub(super) fn with_session(mut self, session: Option<String>) -> Self {
         self.sent.session = session;
         self
     }
@@ -180,7 +180,7 @@ impl MatchedRequest {
     }
 
     /// Matches the request to its conversation. The first `stable` of its messages are history.
-    pub(super) fn through(
+    pub(super) fn match_to(
         mut self,
         reading: &RequestReading,
         conversation: Arc<Mutex<ProxyConversation>>,
@@ -294,7 +294,7 @@ impl MatchedRequest {
     /// Turns the request into a pending answer after the provider accepted it. It will not be sent again, so its bytes
     /// need not stay in memory.
     #[must_use]
-    pub fn taken(self) -> PendingAnswer {
+    pub fn into_pending(self) -> PendingAnswer {
         let named = self.wants_output().then_some((self.request, self.kept));
         let Self { proxy, place, sent, source, .. } = self;
         let carried = FoldedPrompt { sent: sent.tokens_after, whole: sent.tokens_before };
@@ -324,9 +324,13 @@ impl MatchedRequest {
 
     /// Handles a refusal: returns what to send instead, once. `None` if the request was not too long, or if nothing
     /// smaller is possible; the client then gets the provider's error.
-    pub fn refused(&mut self, diagnosis: Diagnosis, now: Millis) -> Option<&OutgoingRequest> {
+    pub fn answer_refusal(
+        &mut self,
+        diagnosis: Diagnosis,
+        now: Millis,
+    ) -> Option<&OutgoingRequest> {
         if diagnosis == Diagnosis::BoundReasoning {
-            return self.without_reasoning();
+            return self.drop_reasoning();
         }
         let Some((told, have)) = self.learn(diagnosis) else {
             return self.only_shortens_reply(diagnosis).then_some(&self.sent);
@@ -387,14 +391,14 @@ impl MatchedRequest {
             }
         };
         if let Some(source) = self.source.as_ref().filter(|_| known) {
-            lock(&self.proxy.learned).refused(source, told);
+            lock(&self.proxy.learned).note_refused(source, told);
         }
         Some((told, have))
     }
 
     /// After the provider refused reasoning that does not belong to this history: sends the history without any
     /// reasoning.
-    fn without_reasoning(&mut self) -> Option<&OutgoingRequest> {
+    fn drop_reasoning(&mut self) -> Option<&OutgoingRequest> {
         let place = self.place.as_ref()?;
         let mut held = lock(&place.conversation);
         let session = &mut held.session;

@@ -29,7 +29,7 @@ impl UpstreamCall {
         match reads(&self, &head) {
             Some(AnswerReads::Whole) => self.whole(head, held, body, *tee).await,
             Some(AnswerReads::Stream) => StreamedAnswer::answer(self, &head, held, body, *tee),
-            None => self.passed(&head, held, body, *tee),
+            None => self.pass_on(&head, held, body, *tee),
         }
     }
 }

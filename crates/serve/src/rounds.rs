@@ -86,7 +86,7 @@ impl UpstreamCall {
         loop {
             let text = match read(held, body, &mut tee).await {
                 RoundAnswer::Whole(text) => text,
-                RoundAnswer::Long(text, rest) => return self.passed(&head, vec![text], rest, tee),
+                RoundAnswer::Long(text, rest) => return self.pass_on(&head, vec![text], rest, tee),
                 RoundAnswer::Broken(text, why) => {
                     let headers = self.told(&head);
                     self.ending().end(&tee.finish(), true);

@@ -81,7 +81,7 @@ impl UpstreamCall {
     fn has_shorter(&mut self, diagnosis: Diagnosis) -> bool {
         let app = &self.way.app;
         let since = SystemTime::now();
-        let is_sent_again = self.turn.refused(diagnosis, app.now()).is_some();
+        let is_sent_again = self.turn.answer_refusal(diagnosis, app.now()).is_some();
         if diagnosis.exceeds_window() {
             let again = is_sent_again.then(|| self.turn.sent());
             app.metrics.overflow(again);
@@ -182,7 +182,7 @@ impl UpstreamCall {
     }
 
     /// Passes an answer on as it comes.
-    pub fn passed(
+    pub fn pass_on(
         mut self,
         head: &hyper::http::response::Parts,
         held: Vec<Bytes>,
@@ -211,7 +211,7 @@ impl UpstreamCall {
     pub fn ending(self) -> PassingAnswer {
         let Self { way: ProxyRequest { app, trace, .. }, turn, room, is_answered, .. } = self;
         let room = turn.wants_output().then_some(room);
-        PassingAnswer { app, trace, awaited: turn.taken(), is_answered, room }
+        PassingAnswer { app, trace, awaited: turn.into_pending(), is_answered, room }
     }
 }
 

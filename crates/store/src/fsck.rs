@@ -95,7 +95,9 @@ pub async fn fsck(store: &dyn Store) -> Result<FsckReport, StoreError> {
             let mut check = StoreCheck { store, row, report: &mut report };
             match check.session().await {
                 Ok(()) => {}
-                Err(StoreError::Damaged(problem)) => check.found("rows".into(), problem, RESTORE),
+                Err(StoreError::Damaged(problem)) => {
+                    check.add_finding("rows".into(), problem, RESTORE)
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -112,7 +114,7 @@ struct StoreCheck<'a> {
 
 impl StoreCheck<'_> {
     /// Adds a finding.
-    fn found(&mut self, place: String, problem: impl Into<String>, advice: &'static str) {
+    fn add_finding(&mut self, place: String, problem: impl Into<String>, advice: &'static str) {
         let (session, problem) = (self.row.new.id.clone(), problem.into());
         self.report.findings.push(FsckFinding { session, place, problem, advice });
     }
@@ -131,10 +133,10 @@ impl StoreCheck<'_> {
             && !rows.iter().any(|row| row.fold.id == active)
         {
             let problem = format!("the active fold {active:?} is not there");
-            self.found("session".into(), problem, REFOLD);
+            self.add_finding("session".into(), problem, REFOLD);
         }
         for job in &jobs {
-            self.job(job, &rows);
+            self.check_job(job, &rows);
         }
         self.calls().await
     }
@@ -146,11 +148,17 @@ impl StoreCheck<'_> {
         for (row, number) in rows.iter().zip(1u64..) {
             let place = || format!("fold {:?}", row.fold.id);
             if row.number != number {
-                self.found(place(), format!("its number is {}, not {number}", row.number), REFOLD);
+                self.add_finding(
+                    place(),
+                    format!("its number is {}, not {number}", row.number),
+                    REFOLD,
+                );
             }
             match serde_json::from_str::<Fold>(&row.fold.body) {
                 Ok(fold) => folds.push((row, fold)),
-                Err(error) => self.found(place(), format!("no record of a fold: {error}"), REFOLD),
+                Err(error) => {
+                    self.add_finding(place(), format!("no record of a fold: {error}"), REFOLD)
+                }
             }
         }
         folds
@@ -174,12 +182,12 @@ impl StoreCheck<'_> {
             let page = self.store.events(&self.row.new.id, seq..to).await?;
             if page.len() as u64 != to - seq {
                 let problem = format!("{} of {} events are there", page.len(), to - seq);
-                self.found(format!("events {seq} to {}", to - 1), problem, RESTORE);
+                self.add_finding(format!("events {seq} to {}", to - 1), problem, RESTORE);
                 return Ok(wanted);
             }
             for row in &page {
                 self.report.events += 1;
-                self.event(row, seq, &mut hash);
+                self.check_event(row, seq, &mut hash);
                 turn = row.event.turn;
                 seq += 1;
                 wanted.entry(seq).and_modify(|at| *at = hash);
@@ -187,27 +195,27 @@ impl StoreCheck<'_> {
                     log.append(row.event.raw());
                     for (row, fold) in folds {
                         if u64::from(fold.accounts.events) == seq {
-                            self.figures(row, fold, log);
+                            self.check_figures(row, fold, log);
                         }
                     }
                 }
             }
         }
         if (hash, turn) != (self.row.head_hash, self.row.turn) {
-            self.found("session".into(), "its head is not its last event", RESTORE);
+            self.add_finding("session".into(), "its head is not its last event", RESTORE);
         }
         Ok(wanted)
     }
 
     /// Checks the position and the hash of an event.
-    fn event(&mut self, row: &EventRow, seq: u64, hash: &mut Hash) {
+    fn check_event(&mut self, row: &EventRow, seq: u64, hash: &mut Hash) {
         let place = || format!("event {}", row.seq);
         if row.seq != seq {
-            self.found(place(), format!("it stands where {seq} should"), RESTORE);
+            self.add_finding(place(), format!("it stands where {seq} should"), RESTORE);
         }
         *hash = hash.chain(&row.event.bytes);
         if row.event.hash != *hash {
-            self.found(place(), "its bytes are not those of its hash", RESTORE);
+            self.add_finding(place(), "its bytes are not those of its hash", RESTORE);
             // The chain goes on from the stored hash, so that one damaged event gives one finding, and not one for
             // each event behind it.
             *hash = row.event.hash;
@@ -226,15 +234,15 @@ impl StoreCheck<'_> {
         let at = |seq: u64| hashes.get(&seq).copied().unwrap_or_default();
         let known = |id: Hash| folds.iter().any(|(other, _)| other.fold.id == id);
         for problem in of_fold(&row.fold, fold, self.row.head, at) {
-            self.found(place.clone(), problem, REFOLD);
+            self.add_finding(place.clone(), problem, REFOLD);
         }
         if !fold.prev.is_none_or(known) {
-            self.found(place, "the fold before it is not there", REFOLD);
+            self.add_finding(place, "the fold before it is not there", REFOLD);
         }
     }
 
     /// Projects a fold over the log as it was when the fold was made, and compares the figures.
-    fn figures(&mut self, row: &FoldRow, fold: &Fold, log: &EventLog) {
+    fn check_figures(&mut self, row: &FoldRow, fold: &Fold, log: &EventLog) {
         if fold.counter != self.row.new.counter || !fold.applies_to(log) {
             return;
         }
@@ -260,13 +268,13 @@ impl StoreCheck<'_> {
         for (name, says, is) in figures {
             if says != is {
                 let problem = format!("{name}: its record says {says}, the log says {is}");
-                self.found(format!("fold {:?}", row.fold.id), problem, REFOLD);
+                self.add_finding(format!("fold {:?}", row.fold.id), problem, REFOLD);
             }
         }
     }
 
     /// Checks that the state of a job agrees with its lease, its outcome and its fold.
-    fn job(&mut self, job: &StoreJob, folds: &[FoldRow]) {
+    fn check_job(&mut self, job: &StoreJob, folds: &[FoldRow]) {
         self.report.jobs += 1;
         let there = |id: &Hash| folds.iter().any(|row| row.fold.id == *id);
         let leased = job.state == JobState::Leased;
@@ -284,7 +292,7 @@ impl StoreCheck<'_> {
         ];
         for (holds, problem) in checks {
             if !holds {
-                self.found(format!("job {}", job.id), problem, REQUEUE);
+                self.add_finding(format!("job {}", job.id), problem, REQUEUE);
             }
         }
     }
@@ -298,14 +306,14 @@ impl StoreCheck<'_> {
             let advice = "the ledger was changed after the fact: compare it with a backup";
             let place = || format!("call {}", row.call.number);
             if row.call.number != number {
-                self.found(place(), format!("it stands where {number} should"), advice);
+                self.add_finding(place(), format!("it stands where {number} should"), advice);
             }
             if !is_call_sound(&row.call, before) {
-                self.found(place(), "its record is not that of its hash", advice);
+                self.add_finding(place(), "its record is not that of its hash", advice);
             }
             before = row.call.hash;
             if row.call.head > self.row.head {
-                self.found(place(), "it saw more events than there are", RESTORE);
+                self.add_finding(place(), "it saw more events than there are", RESTORE);
             }
         }
         Ok(())

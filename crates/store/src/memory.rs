@@ -267,14 +267,14 @@ impl Store for MemoryStore {
 
     async fn heartbeat(&self, lease: &Lease, until: Millis) -> Result<bool, StoreError> {
         let mut inner = self.lock();
-        let Some(job) = inner.leased(lease) else { return Ok(false) };
+        let Some(job) = inner.mark_leased(lease) else { return Ok(false) };
         job.lease_until = Some(until);
         Ok(true)
     }
 
     async fn finish(&self, lease: &Lease, done: &JobOutcome) -> Result<bool, StoreError> {
         let mut inner = self.lock();
-        let Some(session) = inner.leased(lease).map(|job| job.job.session.clone()) else {
+        let Some(session) = inner.mark_leased(lease).map(|job| job.job.session.clone()) else {
             return Ok(false);
         };
         let kept = inner.kept_mut(&session)?;
@@ -282,7 +282,7 @@ impl Store for MemoryStore {
         if let Some(fold) = &done.fold {
             kept.put(fold);
         }
-        if let Some(job) = inner.leased(lease) {
+        if let Some(job) = inner.mark_leased(lease) {
             job.state = JobState::Done;
             job.outcome = Some(done.verdict.clone());
             job.lease_until = None;
@@ -299,7 +299,7 @@ impl Store for MemoryStore {
         retry_at: Option<Millis>,
     ) -> Result<bool, StoreError> {
         let mut inner = self.lock();
-        let Some(job) = inner.leased(lease) else { return Ok(false) };
+        let Some(job) = inner.mark_leased(lease) else { return Ok(false) };
         job.outcome = Some(check::plain(reason).into_owned());
         job.lease_until = None;
         job.failures += 1;

@@ -190,7 +190,7 @@ impl JobWorker {
             .await
             .map_err(|e| text(&e))?;
         let session = stored.whole().await.map_err(|e| text(&e))?;
-        let mut request = session.request(&wanted).map_err(|e| text(&e))?;
+        let mut request = session.request_of(&wanted).map_err(|e| text(&e))?;
         request.today = Some(date((self.clock)()));
         Ok((stored, request))
     }

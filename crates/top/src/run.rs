@@ -56,7 +56,7 @@ where
     let first = state.tick(clock());
     asks.start(first);
     while !state.is_done() {
-        state.reached(reach(&state));
+        state.note_reached(reach(&state));
         terminal.draw(|frame| draw(&state, frame)).map_err(unwritable)?;
         let next = tokio::select! {
             () = &mut ended => return Ok(()),
@@ -72,7 +72,7 @@ where
             Some(done) = asks.tasks.join_next() => {
                 let (ask, answer) = done.map_err(|error| format!("a question ended: {error}"))?;
                 asks.running.retain(|running| *running != ask);
-                state.answered(&ask, answer)
+                state.note_answer(&ask, answer)
             }
             _ = ticks.tick() => state.tick(clock()),
         };
@@ -93,7 +93,7 @@ pub async fn settle<S: AnswerSource>(
     let mut waiting = VecDeque::from(asks);
     while let Some(ask) = waiting.pop_front() {
         let answer = source.answer(&ask).await?;
-        waiting.extend(state.answered(&ask, Ok(answer)));
+        waiting.extend(state.note_answer(&ask, Ok(answer)));
     }
     Ok(())
 }

@@ -188,7 +188,7 @@ impl TopState {
     }
 
     /// Sets how far keys can move in the current view.
-    pub fn reached(&mut self, reach: KeyReach) {
+    pub fn note_reached(&mut self, reach: KeyReach) {
         self.reach = reach;
         self.scroll = self.scroll.min(reach.furthest);
     }
@@ -218,7 +218,7 @@ impl TopState {
 
     /// Takes an answer, and returns what to ask next.
     #[must_use]
-    pub fn answered(
+    pub fn note_answer(
         &mut self,
         ask: &SourceQuestion,
         answer: Result<SourceAnswer, SourceTrouble>,
@@ -232,7 +232,9 @@ impl TopState {
         };
         self.trouble = None;
         match (ask, answered) {
-            (SourceQuestion::Sessions, SourceAnswer::Sessions(page)) => return self.listed(page),
+            (SourceQuestion::Sessions, SourceAnswer::Sessions(page)) => {
+                return self.note_list(page);
+            }
             (SourceQuestion::Explain(id, text), SourceAnswer::Explained(found)) => {
                 let same = |asked: &&mut TextQuestion| asked.id == *id && asked.text == *text;
                 if let Some(question) = self.question.as_mut().filter(same) {
@@ -268,7 +270,7 @@ impl TopState {
     }
 
     /// Takes the list of sessions. If the open session has changed since it was read, it is asked for again.
-    fn listed(&mut self, page: SessionsPage) -> Vec<SourceQuestion> {
+    fn note_list(&mut self, page: SessionsPage) -> Vec<SourceQuestion> {
         self.more = page.next.is_some();
         self.rows = Some(page.sessions);
         self.sort_rows();
@@ -327,7 +329,7 @@ impl TopState {
             return Vec::new();
         }
         if self.prompt.is_some() {
-            return self.typed(key);
+            return self.type_character(key);
         }
         match key {
             PressedKey::Esc | PressedKey::Char('q') => self.back(),
@@ -338,7 +340,7 @@ impl TopState {
                 self.sort_rows();
             }
             PressedKey::Enter => return self.enter(),
-            key => return self.moved(key),
+            key => return self.move_by(key),
         }
         Vec::new()
     }
@@ -359,7 +361,7 @@ impl TopState {
     }
 
     /// Handles a key while a question is being typed.
-    fn typed(&mut self, key: PressedKey) -> Vec<SourceQuestion> {
+    fn type_character(&mut self, key: PressedKey) -> Vec<SourceQuestion> {
         let Some((id, text)) = &mut self.prompt else { return Vec::new() };
         match key {
             PressedKey::Char(c) => text.push(c),
@@ -399,7 +401,7 @@ impl TopState {
     }
 
     /// Moves the choice, or scrolls, depending on the view.
-    fn moved(&mut self, key: PressedKey) -> Vec<SourceQuestion> {
+    fn move_by(&mut self, key: PressedKey) -> Vec<SourceQuestion> {
         let page = self.reach.page.max(1);
         let (at, last) = match self.view() {
             TopView::List => (self.at(), self.rows.as_ref().map_or(0, Vec::len).saturating_sub(1)),

@@ -95,7 +95,7 @@ pub fn audit(log: &EventLog, folds: &[Fold], active: Option<Hash>, calls: &[Call
         auditor.chain_of(at, fold);
         auditor.fold(at, fold);
     }
-    auditor.calls(calls);
+    auditor.check_calls(calls);
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let stand = standings(folds, active, &RecordedRequests::of(calls));
     let receipts = folds.iter().zip(&stand).enumerate();
@@ -213,7 +213,7 @@ impl<'a> Auditor<'a> {
     }
 
     /// Checks the calls and their chain.
-    fn calls(&mut self, calls: &[CallRecord]) {
+    fn check_calls(&mut self, calls: &[CallRecord]) {
         let mut ledger = Ledger::default();
         let mut open: Option<RereadContext> = None;
         let mut prev = Hash::ROOT;

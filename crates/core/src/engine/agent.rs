@@ -65,7 +65,7 @@ impl Session {
         // An earlier plan may have been refused for too small a gain; the agent's request lets planning try again.
         self.gate.declined = None;
         let due = self.due(budget, now);
-        self.heard_agent(due);
+        self.note_agent_wishes(due);
         due
     }
 
@@ -96,7 +96,7 @@ impl Session {
 
     /// Drops the agent's request after it was weighed for one context, unless an open call is what holds the fold back:
     /// then the request waits for the call's result.
-    pub(super) fn heard_agent(&mut self, due: FoldDue) {
+    pub(super) fn note_agent_wishes(&mut self, due: FoldDue) {
         if !due.fires() && due != FoldDue::Held(HoldReason::OpenCall) {
             self.take_wish();
         }

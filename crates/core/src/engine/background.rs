@@ -34,7 +34,7 @@ pub enum CompleteError {
 impl Session {
     /// The narration that the next fold would use: a new one if there is one, else that of the active fold. `None`
     /// where neither exists.
-    pub(super) fn narrated(&self) -> Option<&AcceptedNarration> {
+    pub(super) fn latest_narration(&self) -> Option<&AcceptedNarration> {
         let folded = self.active().and_then(|fold| fold.narrated.as_ref());
         self.narration.ready.as_ref().or(folded)
     }
@@ -43,8 +43,8 @@ impl Session {
     /// cooling down after a failure, no narration is under way or ready, and enough tokens would be new. Costs
     /// O(events).
     #[must_use]
-    pub fn wanted(&self, budget: &Budget, now: Millis) -> Option<WantedNarration> {
-        if !self.may_want(budget, now) {
+    pub fn wanted_narration(&self, budget: &Budget, now: Millis) -> Option<WantedNarration> {
+        if !self.may_want_narration(budget, now) {
             return None;
         }
         let budget = self.gate.budget(budget, &self.policy);
@@ -59,7 +59,7 @@ impl Session {
             return None;
         }
         // After an undo, in a fork or with another head the narration before may be of other events.
-        let before = self.narrated().filter(|before| {
+        let before = self.latest_narration().filter(|before| {
             before.span.start as usize == middle.start
                 && before.span.end as usize <= middle.end
                 && before.span.through == self.log.hash_before(before.span.end as usize)
@@ -81,20 +81,20 @@ impl Session {
         Some(WantedNarration { id, span, from: number(from), previous, room, at: now })
     }
 
-    /// A cheap check before [`Session::wanted`]: false means that there is surely nothing to narrate.
-    pub(super) fn may_want(&self, budget: &Budget, now: Millis) -> bool {
+    /// A cheap check before [`Session::wanted_narration`]: false means that there is surely nothing to narrate.
+    pub(super) fn may_want_narration(&self, budget: &Budget, now: Millis) -> bool {
         let Policy { trigger, narration, .. } = &self.policy;
         let line = || trigger.buffer_tokens(self.gate.budget(budget, &self.policy).tokens());
         trigger.on
             && narration.on
             && self.gate.cooldown.left(now) == 0
             && self.load().estimate >= line()
-            && !self.is_asked(now)
+            && !self.is_narration_pending(now)
     }
 
     /// Whether an answer is still awaited, or a narration is ready that no fold has used yet. Either way no new
     /// narration is asked for.
-    pub(super) fn is_asked(&self, now: Millis) -> bool {
+    pub(super) fn is_narration_pending(&self, now: Millis) -> bool {
         let ready = self.narration.ready.as_ref();
         (self.narration.asked.is_some() && !self.narration.is_overdue(now))
             || ready.is_some_and(|ready| {
@@ -104,16 +104,16 @@ impl Session {
 
     /// The request that a model should answer now, if any; it is noted as asked for. The caller may run it at any time
     /// and on any thread, and hands the answer to [`Session::complete`].
-    pub fn wants(&mut self, budget: &Budget, now: Millis) -> Option<SummaryRequest> {
-        let wanted = self.wanted(budget, now)?;
-        let request = self.request(&wanted).ok()?;
+    pub fn take_request(&mut self, budget: &Budget, now: Millis) -> Option<SummaryRequest> {
+        let wanted = self.wanted_narration(budget, now)?;
+        let request = self.request_of(&wanted).ok()?;
         // Noted only once the request exists, else it would count as awaited and block the next one.
-        self.asked(wanted);
+        self.note_asked(wanted);
         Some(request)
     }
 
     /// Notes that a span was handed to a queue.
-    pub fn asked(&mut self, wanted: WantedNarration) {
+    pub fn note_asked(&mut self, wanted: WantedNarration) {
         self.narration.asked = Some(wanted);
         self.narration.attempts = 0;
         self.narration.is_focus_newer = false;
@@ -123,7 +123,7 @@ impl Session {
     ///
     /// # Errors
     /// When the span is not in the log.
-    pub fn request(&self, wanted: &WantedNarration) -> Result<SummaryRequest, CompleteError> {
+    pub fn request_of(&self, wanted: &WantedNarration) -> Result<SummaryRequest, CompleteError> {
         let Span { start, end, before, through } = wanted.span;
         let (start, end, from) = (start as usize, end as usize, wanted.from as usize);
         let fits = start <= from && from <= end && end <= self.log.len();
@@ -179,14 +179,14 @@ impl Session {
         let id = request_id(&self.id, &self.policy, &span, None);
         let room = self.policy.narration_room(fold.budget.tokens());
         let wanted = WantedNarration { id, from: span.start, span, previous: None, room, at: now };
-        let request = self.request(&wanted).ok()?;
+        let request = self.request_of(&wanted).ok()?;
         Some(SummaryRequest { focus: focus.map(str::to_owned).or(request.focus), ..request })
     }
 
     /// As [`Session::request_for`], for callers that can wait before the fold is made. `None` also where the policy has
     /// no narration, or the model is cooling down after a failure.
     #[must_use]
-    pub fn request_before(
+    pub fn request_if_allowed(
         &self,
         fold: &Fold,
         focus: Option<&str>,
@@ -219,7 +219,7 @@ impl Session {
         if end > self.log.len() || self.log.hash_before(end) != request.span.through {
             return Err(CompleteError::Changed);
         }
-        self.narration.answered(request.id);
+        self.narration.note_answered(request.id);
         let record = |code: VerdictCode, detail: String, dropped: Vec<DroppedLine>| VerdictRecord {
             request: request.id,
             code,
@@ -228,12 +228,12 @@ impl Session {
         };
         let verdict = match answer {
             Err(failure) => {
-                self.gate.cooldown.failed(Some(failure.class), now);
+                self.gate.cooldown.note_failure(Some(failure.class), now);
                 record(failure.class.into(), failure.detail, Vec::new())
             }
             Ok(reply) => match judge(&self.log, request, &reply, &**self.log.counter()) {
                 Ok(judged) => {
-                    self.gate.cooldown.succeeded();
+                    self.gate.cooldown.note_success();
                     // A request from before a person said what to keep lacks those words; they stay for the next
                     // request.
                     if request.focus.as_deref().is_some_and(|told| self.narration.knows(told)) {
@@ -244,7 +244,7 @@ impl Session {
                     record(VerdictCode::ACCEPTED, detail, judged.dropped)
                 }
                 Err(UngroundedReply { verdict, detail, dropped }) => {
-                    self.gate.cooldown.failed(None, now);
+                    self.gate.cooldown.note_failure(None, now);
                     record(verdict.into(), detail, dropped)
                 }
             },
@@ -255,7 +255,7 @@ impl Session {
     }
 
     /// Notes that the queue is still working on the request, so that it does not count as overdue and is not repeated.
-    pub fn awaited(&mut self, now: Millis) {
+    pub fn note_still_running(&mut self, now: Millis) {
         if let Some(asked) = &mut self.narration.asked {
             asked.at = now;
         }
@@ -264,7 +264,7 @@ impl Session {
     /// Notes failed attempts at a request that a worker runs: `attempts` in all so far. `again` is when the worker
     /// tries again, `None` where it gives up. Each attempt counts once as a failure of the cooldown, however often it
     /// is reported.
-    pub fn attempted(
+    pub fn note_failed_attempts(
         &mut self,
         request: Hash,
         attempts: u32,
@@ -276,7 +276,7 @@ impl Session {
             return;
         }
         for _ in self.narration.attempts..attempts {
-            self.gate.cooldown.failed(class, now);
+            self.gate.cooldown.note_failure(class, now);
             // The worker tries again at its own time; the session must not hold it back longer.
             self.gate.cooldown.until = again.unwrap_or(self.gate.cooldown.until);
         }
@@ -295,11 +295,11 @@ impl Session {
     }
 
     /// Notes the verdict on a request that a worker ran and judged.
-    pub fn judged(&mut self, verdict: VerdictRecord) {
+    pub fn note_verdict(&mut self, verdict: VerdictRecord) {
         // A failure was counted by `attempted` already, so the cooldown is left alone.
-        self.narration.answered(verdict.request);
+        self.narration.note_answered(verdict.request);
         if verdict.code == VerdictCode::ACCEPTED {
-            self.gate.cooldown.succeeded();
+            self.gate.cooldown.note_success();
             // The verdict does not say which words the worker's request had. Words that may be missing from it stay
             // for the next request: a repeated wish costs less than a lost one.
             if !self.narration.is_focus_newer {
@@ -345,7 +345,7 @@ impl Session {
             return Err(CompleteError::Changed);
         }
         if let Some(narrated) = &fold.narrated {
-            self.narration.answered(narrated.request);
+            self.narration.note_answered(narrated.request);
         }
         self.narration.ready.clone_from(&fold.narrated);
         self.narration.prepared = Some(fold);

@@ -148,7 +148,7 @@ impl BriefSession {
         if due.fires() || self.session.is_bound_to_what_was_sent() {
             return None;
         }
-        self.session.heard_agent(due);
+        self.session.note_agent_wishes(due);
         self.session.sent = Some(self.session.sending());
         self.session.gate.asked = now;
         Some(self.session.view())
@@ -169,7 +169,7 @@ impl BriefSession {
     /// Whether a narration may be wanted, for which the whole session has to be loaded, too.
     #[must_use]
     pub fn may_want(&self, budget: &Budget, now: Millis) -> bool {
-        self.session.may_want(budget, now)
+        self.session.may_want_narration(budget, now)
     }
 
     /// Takes the provider's token count for the last context.
@@ -219,8 +219,8 @@ impl BriefSession {
     }
 
     /// Notes that a span was handed to a queue.
-    pub fn asked(&mut self, wanted: WantedNarration) {
-        self.session.asked(wanted);
+    pub fn note_asked(&mut self, wanted: WantedNarration) {
+        self.session.note_asked(wanted);
     }
 
     /// Whether the policy lets a model narrate.

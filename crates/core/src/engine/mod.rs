@@ -229,7 +229,7 @@ impl Session {
         // Void reasoning leaves the context, so this is done before the trigger weighs the context.
         self.rebind();
         let due = self.due(&budget, now);
-        self.heard_agent(due);
+        self.note_agent_wishes(due);
         let folded = match due {
             due if due.fires() => {
                 self.gate.probe(now);
@@ -331,7 +331,7 @@ impl Session {
         match &outcome {
             PlanOutcome::Folded(fold) => {
                 let freed = fold.tokens_before.saturating_sub(fold.tokens_after);
-                self.gate.folded(load.estimate, freed, self.movable(fold));
+                self.gate.note_folded(load.estimate, freed, self.movable(fold));
                 self.adopt((**fold).clone());
                 self.hooks.after_fold(&self.log, fold);
             }
@@ -353,7 +353,7 @@ impl Session {
 
     /// Makes a fold the active one.
     fn adopt(&mut self, fold: Fold) {
-        self.narration.folded(&fold);
+        self.narration.note_folded(&fold);
         let id = fold.id;
         // After an undo the same fold may be made again. It has the same id and is recorded already.
         if self.by_id(id).is_none() {
@@ -413,7 +413,7 @@ impl Session {
         // After the ratio: the anchor takes what the ratio does not explain for tokens outside the log.
         self.meter.anchor(sent.counted, usage.prompt);
         self.gate.recovering = false;
-        self.gate.accepted(usage.prompt);
+        self.gate.note_accepted(usage.prompt);
         self.gate.breaker.judge(usage.prompt, now);
     }
 

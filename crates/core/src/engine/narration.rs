@@ -85,7 +85,7 @@ impl NarrationQueue {
     }
 
     /// Takes note that the request is answered, whether with a narration or a failure.
-    pub(super) fn answered(&mut self, request: Hash) {
+    pub(super) fn note_answered(&mut self, request: Hash) {
         if self.asked.as_ref().is_some_and(|asked| asked.id == request) {
             self.asked = None;
             self.attempts = 0;
@@ -113,7 +113,7 @@ impl NarrationQueue {
     }
 
     /// Takes note of a fold: its record has the verdicts, and the narration that it used is removed.
-    pub(super) fn folded(&mut self, fold: &Fold) {
+    pub(super) fn note_folded(&mut self, fold: &Fold) {
         self.verdicts.clear();
         self.prepared = None;
         let used = fold.narrated.as_ref().map(|narrated| narrated.request);

@@ -57,7 +57,7 @@ impl Session {
             focus: focus.or(wish.keep.as_deref()).or(self.narration.standing.as_deref()),
             joining: self.joining(),
             cause,
-            narrated: self.narrated(),
+            narrated: self.latest_narration(),
             verdicts: &verdicts,
             reasoning: self.reasoning(),
             void: self.void,

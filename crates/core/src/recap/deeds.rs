@@ -79,17 +79,17 @@ impl CallDeeds<'_, '_> {
         let message = self.gathered.number(self.call.event);
         let came = DeedOutcome { message, text, outcome, command, label };
         match came.outcome.verdict {
-            Some(CallVerdict::Rejected) => self.rejected(&came),
-            Some(CallVerdict::Blocked) => self.blocked(&came),
-            Some(CallVerdict::Interrupted) => self.stopped(&came),
-            Some(CallVerdict::Failed) => self.failed(&came),
-            Some(CallVerdict::Ok) | None => self.done(&came),
+            Some(CallVerdict::Rejected) => self.note_rejected(&came),
+            Some(CallVerdict::Blocked) => self.note_blocked(&came),
+            Some(CallVerdict::Interrupted) => self.note_stopped(&came),
+            Some(CallVerdict::Failed) => self.note_failed(&came),
+            Some(CallVerdict::Ok) | None => self.note_done(&came),
         }
     }
 
     /// Adds a failed call: the checks that passed in it, the failing step, and an open failure that may be settled
     /// later.
-    fn failed(&mut self, came: &DeedOutcome<'_>) {
+    fn note_failed(&mut self, came: &DeedOutcome<'_>) {
         let Some(failure) = came.outcome.failure() else { return };
         let blamed = verdicts::blamed(&came.command, came.outcome.of);
         // A command that writes a script and then runs it may fail in the run: the writing still counts as a change.
@@ -98,14 +98,14 @@ impl CallDeeds<'_, '_> {
         {
             let change = self.tools.change(&self.call.tool(), &self.call.arguments());
             if change.whole.is_some() || blamed.spares_writing(&came.command) {
-                self.changed(came, changed, &change);
+                self.note_changed(came, changed, &change);
             }
         }
         self.history(came, false);
         let passed = verdicts::passed_beside(&came.command, &came.outcome, &blamed);
-        self.passed(came, &passed, "");
-        self.passed(came, &blamed.passed, "");
-        self.installed(came, blamed.first());
+        self.note_passed(came, &passed, "");
+        self.note_passed(came, &blamed.passed, "");
+        self.note_installed(came, blamed.first());
         let checks: Vec<&SimpleStep<'_>> = came.command.checks().collect();
         self.learn(came, &checks);
         let absent = came.outcome.absent;
@@ -222,13 +222,13 @@ impl CallDeeds<'_, '_> {
     }
 
     /// Adds a call that did not fail: changes of the to-do list and of files, commands, and look-ups.
-    fn done(&mut self, came: &DeedOutcome<'_>) {
+    fn note_done(&mut self, came: &DeedOutcome<'_>) {
         let (facts, tools, call) = (self.facts, self.tools, self.call);
         let message = came.message;
         for path in &facts.reads {
             self.gathered.use_file(path, false, Some(message));
         }
-        self.allowed();
+        self.note_allowed();
         if facts.kind == ToolKind::Todo {
             self.gathered.add_todo(message, tools.todo_change(&call.arguments(), came.text));
             return;
@@ -239,10 +239,10 @@ impl CallDeeds<'_, '_> {
         let changed = facts.changed();
         if let Some(changed) = changed {
             let change = tools.change(&call.tool(), &call.arguments());
-            self.changed(came, changed, &change);
+            self.note_changed(came, changed, &change);
         }
         if facts.kind == ToolKind::Shell {
-            self.shell_done(came, changed.is_some());
+            self.note_shell_done(came, changed.is_some());
         } else if changed.is_none() {
             let looks = matches!(facts.kind, ToolKind::Read | ToolKind::Search | ToolKind::List)
                 || !facts.reads.is_empty();
@@ -251,19 +251,19 @@ impl CallDeeds<'_, '_> {
                 ToolKind::Other | ToolKind::Web if !looks => 20,
                 _ => 0,
             };
-            self.found(came, weight);
+            self.note_found(came, weight);
         }
     }
 
     /// Adds a command that did not fail, and settles what it proves.
-    fn shell_done(&mut self, came: &DeedOutcome<'_>, changed: bool) {
+    fn note_shell_done(&mut self, came: &DeedOutcome<'_>, changed: bool) {
         let ok = came.outcome.verdict == Some(CallVerdict::Ok);
         self.history(came, ok);
         self.ran_at_all(&came.command);
         self.settles(came, ok);
         let telling = came.outcome.telling.as_deref().unwrap_or_default();
         let passed = verdicts::passed(&came.command, &came.outcome);
-        self.passed(came, &passed, telling);
+        self.note_passed(came, &passed, telling);
         if !ok && came.outcome.own_exit && came.outcome.exit.is_none() {
             for step in came.command.checks() {
                 self.gathered.add_silent(verdicts::check_of(step, came.message, true, telling));
@@ -271,13 +271,13 @@ impl CallDeeds<'_, '_> {
         }
         match came.command.purpose() {
             CommandPurpose::Edit | CommandPurpose::Prepare | CommandPurpose::LookUp if changed => {}
-            CommandPurpose::LookUp | CommandPurpose::Prepare => self.found(came, 0),
-            _ => self.ran(came, ok),
+            CommandPurpose::LookUp | CommandPurpose::Prepare => self.note_found(came, 0),
+            _ => self.note_run(came, ok),
         }
     }
 
     /// Adds a command that ran, with its verdict and its telling line where they are known.
-    fn ran(&mut self, came: &DeedOutcome<'_>, ok: bool) {
+    fn note_run(&mut self, came: &DeedOutcome<'_>, ok: bool) {
         let mut parts = Vec::new();
         if ok {
             parts.push(StatementSentence::new("ok", 100));
@@ -299,7 +299,7 @@ impl CallDeeds<'_, '_> {
     }
 
     /// Adds checks that passed, and settles the failures that this proves to be over.
-    fn passed(&mut self, came: &DeedOutcome<'_>, steps: &[&SimpleStep<'_>], telling: &str) {
+    fn note_passed(&mut self, came: &DeedOutcome<'_>, steps: &[&SimpleStep<'_>], telling: &str) {
         // Failures of these runs are over; a refusal is settled elsewhere, because it only needs the call to be
         // allowed.
         let runs: Vec<CommandRun> = steps.iter().map(|step| step.run.clone()).collect();
@@ -325,13 +325,18 @@ impl CallDeeds<'_, '_> {
     }
 
     /// Adds the output of a look-up.
-    fn found(&mut self, came: &DeedOutcome<'_>, weight: u32) {
+    fn note_found(&mut self, came: &DeedOutcome<'_>, weight: u32) {
         let lines = self.tools.shown(came.text, SHOWN_BYTES);
         self.gathered.add_found(came.message, came.lead(), &lines, weight);
     }
 
     /// Adds a change of files: notes each file, settles failed changes of it, and states the changed lines.
-    fn changed(&mut self, came: &DeedOutcome<'_>, changed: ChangedFiles<'_>, change: &FileChange) {
+    fn note_changed(
+        &mut self,
+        came: &DeedOutcome<'_>,
+        changed: ChangedFiles<'_>,
+        change: &FileChange,
+    ) {
         let replaces = || change.lines.iter().any(|line| matches!(line, ChangeLine::Replaced(..)));
         let in_place = || came.command.steps.iter().any(|step| step.run.key() == "sed");
         let there = self.facts.kind == ToolKind::Edit || replaces() || in_place();

@@ -25,7 +25,7 @@ pub(super) fn reason_parts(text: &str) -> Vec<StatementSentence> {
 
 impl CallDeeds<'_, '_> {
     /// Adds a rejection by the user. A rejected look-up is added only where the user gave a reason.
-    pub(super) fn rejected(&mut self, came: &DeedOutcome<'_>) {
+    pub(super) fn note_rejected(&mut self, came: &DeedOutcome<'_>) {
         let reason = came.outcome.reason.clone();
         let looks = self.cost(&came.command, false) == FailureCost::Nothing;
         // Where the user rejects one call of a batch, the client rejects the others, too: only the first is reported.
@@ -44,7 +44,7 @@ impl CallDeeds<'_, '_> {
     }
 
     /// Adds a call that the client blocked without asking the user.
-    pub(super) fn blocked(&mut self, came: &DeedOutcome<'_>) {
+    pub(super) fn note_blocked(&mut self, came: &DeedOutcome<'_>) {
         if self.cost(&came.command, false) != FailureCost::Much {
             return;
         }
@@ -59,7 +59,7 @@ impl CallDeeds<'_, '_> {
     }
 
     /// Adds a call that was stopped. Calls that were cancelled with another call of the batch are not reported.
-    pub(super) fn stopped(&mut self, came: &DeedOutcome<'_>) {
+    pub(super) fn note_stopped(&mut self, came: &DeedOutcome<'_>) {
         if came.outcome.cancelled || self.gathered.refused_at == Some(came.message) {
             return;
         }
@@ -87,7 +87,7 @@ impl CallDeeds<'_, '_> {
     }
 
     /// Settles the refusal of a call with the same tool and file, because this one was allowed.
-    pub(super) fn allowed(&mut self) {
+    pub(super) fn note_allowed(&mut self) {
         if self.facts.kind == ToolKind::Shell {
             return;
         }
@@ -127,7 +127,7 @@ impl CallDeeds<'_, '_> {
             self.gathered.settle_scratch(&scratch);
         }
         if ok {
-            self.installed(came, None);
+            self.note_installed(came, None);
         }
     }
 
@@ -151,7 +151,11 @@ impl CallDeeds<'_, '_> {
 
     /// Settles failures for want of a package that this command installed. After a failed command, the installs
     /// before the failing step count.
-    pub(super) fn installed(&mut self, came: &DeedOutcome<'_>, failed: Option<&SimpleStep<'_>>) {
+    pub(super) fn note_installed(
+        &mut self,
+        came: &DeedOutcome<'_>,
+        failed: Option<&SimpleStep<'_>>,
+    ) {
         let steps = &came.command.steps;
         let before = match failed {
             None if came.outcome.verdict == Some(CallVerdict::Failed) => return,
@@ -177,7 +181,7 @@ impl CallDeeds<'_, '_> {
                 let names = named.split_whitespace().filter_map(|name| name.rsplit_once('-'));
                 packages.extend(names.map(|(name, _)| name.to_owned()));
             }
-            self.gathered.installed(&packages, bare);
+            self.gathered.note_installed(&packages, bare);
         }
     }
 

@@ -191,7 +191,7 @@ impl GatheredFacts {
     }
 
     /// Settles failures for want of these packages. With `all`, whatever the project needs was installed.
-    pub(super) fn installed(&mut self, packages: &[String], all: bool) {
+    pub(super) fn note_installed(&mut self, packages: &[String], all: bool) {
         let there = |missing: &str| all || packages.iter().any(|package| is_of(package, missing));
         self.settle(|open| open.missing.as_deref().is_some_and(there));
         let known = |line: &str| missing_in(line).is_some_and(|missing| there(&missing));

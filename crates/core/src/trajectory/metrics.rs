@@ -95,7 +95,7 @@ impl TrajectoryMetrics {
 
     /// Sets the result: tokens and turns of the trajectory after a summary took the place of `span`.
     #[must_use]
-    pub fn folded(mut self, span: TurnSpan, tokens: u64, turns: usize, target: u64) -> Self {
+    pub fn add_fold(mut self, span: TurnSpan, tokens: u64, turns: usize, target: u64) -> Self {
         let less = |before: u64, after: u64| {
             let part = i64::try_from(before.abs_diff(after)).unwrap_or(i64::MAX);
             if after > before { -part } else { part }
@@ -266,7 +266,7 @@ mod tests {
     fn fields_have_the_names_and_the_order_of_the_peer() {
         let metrics = TrajectoryMetrics::unchanged(30_000, 40, 15_250);
         assert!(metrics.still_over_limit && !metrics.skipped_under_target);
-        let metrics = metrics.folded(TurnSpan { start: 4, end: 20 }, 15_000, 24, 15_250);
+        let metrics = metrics.add_fold(TurnSpan { start: 4, end: 20 }, 15_000, 24, 15_250);
         assert_eq!(
             serde_json::to_string(&metrics).unwrap(),
             concat!(
@@ -285,7 +285,7 @@ mod tests {
         let row = |n: u64| {
             let metrics = TrajectoryMetrics::unchanged(n * 100, 10, 5_000);
             let span = TurnSpan { start: 4, end: 7 };
-            if n.is_multiple_of(3) { metrics.folded(span, n * 70, 8, 5_000) } else { metrics }
+            if n.is_multiple_of(3) { metrics.add_fold(span, n * 70, 8, 5_000) } else { metrics }
         };
         let (mut all, mut odd, mut even) =
             (TrajectoryTotals::default(), TrajectoryTotals::default(), TrajectoryTotals::default());

@@ -26,7 +26,7 @@ pub struct FoldBreaker {
 
 impl FoldBreaker {
     /// Takes note of a fold of a context of `before` tokens.
-    pub fn folded(&mut self, before: u64) {
+    pub fn note_folded(&mut self, before: u64) {
         self.waiting = Some(before);
     }
 
@@ -79,7 +79,7 @@ pub struct ModelCooldown {
 
 impl ModelCooldown {
     /// Takes note that the call failed (with its class), or that its text was refused (`None`).
-    pub fn failed(&mut self, class: Option<FailureClass>, now: Millis) {
+    pub fn note_failure(&mut self, class: Option<FailureClass>, now: Millis) {
         // Before the count is raised: the pause follows from the failures before this one.
         self.until = now.saturating_add(rung(self.failures.into()));
         self.failures = self.failures.saturating_add(1);
@@ -87,7 +87,7 @@ impl ModelCooldown {
     }
 
     /// Takes note of a usable narration, which ends the cooldown.
-    pub fn succeeded(&mut self) {
+    pub fn note_success(&mut self) {
         *self = Self::default();
     }
 

@@ -19,7 +19,7 @@ use crate::view::BlockKind;
 
 impl ProofChecker<'_> {
     /// Checks that identifiers on record as kept are in the context, and that the lists hold no secret.
-    pub(super) fn kept_ids(&mut self, fold: &Fold) {
+    pub(super) fn check_kept_ids(&mut self, fold: &Fold) {
         let wanted: FxHashSet<&str> = fold.kept_ids.first.iter().map(String::as_str).collect();
         let missing = absent(wanted, &self.after);
         let told = self.told(&missing);
@@ -41,7 +41,7 @@ impl ProofChecker<'_> {
     }
 
     /// Checks that every identifier of the recap is in the log.
-    pub(super) fn grounding(&mut self, fold: &Fold) {
+    pub(super) fn check_grounding(&mut self, fold: &Fold) {
         let Some(recap) = &fold.recap else { return };
         let lines = fold.put_back.as_ref().zip(lines_in(&recap.text));
         let is_known =

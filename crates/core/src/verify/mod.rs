@@ -143,12 +143,12 @@ pub fn verify(case: &ProofCase<'_>) -> ProofReport {
     let mut checker = ProofChecker::new(case);
     match case.fold {
         Some(fold) => checker.with_record(fold),
-        None => checker.without_record(),
+        None => checker.check_without_record(),
     }
-    checker.emptied();
-    checker.validity();
-    checker.pairs();
-    checker.budget();
+    checker.check_emptied();
+    checker.check_validity();
+    checker.check_pairs();
+    checker.check_budget();
     checker.report()
 }
 
@@ -248,7 +248,7 @@ impl<'a> ProofChecker<'a> {
 
     /// Checks that no more messages have the text for empty messages than there were empty ones: a message with content
     /// must not be replaced by it.
-    fn emptied(&mut self) {
+    fn check_emptied(&mut self) {
         let label = |text: &str| text.strip_prefix(OF_OTHER).unwrap_or(text) == EMPTY;
         let is_empty = |message: &&ReadMessage<'_>| {
             message.view.blocks.iter().all(|block| is_blank(block, message))
@@ -264,7 +264,7 @@ impl<'a> ProofChecker<'a> {
     }
 
     /// Checks the context with the profile's validator.
-    fn validity(&mut self) {
+    fn check_validity(&mut self) {
         self.check(rule::VALID);
         for violation in (self.case.validate)(self.case.after) {
             let at = Some(violation.index);
@@ -273,7 +273,7 @@ impl<'a> ProofChecker<'a> {
     }
 
     /// Checks that the context is within the budget, if there is one.
-    fn budget(&mut self) {
+    fn check_budget(&mut self) {
         let Some(budget) = self.case.budget else { return };
         let tokens = self.tokens_of(&self.after) + self.envelope_tokens();
         self.expect(rule::BUDGET, tokens <= budget, || {

@@ -36,16 +36,16 @@ impl MessageSource {
 
 impl ProofChecker<'_> {
     /// Runs all checks that need no record.
-    pub(super) fn without_record(&mut self) {
-        let sources = self.sources();
-        self.stand_ins(&sources);
-        self.losses(&sources);
-        self.ends(&sources);
+    pub(super) fn check_without_record(&mut self) {
+        let sources = self.check_sources();
+        self.check_stand_ins(&sources);
+        self.check_losses(&sources);
+        self.check_ends(&sources);
     }
 
     /// Finds each message of the context in the log: the earliest position that keeps the order. An early position
     /// leaves the most positions for the messages that follow.
-    fn sources(&mut self) -> Vec<MessageSource> {
+    fn check_sources(&mut self) -> Vec<MessageSource> {
         let mut places: FxHashMap<Vec<u8>, Vec<usize>> = FxHashMap::default();
         for (at, message) in self.before.iter().enumerate() {
             let name = blake3::hash(&message.bytes).as_bytes().to_vec();
@@ -109,11 +109,11 @@ impl ProofChecker<'_> {
     }
 
     /// Checks the recap or marker, that there is at most one, and that no new system message appears.
-    fn stand_ins(&mut self, sources: &[MessageSource]) {
+    fn check_stand_ins(&mut self, sources: &[MessageSource]) {
         let made: Vec<usize> =
             (0..sources.len()).filter(|at| sources[*at] == MessageSource::StandIn).collect();
         for at in &made {
-            self.stand_in(*at);
+            self.check_stand_in(*at);
         }
         self.expect(rule::AUTHORITY, made.len() <= 1, || {
             format!("{} new recaps or markers, at {made:?}", made.len())
@@ -128,14 +128,14 @@ impl ProofChecker<'_> {
                 _ => false,
             };
             if !is_known {
-                self.no_new_system(at);
+                self.check_no_new_system(at);
             }
         }
     }
 
     /// Checks that missing messages are covered: they come after the messages in front of a recap or marker, and where
     /// it is a computed recap, they are no more than it says.
-    fn losses(&mut self, sources: &[MessageSource]) {
+    fn check_losses(&mut self, sources: &[MessageSource]) {
         let mut kept = vec![false; self.before.len()];
         for event in sources.iter().filter_map(|source| source.event()) {
             kept[event] = true;
@@ -155,7 +155,7 @@ impl ProofChecker<'_> {
                 sources.iter().filter(|source| **source == MessageSource::Unknown).count();
             let gone = kept.iter().skip(from).filter(|kept| !**kept).count();
             let gone = gone.saturating_sub(unknown);
-            self.covered(at, gone);
+            self.check_covered(at, gone);
         }
         for (event, kept) in kept.into_iter().enumerate() {
             let fine = kept || covered_from.is_some_and(|from| event >= from);
@@ -166,7 +166,7 @@ impl ProofChecker<'_> {
     }
 
     /// Checks that no more messages are missing than the recap says that it covers.
-    fn covered(&mut self, at: usize, gone: usize) {
+    fn check_covered(&mut self, at: usize, gone: usize) {
         let text = self.after[at].text();
         let Some((_, note)) = text.split_once(NOTE_START) else { return };
         let Some(told) = number_in(note.lines().next().unwrap_or_default()) else { return };
@@ -176,7 +176,7 @@ impl ProofChecker<'_> {
     }
 
     /// Checks that system prompt, first task and newest unit are there.
-    fn ends(&mut self, sources: &[MessageSource]) {
+    fn check_ends(&mut self, sources: &[MessageSource]) {
         let mut place = vec![None; self.before.len()];
         for (at, source) in sources.iter().enumerate() {
             if let MessageSource::Exact(event) | MessageSource::Rendered(event) = source {
@@ -205,11 +205,11 @@ impl ProofChecker<'_> {
                 )
             });
         }
-        self.newest();
+        self.check_newest();
     }
 
     /// Checks that the context ends with the newest unit, as the log does.
-    fn newest(&mut self) {
+    fn check_newest(&mut self) {
         for (event, at, is_there) in self.end_from(self.newest_unit()) {
             self.expect_at(rule::TAIL, is_there, Some(at), || {
                 format!("message {event} of the log, in its newest unit, is not here")
@@ -264,7 +264,7 @@ impl ProofChecker<'_> {
     }
 
     /// Checks that every result answers a call before it, and that only calls of the newest step are open.
-    pub(super) fn pairs(&mut self) {
+    pub(super) fn check_pairs(&mut self) {
         let mut open: FxHashMap<String, Vec<usize>> = FxHashMap::default();
         let mut wrong = Vec::new();
         let mut closed = 0;

@@ -35,20 +35,20 @@ impl ProofChecker<'_> {
         });
         if !fits {
             // The record is about another log, so its other statements cannot be compared.
-            return self.without_record();
+            return self.check_without_record();
         }
-        self.chain(fold);
-        let (fates, expected) = self.entries(fold);
+        self.check_chain(fold);
+        let (fates, expected) = self.check_entries(fold);
         let seen = self.walk(fold, &expected);
-        self.accounts(fold, &fates, &seen);
-        self.edits(fold, &fates);
-        self.layout(fold);
-        self.pins(fold, &fates, &seen);
-        self.counts(fold);
-        self.recap(fold);
-        self.kept_ids(fold);
+        self.check_accounts(fold, &fates, &seen);
+        self.check_edits(fold, &fates);
+        self.check_layout(fold);
+        self.check_pins(fold, &fates, &seen);
+        self.check_counts(fold);
+        self.check_recap(fold);
+        self.check_kept_ids(fold);
         if fold.fallback == Some(StandIn::Computed) {
-            self.grounding(fold);
+            self.check_grounding(fold);
         }
     }
 
@@ -63,7 +63,7 @@ impl ProofChecker<'_> {
     }
 
     /// Checks the hashes of the span against the messages.
-    fn chain(&mut self, fold: &Fold) {
+    fn check_chain(&mut self, fold: &Fold) {
         let (start, end) = (fold.span.start as usize, fold.span.end as usize);
         let chain = |from: Hash, range: std::ops::Range<usize>| {
             self.case.before[range].iter().fold(from, |hash, bytes| hash.chain(bytes))
@@ -80,7 +80,7 @@ impl ProofChecker<'_> {
 
     /// Reads the entries and checks their order. Returns the fate of each event, and the messages that the context must
     /// have.
-    fn entries(&mut self, fold: &Fold) -> (Vec<RecordedFate>, Vec<ExpectedContext>) {
+    fn check_entries(&mut self, fold: &Fold) -> (Vec<RecordedFate>, Vec<ExpectedContext>) {
         let (start, end) = (fold.span.start as usize, fold.span.end as usize);
         let mut fates = vec![RecordedFate::Verbatim; self.before.len()];
         fates[start..end].fill(RecordedFate::Covered);
@@ -124,7 +124,7 @@ impl ProofChecker<'_> {
     }
 
     /// Checks the accounts by counting again.
-    fn accounts(&mut self, fold: &Fold, fates: &[RecordedFate], seen: &SeenContext) {
+    fn check_accounts(&mut self, fold: &Fold, fates: &[RecordedFate], seen: &SeenContext) {
         let covered = fates.iter().filter(|fate| **fate == RecordedFate::Covered).count() as u64;
         let by_marker = matches!(fold.entries.first(), Some(FoldEntry::Marker { .. }));
         let by_recap = matches!(fold.entries.first(), Some(FoldEntry::Recap { .. }));
@@ -160,7 +160,7 @@ impl ProofChecker<'_> {
     }
 
     /// Checks that each edited event is the result of its recorded edits, and that each edit has such an event.
-    fn edits(&mut self, fold: &Fold, fates: &[RecordedFate]) {
+    fn check_edits(&mut self, fold: &Fold, fates: &[RecordedFate]) {
         for edit in &fold.edits {
             let known = matches!(fates.get(edit.seq as usize), Some(RecordedFate::Edited(_)));
             self.expect(rule::EDITS, known, || {
@@ -223,7 +223,7 @@ impl ProofChecker<'_> {
     }
 
     /// Checks the regions of the layout by counting again.
-    fn layout(&mut self, fold: &Fold) {
+    fn check_layout(&mut self, fold: &Fold) {
         let (start, end, len) = (fold.span.start, fold.span.end, fold.accounts.events);
         let layout = &fold.layout;
         // Some policies edit at the start of the tail, so the span may end inside the tail; covered events never lie
@@ -255,7 +255,7 @@ impl ProofChecker<'_> {
     }
 
     /// Checks the token counts and the number of messages.
-    fn counts(&mut self, fold: &Fold) {
+    fn check_counts(&mut self, fold: &Fold) {
         let after = self.tokens_of(&self.after) + self.envelope_tokens();
         let name = self.case.counter.name();
         self.expect(rule::TOKENS, after == fold.tokens_after, || {
@@ -286,7 +286,7 @@ impl ProofChecker<'_> {
     }
 
     /// Checks that pinned events are verbatim, in order and behind the recap.
-    fn pins(&mut self, fold: &Fold, fates: &[RecordedFate], seen: &SeenContext) {
+    fn check_pins(&mut self, fold: &Fold, fates: &[RecordedFate], seen: &SeenContext) {
         let layout = &fold.layout;
         let span = fold.span.start..fold.span.end;
         let mut last = None;
@@ -315,7 +315,7 @@ impl ProofChecker<'_> {
     }
 
     /// Checks that the recap on record is the one that is sent.
-    fn recap(&mut self, fold: &Fold) {
+    fn check_recap(&mut self, fold: &Fold) {
         let bytes = match fold.entries.first() {
             Some(FoldEntry::Recap { bytes } | FoldEntry::Marker { bytes }) => Some(bytes),
             _ => None,

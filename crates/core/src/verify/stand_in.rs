@@ -24,7 +24,7 @@ impl ProofChecker<'_> {
     }
 
     /// Checks the message in the place of the span: its role, its lines, and that it holds no secret.
-    pub(super) fn stand_in(&mut self, at: usize) {
+    pub(super) fn check_stand_in(&mut self, at: usize) {
         let role = self.after[at].view.role;
         let text = self.after[at].text().into_owned();
         self.expect_at(
@@ -50,7 +50,7 @@ impl ProofChecker<'_> {
     }
 
     /// Checks that a message which is not in the log is no system message.
-    pub(super) fn no_new_system(&mut self, at: usize) {
+    pub(super) fn check_no_new_system(&mut self, at: usize) {
         let role = self.after[at].view.role;
         self.expect_at(rule::AUTHORITY, !role.is_system(), Some(at), || {
             format!("a {} message that is not in the log", role.name())

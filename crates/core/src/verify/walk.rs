@@ -26,28 +26,28 @@ impl ProofChecker<'_> {
             let here = repairs.get(at).copied().flatten();
             // The record does not expect an added message, so only the context moves on.
             if let Some((None, why)) = here {
-                self.added(at, why);
+                self.check_added(at, why);
                 at += 1;
                 continue;
             }
             let (Some(next), true) = (expected.get(want), at < self.after.len()) else {
-                self.differs(fold, expected, (at, want), (1, 1));
+                self.report_difference(fold, expected, (at, want), (1, 1));
                 (at, want) = (at + 1, want + 1);
                 continue;
             };
             if let Some((Some(seq), why)) = here {
-                self.rendered(fold, at, *next, seq, why, &mut seen);
+                self.check_rendered(fold, at, *next, seq, why, &mut seen);
             } else if self.agree(fold, at, *next) {
                 self.note(fold, at, *next, &mut seen);
             } else {
                 let (extra, missing) = self.skip(fold, expected, at, want);
-                self.differs(fold, expected, (at, want), (extra, missing));
+                self.report_difference(fold, expected, (at, want), (extra, missing));
                 (at, want) = (at + extra, want + missing);
                 continue;
             }
             (at, want) = (at + 1, want + 1);
         }
-        self.flags(fold, &seen);
+        self.check_flags(fold, &seen);
         seen
     }
 
@@ -73,7 +73,7 @@ impl ProofChecker<'_> {
             ExpectedContext::StandIn(_) => {
                 self.check(rule::ENTRIES);
                 seen.stand_in = Some(at);
-                self.stand_in(at);
+                self.check_stand_in(at);
             }
         }
     }
@@ -89,16 +89,16 @@ impl ProofChecker<'_> {
     }
 
     /// Checks a message that a repair added.
-    fn added(&mut self, at: usize, why: RepairReason) {
+    fn check_added(&mut self, at: usize, why: RepairReason) {
         let made = self.addition(&self.after[at]);
         self.expect_at(rule::REPAIRS, made == Some(why), Some(at), || {
             format!("not the piece that {why:?} adds")
         });
-        self.no_new_system(at);
+        self.check_no_new_system(at);
     }
 
     /// Checks an event that a repair changed.
-    fn rendered(
+    fn check_rendered(
         &mut self,
         fold: &Fold,
         at: usize,
@@ -127,7 +127,7 @@ impl ProofChecker<'_> {
         seen.rendered[event] = true;
         // A system message of the log may stay one in another form.
         if !self.before[event].view.role.is_system() {
-            self.no_new_system(at);
+            self.check_no_new_system(at);
         }
     }
 
@@ -155,7 +155,7 @@ impl ProofChecker<'_> {
     }
 
     /// Adds findings for messages that only the context or only the record has.
-    fn differs(
+    fn report_difference(
         &mut self,
         fold: &Fold,
         expected: &[ExpectedContext],
@@ -177,15 +177,15 @@ impl ProofChecker<'_> {
         }
         for at in at..(at + extra).min(self.after.len()) {
             self.fail(rule::IDENTITY, Some(at), "not what the record says stands here".to_owned());
-            self.no_new_system(at);
+            self.check_no_new_system(at);
             if self.is_stand_in(at) {
-                self.stand_in(at);
+                self.check_stand_in(at);
             }
         }
     }
 
     /// Checks the record's flags `head_verbatim` and `tail_verbatim`.
-    fn flags(&mut self, fold: &Fold, seen: &SeenContext) {
+    fn check_flags(&mut self, fold: &Fold, seen: &SeenContext) {
         let start = fold.span.start as usize;
         // Under `TailRule::Ceiling` the span reaches into the tail, and the flag speaks of the whole tail.
         let end = fold.layout.tail.start.min(fold.span.end) as usize;

@@ -60,10 +60,10 @@ impl ChildProcess {
         lines.send(line).map_err(|_| "it does not read")?;
         let late = || format!("it did not answer within {}", seconds(limit));
         let answer = match self.answers.recv_timeout(limit) {
-            Ok(Ok(answer)) if answer.is_empty() => return Err(self.ended()),
+            Ok(Ok(answer)) if answer.is_empty() => return Err(self.wait_for_end()),
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => return Err(format!("it does not write: {}", reason(&error))),
-            Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
+            Err(RecvTimeoutError::Disconnected) => return Err(self.wait_for_end()),
             Err(RecvTimeoutError::Timeout) => {
                 self.hangs = true;
                 return Err(late());
@@ -88,7 +88,7 @@ impl ChildProcess {
     }
 
     /// The error for a process that closed its output, with its exit status where it has ended.
-    fn ended(&mut self) -> String {
+    fn wait_for_end(&mut self) -> String {
         let Some(status) = self.end() else {
             self.hangs = true;
             return "it closed its output without an answer".to_owned();

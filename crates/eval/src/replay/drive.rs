@@ -212,7 +212,7 @@ impl HeldSession<'_> {
     /// Asks for a narration, which is complete before the next request, as it is with a quick worker.
     fn ask(&mut self) -> Option<NarrationRequest> {
         let narrator = self.narrator?;
-        let request = self.session.wants(&self.budget, self.now)?;
+        let request = self.session.take_request(&self.budget, self.now)?;
         let answer = narrator.narrate(&request);
         let counter = self.session.log().counter();
         let count = |text: &str| u64::from(counter.count(text, TextKind::Prose));

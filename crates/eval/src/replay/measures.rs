@@ -160,7 +160,7 @@ pub struct ReplayMeasures {
     pub breaks: u64,
     /// The number of folds.
     pub folds: u64,
-    /// The number of folds by their cause ([`FoldCause::name`]), without those of engines outside of midfold.
+    /// The number of folds by their cause ([`FoldCause::name`](midfold_core::trigger::FoldCause::name)), without those of engines outside of midfold.
     pub causes: BTreeMap<&'static str, u64>,
     /// The number of narrations that a model was asked for. Their cost is part of [`ReplayMeasures::cost`] and
     /// [`ReplayMeasures::price`].

@@ -169,12 +169,12 @@ impl ReplayRun<'_> {
         let time =
             self.settings.clock.zip(begun).map(|(clock, begun)| clock().saturating_sub(begun));
         if let Some(asked) = self.driver.ask() {
-            self.asked(asked);
+            self.note_asked(asked);
         }
         let (tokens, faulty) = (sent.tokens, sent.faulty);
         let (step, folded) = self.held.take(recording, sent);
         self.show(request.at, tokens);
-        let folded = folded.map(|folded| self.folded(request.at, &folded));
+        let folded = folded.map(|folded| self.note_fold(request.at, &folded));
         let envelope = recording.log.envelope_tokens();
         // The envelope comes before the messages, and is the same every time.
         let prefix = if self.found.requests.is_empty() { 0 } else { envelope + step.prefix };
@@ -185,14 +185,14 @@ impl ReplayRun<'_> {
             (PromptTokens { tokens, prefix }, PromptTokens { tokens: raw, prefix: raw_prefix });
         self.costs.add(&mut self.found.measures, paid.0, paid.1, envelope, gap);
         self.count(tokens, &step, time.map(|time| (time, folded.is_some())));
-        self.invalid(faulty, step.same);
+        self.count_invalid(faulty, step.same);
         // A shorter history fits the window, so nothing had to leave the context.
         let at_risk = if recording.log.tokens_in(0..request.at) * 10 > self.settings.window * 8 {
-            self.recall(request)
+            self.measure_recall(request)
         } else {
             KeptShare::default()
         };
-        self.artifacts(request.at);
+        self.measure_artifacts(request.at);
         self.found.requests.push(RequestRow {
             at: request.at,
             raw,
@@ -220,7 +220,7 @@ impl ReplayRun<'_> {
         });
     }
 
-    fn asked(&mut self, asked: NarrationRequest) {
+    fn note_asked(&mut self, asked: NarrationRequest) {
         let measures = &mut self.found.measures;
         measures.summaries += 1;
         measures.accepted += u64::from(asked.accepted);
@@ -228,7 +228,7 @@ impl ReplayRun<'_> {
     }
 
     /// Notes a fold, and returns its index.
-    fn folded(&mut self, at: usize, folded: &ReplayFold) -> usize {
+    fn note_fold(&mut self, at: usize, folded: &ReplayFold) -> usize {
         let uses = self.recording.uses.iter().take_while(|used| used.event < at);
         self.artifacts = uses.map(|used| (used.path, used.modified)).collect();
         let row = self.fabric.fold(at, self.held.items(), folded);
@@ -259,7 +259,7 @@ impl ReplayRun<'_> {
 
     /// Counts a context that violates the profile. `faulty` says that it was repaired before it was sent. `same` is the
     /// number of its messages that are those of the request before.
-    fn invalid(&mut self, faulty: bool, same: usize) {
+    fn count_invalid(&mut self, faulty: bool, same: usize) {
         let Self { checker, held, recording, .. } = self;
         let violations = checker.violations(same, |from| held.views(recording, from));
         self.found.measures.invalid += u64::from(faulty || violations > 0);
@@ -267,7 +267,7 @@ impl ReplayRun<'_> {
 
     /// Counts which of the names that the answer needed are in the context. Returns the share of the identifiers at
     /// risk.
-    fn recall(&mut self, request: &RecordedRequest) -> KeptShare {
+    fn measure_recall(&mut self, request: &RecordedRequest) -> KeptShare {
         let recording = self.recording;
         let mut at_risk = KeptShare::default();
         let mut missing = Vec::new();
@@ -336,7 +336,7 @@ impl ReplayRun<'_> {
     }
 
     /// Counts the files that calls used before the newest fold, and the files that this request's answer reads again.
-    fn artifacts(&mut self, at: usize) {
+    fn measure_artifacts(&mut self, at: usize) {
         let Some(fold) = self.found.folds.last() else { return };
         let recording = self.recording;
         let measures = &mut self.found.measures;

@@ -38,16 +38,16 @@ struct AnswerBlock {
 
 impl AnthropicAnswer {
     /// Reads one event of the stream, or a message in one document. `kind` is the event's type.
-    pub(super) fn event(&mut self, kind: &[u8], data: &[u8], notes: &mut AnswerNotes) {
+    pub(super) fn read_event(&mut self, kind: &[u8], data: &[u8], notes: &mut AnswerNotes) {
         match kind {
             b"content_block_delta" => {
-                notes.fine();
+                notes.note_fine();
                 if notes.collects {
-                    self.delta(data, notes);
+                    self.read_delta(data, notes);
                 }
             }
             b"content_block_start" => {
-                notes.fine();
+                notes.note_fine();
                 if notes.collects {
                     self.start(data, notes);
                 }
@@ -57,38 +57,38 @@ impl AnthropicAnswer {
                 if let Some(block) = self.blocks.get_mut(&event.number("index")) {
                     block.is_closed = true;
                 }
-                notes.fine();
+                notes.note_fine();
             }
             b"message_start" => {
                 let event = ObjectFields::of(data, 0..data.len());
-                self.head(&event.inner("message"), notes);
+                self.read_head(&event.inner("message"), notes);
             }
             b"message_delta" => {
                 let event = ObjectFields::of(data, 0..data.len());
-                self.used(&event, notes);
+                self.read_usage(&event, notes);
                 if let Some(reason) = event.inner("delta").text("stop_reason") {
                     notes.finish(data, reason);
                 }
-                notes.fine();
+                notes.note_fine();
             }
             b"message_stop" => {
                 notes.seen.is_complete = true;
-                notes.fine();
+                notes.note_fine();
             }
-            b"error" => notes.error(data),
+            b"error" => notes.note_error(data),
             b"ping" => {}
-            _ => self.document(data, notes),
+            _ => self.read_document(data, notes),
         }
     }
 
     /// Reads an event without a known type: a message in one document, an error, or an event of a newer API.
-    fn document(&mut self, data: &[u8], notes: &mut AnswerNotes) {
+    fn read_document(&mut self, data: &[u8], notes: &mut AnswerNotes) {
         let answer = ObjectFields::of(data, 0..data.len());
         if has_error(&answer) {
-            notes.error(data);
+            notes.note_error(data);
         }
         if let Some(content) = answer.array("content") {
-            self.head(&answer, notes);
+            self.read_head(&answer, notes);
             if let Some(reason) = answer.text("stop_reason") {
                 notes.finish(data, reason);
             }
@@ -97,18 +97,18 @@ impl AnthropicAnswer {
                 self.whole = Some(data[content].to_vec());
             }
         }
-        notes.fine();
+        notes.note_fine();
     }
 
-    fn head(&mut self, message: &ObjectFields<'_>, notes: &mut AnswerNotes) {
-        notes.id(message, "id");
-        notes.model(message, "model");
-        self.used(message, notes);
+    fn read_head(&mut self, message: &ObjectFields<'_>, notes: &mut AnswerNotes) {
+        notes.note_id(message, "id");
+        notes.note_model(message, "model");
+        self.read_usage(message, notes);
     }
 
-    fn used(&mut self, holder: &ObjectFields<'_>, notes: &mut AnswerNotes) {
+    fn read_usage(&mut self, holder: &ObjectFields<'_>, notes: &mut AnswerNotes) {
         self.counts.add(&holder.inner("usage"));
-        notes.usage(self.counts.usage());
+        notes.note_usage(self.counts.usage());
     }
 
     fn start(&mut self, data: &[u8], notes: &mut AnswerNotes) {
@@ -121,7 +121,7 @@ impl AnthropicAnswer {
     }
 
     /// Adds a delta to its block. A delta whose block never opened is ignored.
-    fn delta(&mut self, data: &[u8], notes: &mut AnswerNotes) {
+    fn read_delta(&mut self, data: &[u8], notes: &mut AnswerNotes) {
         let event = ObjectFields::of(data, 0..data.len());
         let Some(block) = self.blocks.get_mut(&event.number("index")) else { return };
         let delta = event.inner("delta");
@@ -151,7 +151,7 @@ impl AnthropicAnswer {
             _ => delta.keys().filter(|name| name != "type").all(|name| grow(&name, true)),
         };
         if !fits {
-            notes.overrun();
+            notes.note_overrun();
         }
     }
 

@@ -17,52 +17,52 @@ pub(super) struct ChatAnswer {
 
 impl ChatAnswer {
     /// Reads one chunk of a stream, or an answer in one document.
-    pub(super) fn event(&mut self, data: &[u8], notes: &mut AnswerNotes) {
+    pub(super) fn read_event(&mut self, data: &[u8], notes: &mut AnswerNotes) {
         if data == b"[DONE]" {
             notes.seen.is_complete = true;
-            notes.fine();
+            notes.note_fine();
             return;
         }
         let chunk = ObjectFields::of(data, 0..data.len());
-        notes.id(&chunk, "id");
-        notes.model(&chunk, "model");
+        notes.note_id(&chunk, "id");
+        notes.note_model(&chunk, "model");
         if has_error(&chunk) || chunk.is("type", "error") || chunk.is("object", "error") {
-            notes.error(data);
+            notes.note_error(data);
         }
         if chunk.object("usage").is_some() || chunk.has("prompt_eval_count") {
-            notes.usage(usage::reported(data));
+            notes.note_usage(usage::reported(data));
         } else if let Some(groq) = chunk.object("x_groq") {
-            notes.usage(usage::reported(&data[groq]));
+            notes.note_usage(usage::reported(&data[groq]));
         }
         if let Some(choices) = chunk.array("choices") {
             for choice in scan::elements(data, choices) {
-                self.choice(data, choice, notes);
+                self.read_choice(data, choice, notes);
             }
         } else if let Some(message) = chunk.object("message") {
-            self.line(data, &chunk, message, notes);
+            self.read_line(data, &chunk, message, notes);
         } else if chunk.is_empty() {
-            notes.fine();
+            notes.note_fine();
         }
     }
 
     /// Reads one choice of a chunk.
-    fn choice(&mut self, data: &[u8], at: Range<usize>, notes: &mut AnswerNotes) {
+    fn read_choice(&mut self, data: &[u8], at: Range<usize>, notes: &mut AnswerNotes) {
         let choice = ObjectFields::of(data, at);
         if says_something(&choice, data) {
-            notes.fine();
+            notes.note_fine();
         }
         // A client continues with the first of several choices, so only that one is kept.
         if choice.number("index") != 0 {
             return;
         }
         if let Some(usage) = choice.object("usage") {
-            notes.usage(usage::reported(&data[usage]));
+            notes.note_usage(usage::reported(&data[usage]));
         }
         if let Some(reason) = choice.text("finish_reason") {
             notes.finish(data, reason);
         }
         if let Some(message) = choice.object("message") {
-            notes.fine();
+            notes.note_fine();
             notes.seen.is_complete = is_json(data);
             if notes.may_hold(message.len()) {
                 self.whole = Some(data[message].to_vec());
@@ -75,7 +75,7 @@ impl ChatAnswer {
     }
 
     /// Reads a line of Ollama's stream, or its whole answer.
-    fn line(
+    fn read_line(
         &mut self,
         data: &[u8],
         line: &ObjectFields<'_>,
@@ -84,13 +84,13 @@ impl ChatAnswer {
     ) {
         if line.is_true("done") {
             notes.seen.is_complete = true;
-            notes.fine();
+            notes.note_fine();
         }
         if let Some(reason) = line.text("done_reason") {
             notes.finish(data, reason);
         }
         if has_content(data, message.clone()) {
-            notes.fine();
+            notes.note_fine();
         }
         if notes.collects {
             self.add(data, message, true, notes);
@@ -107,7 +107,7 @@ impl ChatAnswer {
         let mut how = MergeRules { whole_elements, added: 0, overrun: false };
         self.message.add(data, part, &mut how);
         if how.overrun {
-            notes.overrun();
+            notes.note_overrun();
         } else {
             notes.may_hold(how.added);
         }

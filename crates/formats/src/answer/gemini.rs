@@ -26,29 +26,29 @@ enum GeminiPart {
 }
 
 impl GeminiAnswer {
-    pub(super) fn event(&mut self, data: &[u8], notes: &mut AnswerNotes) {
+    pub(super) fn read_event(&mut self, data: &[u8], notes: &mut AnswerNotes) {
         let whole = ObjectFields::of(data, 0..data.len());
         if has_error(&whole) {
-            notes.error(data);
+            notes.note_error(data);
         }
         // Code Assist wraps each chunk in `response`.
         let chunk =
             if whole.object("response").is_some() { whole.inner("response") } else { whole };
-        notes.id(&chunk, "responseId");
-        notes.model(&chunk, "modelVersion");
+        notes.note_id(&chunk, "responseId");
+        notes.note_model(&chunk, "modelVersion");
         if chunk.object("usageMetadata").is_some() {
-            notes.usage(usage::reported(data));
+            notes.note_usage(usage::reported(data));
         }
         if chunk.is_empty() || chunk.inner("promptFeedback").has("blockReason") {
-            notes.fine();
+            notes.note_fine();
         }
         for candidate in scan::elements(data, chunk.array("candidates").unwrap_or(0..0)) {
-            self.candidate(data, candidate, notes);
+            self.read_candidate(data, candidate, notes);
         }
     }
 
     /// Reads one candidate of a chunk. Candidates after the first are skipped.
-    fn candidate(&mut self, data: &[u8], at: Range<usize>, notes: &mut AnswerNotes) {
+    fn read_candidate(&mut self, data: &[u8], at: Range<usize>, notes: &mut AnswerNotes) {
         let candidate = ObjectFields::of(data, at);
         if candidate.number("index") != 0 {
             return;
@@ -56,7 +56,7 @@ impl GeminiAnswer {
         if let Some(reason) = candidate.text("finishReason") {
             notes.finish(data, reason);
             notes.seen.is_complete = true;
-            notes.fine();
+            notes.note_fine();
         }
         let content = candidate.inner("content");
         let Some(parts) = content.array("parts") else { return };
@@ -64,15 +64,15 @@ impl GeminiAnswer {
             self.role = content.string("role").map(|role| data[role].to_vec());
         }
         for part in scan::elements(data, parts) {
-            notes.fine();
+            notes.note_fine();
             if !notes.collects {
                 break;
             }
-            self.part(data, part, notes);
+            self.read_part(data, part, notes);
         }
     }
 
-    fn part(&mut self, data: &[u8], at: Range<usize>, notes: &mut AnswerNotes) {
+    fn read_part(&mut self, data: &[u8], at: Range<usize>, notes: &mut AnswerNotes) {
         notes.may_hold(at.len() + PART_COST);
         let part = ObjectFields::of(data, at.clone());
         let thought = part.is_true("thought");

@@ -189,39 +189,43 @@ impl AnswerReader {
     fn read(&mut self, piece: StreamPiece<'_>) {
         self.notes.seen.events += 1;
         match piece {
-            StreamPiece::Event { name, data } => self.event(name, &lossy(data)),
+            StreamPiece::Event { name, data } => self.read_event(name, &lossy(data)),
             StreamPiece::TooLarge => {
-                self.notes.overrun();
+                self.notes.note_overrun();
                 // No refusal is that large, so nothing is held back any more.
-                self.notes.fine();
+                self.notes.note_fine();
             }
         }
     }
 
-    fn event(&mut self, name: &[u8], data: &[u8]) {
+    fn read_event(&mut self, name: &[u8], data: &[u8]) {
         if data.first() == Some(&b'[') && data != b"[DONE]" {
             // Gemini sends errors in an array, even where a stream of events was asked for.
             for element in scan::elements(data, 0..data.len()) {
-                self.document(b"", &data[element]);
+                self.read_document(b"", &data[element]);
             }
-            self.notes.fine();
+            self.notes.note_fine();
         } else {
-            self.document(name, data);
+            self.read_document(name, data);
         }
     }
 
-    fn document(&mut self, name: &[u8], data: &[u8]) {
+    fn read_document(&mut self, name: &[u8], data: &[u8]) {
         let notes = &mut self.notes;
         let error = notes.seen.error;
         match &mut self.body {
-            AnswerBody::Chat(chat) => chat.event(data, notes),
-            AnswerBody::Gemini(gemini) => gemini.event(data, notes),
-            AnswerBody::Responses(responses) => responses.event(&kind(name, data), data, notes),
-            AnswerBody::Anthropic(anthropic) => anthropic.event(&kind(name, data), data, notes),
+            AnswerBody::Chat(chat) => chat.read_event(data, notes),
+            AnswerBody::Gemini(gemini) => gemini.read_event(data, notes),
+            AnswerBody::Responses(responses) => {
+                responses.read_event(&kind(name, data), data, notes)
+            }
+            AnswerBody::Anthropic(anthropic) => {
+                anthropic.read_event(&kind(name, data), data, notes)
+            }
             AnswerBody::Plain => plain(data, notes),
         }
         if name == b"error" && notes.seen.error == error {
-            notes.error(data);
+            notes.note_error(data);
         }
     }
 }
@@ -245,14 +249,14 @@ fn kind<'a>(name: &'a [u8], data: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
 fn plain(data: &[u8], notes: &mut AnswerNotes) {
     let answer = ObjectFields::of(data, 0..data.len());
     if has_error(&answer) {
-        notes.error(data);
+        notes.note_error(data);
     }
-    notes.usage(usage::reported(data));
+    notes.note_usage(usage::reported(data));
     if let Some(reason) = answer.text("stopReason") {
         notes.finish(data, reason);
     }
     notes.seen.is_complete = !has_error(&answer) && is_json(data);
-    notes.fine();
+    notes.note_fine();
     if notes.collects
         && let Some(message) = answer.inner("output").raw("message")
     {

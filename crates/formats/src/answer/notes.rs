@@ -36,27 +36,27 @@ impl AnswerNotes {
         }
         self.held = self.held.saturating_add(more);
         if self.held > OUTPUT_LIMIT {
-            self.overrun();
+            self.note_overrun();
         }
         self.collects
     }
 
     /// Notes that a part was not read: the reply is given up.
-    pub fn overrun(&mut self) {
+    pub fn note_overrun(&mut self) {
         self.seen.overrun = true;
         self.collects = false;
         self.seen.output = Vec::new();
     }
 
     /// Notes that the answer has begun to say something, or cannot be judged any further.
-    pub fn fine(&mut self) {
+    pub fn note_fine(&mut self) {
         if self.verdict == PassVerdict::Undecided {
             self.verdict = PassVerdict::Fine;
         }
     }
 
     /// Notes an error, or a stop reason that may be one.
-    pub fn fault(&mut self, told: Option<Diagnosis>) {
+    pub fn note_fault(&mut self, told: Option<Diagnosis>) {
         let Some(told) = told else { return };
         self.seen.error = Some(told);
         if self.verdict == PassVerdict::Undecided {
@@ -66,29 +66,29 @@ impl AnswerNotes {
     }
 
     /// Notes a document that holds an `error`.
-    pub fn error(&mut self, data: &[u8]) {
+    pub fn note_error(&mut self, data: &[u8]) {
         let told = overflow::in_stream(data).unwrap_or_else(|| overflow::classify(None, data));
-        self.fault(Some(told));
+        self.note_fault(Some(told));
     }
 
     /// Notes a stop reason. One that names the context window is an overflow.
     pub fn finish(&mut self, data: &[u8], reason: Cow<'_, str>) {
         if reason.contains("context_window_exceeded") {
-            self.fault(overflow::in_stream(data));
+            self.note_fault(overflow::in_stream(data));
         }
         self.seen.finish = Some(reason.into_owned());
     }
 
-    pub fn usage(&mut self, usage: Option<Usage>) {
+    pub fn note_usage(&mut self, usage: Option<Usage>) {
         self.seen.usage = usage.or(self.seen.usage);
     }
 
     /// Notes the answer's id. The first one counts: most chunks repeat it, and reading it again would cost time.
-    pub fn id(&mut self, fields: &ObjectFields<'_>, name: &str) {
+    pub fn note_id(&mut self, fields: &ObjectFields<'_>, name: &str) {
         name_once(&mut self.seen.id, fields, name);
     }
 
-    pub fn model(&mut self, fields: &ObjectFields<'_>, name: &str) {
+    pub fn note_model(&mut self, fields: &ObjectFields<'_>, name: &str) {
         name_once(&mut self.seen.model, fields, name);
     }
 

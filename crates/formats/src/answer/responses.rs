@@ -14,7 +14,7 @@ pub(super) struct ResponsesAnswer {
 
 impl ResponsesAnswer {
     /// Reads one event of the stream, or an answer in one document (`kind` is then empty).
-    pub(super) fn event(&mut self, kind: &[u8], data: &[u8], notes: &mut AnswerNotes) {
+    pub(super) fn read_event(&mut self, kind: &[u8], data: &[u8], notes: &mut AnswerNotes) {
         match kind {
             b"response.created" | b"response.in_progress" | b"response.queued" => {
                 let event = ObjectFields::of(data, 0..data.len());
@@ -22,36 +22,36 @@ impl ResponsesAnswer {
             }
             b"response.completed" | b"response.incomplete" | b"response.failed" => {
                 let event = ObjectFields::of(data, 0..data.len());
-                self.whole(data, &event.inner("response"), notes);
+                self.read_whole(data, &event.inner("response"), notes);
                 notes.seen.is_complete = true;
                 if kind == b"response.failed" {
-                    notes.error(data);
+                    notes.note_error(data);
                 }
-                notes.fine();
+                notes.note_fine();
             }
             b"response.output_item.done" => {
-                notes.fine();
+                notes.note_fine();
                 if notes.collects {
                     let event = ObjectFields::of(data, 0..data.len());
                     let place = event.count("output_index").unwrap_or(u64::MAX);
                     if let Some(item) = event.object("item") {
-                        self.item(data, item, place, notes);
+                        self.read_item(data, item, place, notes);
                     }
                 }
             }
-            b"error" => notes.error(data),
-            _ if kind.starts_with(b"response.") => notes.fine(),
+            b"error" => notes.note_error(data),
+            _ if kind.starts_with(b"response.") => notes.note_fine(),
             b"" => {
                 let answer = ObjectFields::of(data, 0..data.len());
                 if has_error(&answer) {
-                    notes.error(data);
+                    notes.note_error(data);
                 }
                 if answer.has("output") || answer.is("object", "response") {
-                    self.whole(data, &answer, notes);
+                    self.read_whole(data, &answer, notes);
                     notes.seen.is_complete = is_json(data);
-                    notes.fine();
+                    notes.note_fine();
                 } else if answer.is_empty() {
-                    notes.fine();
+                    notes.note_fine();
                 }
             }
             _ => {}
@@ -60,22 +60,22 @@ impl ResponsesAnswer {
 
     /// Reads a whole answer, or the last event, which holds all of the answer. Its items are taken only where the
     /// stream brought none before.
-    fn whole(&mut self, data: &[u8], answer: &ObjectFields<'_>, notes: &mut AnswerNotes) {
+    fn read_whole(&mut self, data: &[u8], answer: &ObjectFields<'_>, notes: &mut AnswerNotes) {
         head(answer, notes);
         if let Some(status) = answer.text("status") {
             notes.finish(data, status);
         }
-        notes.usage(usage::reported(data));
+        notes.note_usage(usage::reported(data));
         if let Some(output) = answer.array("output")
             && self.places.is_empty()
         {
             for item in scan::elements(data, output) {
-                self.item(data, item, u64::MAX, notes);
+                self.read_item(data, item, u64::MAX, notes);
             }
         }
     }
 
-    fn item(&mut self, data: &[u8], item: Range<usize>, place: u64, notes: &mut AnswerNotes) {
+    fn read_item(&mut self, data: &[u8], item: Range<usize>, place: u64, notes: &mut AnswerNotes) {
         let at = self.places.partition_point(|known| *known <= place);
         let before = notes.seen.output.len();
         notes.reply(at.min(before), &data[item]);
@@ -86,6 +86,6 @@ impl ResponsesAnswer {
 }
 
 fn head(answer: &ObjectFields<'_>, notes: &mut AnswerNotes) {
-    notes.id(answer, "id");
-    notes.model(answer, "model");
+    notes.note_id(answer, "id");
+    notes.note_model(answer, "model");
 }

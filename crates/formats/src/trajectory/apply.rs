@@ -243,7 +243,7 @@ fn measured(
     let others: u64 = others.map(|at| turn_tokens(new, at, counter, &mut scratch)).sum();
     let before = TrajectoryMetrics::unchanged(weights.total(), weights.turns.len(), target);
     let span = map.span().unwrap_or(TurnSpan { start: 0, end: 0 });
-    before.folded(span, weights.envelope + same + others, new.turns.len(), target)
+    before.add_fold(span, weights.envelope + same + others, new.turns.len(), target)
 }
 
 /// The row with a member `compression_metrics`, at its end or in the place of an earlier one.

@@ -342,7 +342,7 @@ impl Session {
     pub fn wants(&mut self) -> Result<Option<SummaryRequest>, SessionError> {
         let now = self.now();
         let InMemory { session, budget, .. } = self.memory()?;
-        let request = session.wants(budget, now);
+        let request = session.take_request(budget, now);
         Ok(request.map(|request| SummaryRequest { today: Some(date(now)), ..request }))
     }
 

@@ -106,7 +106,7 @@ fn a_narration_may_name_what_only_arguments_hold() {
         ("quotaFor, zebraLimits.run and beta_three are written", "ungrounded"),
     ] {
         let mut session = open(&planted(&arguments), policy.clone());
-        let request = session.wants(&Budget::new(8_000), 1).unwrap();
+        let request = session.take_request(&Budget::new(8_000), 1).unwrap();
         let verdict = session.complete(&request, Ok(say(text)), 2).unwrap();
         assert_eq!(verdict.code.as_str(), code, "{text}: {}", verdict.detail);
     }

@@ -428,12 +428,12 @@ fn engines_are_registered_by_name_and_never_ignored() {
 fn the_ladder_of_cooldowns() {
     let mut cooldown = midfold::core::trigger::ModelCooldown::default();
     for (round, rest) in [LADDER[0], LADDER[1], LADDER[2], LADDER[2]].into_iter().enumerate() {
-        cooldown.failed(None, 1_000);
+        cooldown.note_failure(None, 1_000);
         assert_eq!(cooldown.left(1_000), rest, "failure {round}");
         assert_eq!(cooldown.left(1_000 + rest), 0);
     }
     assert_eq!(LADDER, [60_000, 300_000, 900_000]);
-    cooldown.succeeded();
+    cooldown.note_success();
     assert_eq!((cooldown.failures, cooldown.left(0)), (0, 0));
 }
 

@@ -56,11 +56,13 @@ impl MatchedRequest {
     #[must_use]
     pub fn work(&mut self, work: VendorWork, stream: bool, now: Millis) -> VendorOutcome {
         match work {
-            VendorWork::Compact => self.compacted(now),
-            VendorWork::Trigger => self.triggered(stream, now),
+            VendorWork::Compact => self.answer_compacted(now),
+            VendorWork::Trigger => self.answer_triggered(stream, now),
             VendorWork::Threshold(most) => self.over(most),
-            VendorWork::OnDemand(instructions) => self.on_demand(instructions.as_deref(), stream),
-            VendorWork::Edited(edited) => self.edited(&edited, stream),
+            VendorWork::OnDemand(instructions) => {
+                self.answer_on_demand(instructions.as_deref(), stream)
+            }
+            VendorWork::Edited(edited) => self.answer_edited(&edited, stream),
             VendorWork::Count { cleared } => {
                 let folded = self.sent.tokens_before.saturating_sub(self.sent.tokens_after);
                 VendorOutcome::Ask(Some(AnswerInsert::Counted(cleared + folded)))
@@ -69,7 +71,7 @@ impl MatchedRequest {
     }
 
     /// Answers `/v1/responses/compact`.
-    fn compacted(&mut self, now: Millis) -> VendorOutcome {
+    fn answer_compacted(&mut self, now: Millis) -> VendorOutcome {
         self.fold(None, None);
         let summary = self.summary();
         let Some(item) = self.item(&summary) else { return unsealed() };
@@ -85,7 +87,7 @@ impl MatchedRequest {
     }
 
     /// Answers a `compaction_trigger`.
-    fn triggered(&mut self, stream: bool, now: Millis) -> VendorOutcome {
+    fn answer_triggered(&mut self, stream: bool, now: Millis) -> VendorOutcome {
         self.fold(None, None);
         let summary = self.summary();
         let Some(item) = self.item(&summary) else { return unsealed() };
@@ -113,7 +115,7 @@ impl MatchedRequest {
     }
 
     /// Carries out `compaction` of Messages.
-    fn on_demand(&mut self, instructions: Option<&str>, stream: bool) -> VendorOutcome {
+    fn answer_on_demand(&mut self, instructions: Option<&str>, stream: bool) -> VendorOutcome {
         self.fold(None, instructions);
         let summary = self.summary();
         let signature = self.sealed(&summary);
@@ -127,7 +129,7 @@ impl MatchedRequest {
     }
 
     /// Carries out `context_management` of Messages.
-    fn edited(&mut self, edited: &EditedRequest, stream: bool) -> VendorOutcome {
+    fn answer_edited(&mut self, edited: &EditedRequest, stream: bool) -> VendorOutcome {
         let insertion = BlockInsertion::new().edits(&edited.applied);
         let ask =
             |insertion| VendorOutcome::Ask(Some(AnswerInsert::Anthropic(Box::new(insertion))));

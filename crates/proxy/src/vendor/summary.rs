@@ -38,7 +38,7 @@ impl MatchedRequest {
         let (session, focus) = (&held.session, instructions.as_deref());
         let budget = budget(session, place.newest.tokens, &place.budget, None);
         let Ok(PlanOutcome::Folded(fold)) = session.preview(&budget, focus) else { return None };
-        session.request_before(&fold, focus, now)
+        session.request_if_allowed(&fold, focus, now)
     }
 
     /// Takes the model's answer and judges it line by line; the summary uses the accepted lines. `None` if it belongs

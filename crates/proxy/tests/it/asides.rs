@@ -94,7 +94,8 @@ fn answered(turn: MatchedRequest, now: u64) {
     let usage =
         Some(Usage { prompt: turn.sent().tokens_after.max(1), output: 10, ..Usage::default() });
     turn.accept();
-    turn.taken().answered(&AnswerFacts { usage, is_complete: true, ..AnswerFacts::default() }, now);
+    turn.into_pending()
+        .answered(&AnswerFacts { usage, is_complete: true, ..AnswerFacts::default() }, now);
 }
 
 /// As far as the model's last message but so many, with a message of the client behind.

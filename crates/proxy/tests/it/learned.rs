@@ -13,13 +13,13 @@ fn a_window_is_of_whoever_was_told_and_rises_with_what_is_taken() {
     let mut learned = LearnedWindows::default();
     let (mine, told) =
         (source("a", DialectKind::OpenAiChat), WindowReport { window: 8_000, counts_reply: false });
-    learned.refused(&mine, told);
+    learned.note_refused(&mine, told);
     assert_eq!(learned.of(&source("b", DialectKind::OpenAiChat)), None);
     assert_eq!(learned.of(&source("a", DialectKind::Anthropic)), None);
     assert_eq!(learned.of(&source("a", DialectKind::OpenAiResponses)), Some(told));
-    learned.accepted(&mine, Usage { prompt: 7_000, output: 100, ..Usage::default() }, None);
+    learned.note_accepted(&mine, Usage { prompt: 7_000, output: 100, ..Usage::default() }, None);
     assert_eq!(learned.of(&mine), Some(told));
-    learned.accepted(&mine, Usage { prompt: 9_000, output: 100, ..Usage::default() }, None);
+    learned.note_accepted(&mine, Usage { prompt: 9_000, output: 100, ..Usage::default() }, None);
     assert_eq!(learned.of(&mine).unwrap().window, 9_100);
 }
 
@@ -28,7 +28,7 @@ fn no_more_windows_are_remembered_than_there_is_room_for() {
     let mut learned = LearnedWindows::default();
     let told = WindowReport { window: 8_000, counts_reply: false };
     let of = |n: usize| WindowOwner::new(("", ""), DialectKind::OpenAiChat, &n.to_string());
-    (0..MOST + 10).for_each(|n| learned.refused(&of(n), told));
+    (0..MOST + 10).for_each(|n| learned.note_refused(&of(n), told));
     assert_eq!((learned.of(&of(9)), learned.of(&of(10))), (None, Some(told)));
 }
 
@@ -38,20 +38,20 @@ fn what_a_store_does_not_know_is_written_once_as_it_is_by_then() {
     let mine = source("a", DialectKind::OpenAiChat);
     let took = |prompt| Usage { prompt, ..Usage::default() };
     let told = |window| WindowReport { window, counts_reply: false };
-    learned.refused(&mine, told(8_000));
-    learned.accepted(&mine, took(9_000), None);
+    learned.note_refused(&mine, told(8_000));
+    learned.note_accepted(&mine, took(9_000), None);
     assert_eq!(learned.next_news(), Some((mine.clone(), WindowNews::Told, told(9_000))));
-    learned.accepted(&mine, took(8_500), None);
+    learned.note_accepted(&mine, took(8_500), None);
     assert_eq!(learned.next_news(), None, "it is no larger");
-    learned.accepted(&mine, took(9_500), None);
+    learned.note_accepted(&mine, took(9_500), None);
     let (source, news, _) = learned.next_news().unwrap();
     assert_eq!(news, WindowNews::Raised);
     // The store was away, and meanwhile more was learned.
-    learned.refused(&mine, told(4_000));
-    learned.again(source.clone(), news);
+    learned.note_refused(&mine, told(4_000));
+    learned.put_back(source.clone(), news);
     assert_eq!(learned.next_news(), Some((source.clone(), WindowNews::Told, told(4_000))));
-    learned.accepted(&mine, took(5_000), None);
-    learned.again(source.clone(), WindowNews::Told);
+    learned.note_accepted(&mine, took(5_000), None);
+    learned.put_back(source.clone(), WindowNews::Told);
     assert_eq!(learned.next_news(), Some((source, WindowNews::Told, told(5_000))));
     assert_eq!(learned.next_news(), None);
 }
@@ -62,14 +62,14 @@ fn a_store_is_asked_once_and_changes_nothing_that_is_known() {
     let (one, two) = (source("a", DialectKind::OpenAiChat), source("b", DialectKind::OpenAiChat));
     let told = |window| Some(WindowReport { window, counts_reply: true });
     assert!(learned.is_to_be_looked_up(&one));
-    learned.looked_up(&one, None);
+    learned.note_looked_up(&one, None);
     assert!(!learned.is_to_be_looked_up(&one));
     assert!(learned.is_to_be_looked_up(&two));
-    learned.looked_up(&two, told(8_000));
-    learned.looked_up(&two, told(9_000));
+    learned.note_looked_up(&two, told(8_000));
+    learned.note_looked_up(&two, told(9_000));
     assert_eq!(learned.of(&two), told(8_000));
     assert_eq!(learned.next_news(), None, "the store has it");
-    learned.accepted(&two, Usage { prompt: 8_001, ..Usage::default() }, None);
+    learned.note_accepted(&two, Usage { prompt: 8_001, ..Usage::default() }, None);
     assert_eq!(learned.next_news(), Some((two, WindowNews::Raised, told(8_001).unwrap())));
 }
 

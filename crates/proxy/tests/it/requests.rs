@@ -86,7 +86,8 @@ fn what_fits_leaves_as_it_came_and_every_prompt_extends_the_one_before() {
                 extended += 1;
             }
             let usage = Some(Usage { prompt: what.tokens_after, ..Usage::default() });
-            turn.taken().answered(&AnswerFacts { usage, ..AnswerFacts::default() }, now as u64);
+            turn.into_pending()
+                .answered(&AnswerFacts { usage, ..AnswerFacts::default() }, now as u64);
             before = now_sent;
         }
         assert!(folds >= 1 && passed >= 2, "{kind}: {folds} folds, {passed} passed");
@@ -137,7 +138,7 @@ async fn what_was_sent_is_in_the_ledger_also_where_nobody_says_what_it_cost() {
                 session.clone_from(&turn.sent().session);
                 (asked, costs) = (asked + 1, costs + usize::from(usage.is_some()));
             }
-            turn.taken()
+            turn.into_pending()
                 .answered(&AnswerFacts { usage, is_complete: true, ..AnswerFacts::default() }, now);
             while proxy.save(&*store, now).await.unwrap() {}
         }
@@ -168,16 +169,16 @@ fn an_overflow_sets_the_window_right_and_is_sent_again_once() {
             r#"{{"error":{{"message":"prompt is too long: {tokens} tokens > {WINDOW} maximum"}}}}"#
         );
         let found = turn.diagnose(Some(400), body.as_bytes());
-        let again = turn.refused(found, 1).cloned().unwrap();
+        let again = turn.answer_refusal(found, 1).cloned().unwrap();
         assert!(again.is_new_fold && again.tokens_after <= WINDOW, "{kind}: {again:?}");
-        assert!(turn.refused(found, 2).is_none(), "{kind}: once");
+        assert!(turn.answer_refusal(found, 2).is_none(), "{kind}: once");
         // The next conversation with that model knows the window.
         let other = messages[1..].to_vec();
         let first = Request::read(kind, self::body(kind, &other)).unwrap();
         let next = proxy.turn(first, &RequestSender::default(), 3);
         assert!(next.sent().tokens_after <= WINDOW, "{kind}");
         let unlike = turn.diagnose(Some(429), b"slow down");
-        assert!(turn.refused(unlike, 4).is_none());
+        assert!(turn.answer_refusal(unlike, 4).is_none());
     }
 }
 
@@ -349,7 +350,7 @@ fn items_that_are_named_by_their_ids_are_what_they_were() {
             is_complete: true,
             ..AnswerFacts::default()
         };
-        turn.taken().answered(&seen, n);
+        turn.into_pending().answered(&seen, n);
         messages.push(format!(r#"{{"type":"item_reference","id":"msg_{n}"}}"#));
         messages.push(format!(r#"{{"type":"item_reference","id":"fc_{n}"}}"#));
         messages.push(format!(
@@ -385,7 +386,7 @@ async fn the_answer_of_a_branch_of_a_branch_is_found_after_a_restart() {
         let id = Some(format!("resp_{now}"));
         let output = vec![Bytes::from(said("the end"))];
         let seen = AnswerFacts { id, is_complete: true, output, ..AnswerFacts::default() };
-        turn.taken().answered(&seen, now as u64);
+        turn.into_pending().answered(&seen, now as u64);
     }
     while proxy.save(&*store, 9).await.unwrap() {}
     let after = Proxy::new(rules());

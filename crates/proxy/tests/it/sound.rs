@@ -58,7 +58,8 @@ fn answered(turn: MatchedRequest, now: u64) -> u64 {
     let prompt = counted(&turn);
     let usage = Some(Usage { prompt, output: 10, ..Usage::default() });
     turn.accept();
-    turn.taken().answered(&AnswerFacts { usage, is_complete: true, ..AnswerFacts::default() }, now);
+    turn.into_pending()
+        .answered(&AnswerFacts { usage, is_complete: true, ..AnswerFacts::default() }, now);
     prompt
 }
 
@@ -167,7 +168,7 @@ fn little_room_is_no_reason_to_fold_each_time() {
                 let prompt = turn.sent().tokens_after;
                 turn.accept();
                 let usage = Some(Usage { prompt, output: 10, ..Usage::default() });
-                turn.taken().answered(
+                turn.into_pending().answered(
                     &AnswerFacts { usage, is_complete: true, ..AnswerFacts::default() },
                     now as u64,
                 );
@@ -200,7 +201,7 @@ fn a_window_is_learned_by_whoever_was_told() {
     let mut told = send("a", DialectKind::OpenAiChat, &messages);
     let whole = told.sent().tokens_before;
     let found = told.diagnose(Some(400), &overflow(whole, 12_000));
-    assert!(told.refused(found, 1).is_some_and(|sent| sent.is_new_fold));
+    assert!(told.answer_refusal(found, 1).is_some_and(|sent| sent.is_new_fold));
     // Another conversation of the same key knows; another key and another provider do not.
     let other = emitted(DialectKind::OpenAiChat, &testkit::session(13, 9));
     assert!(send("a", DialectKind::OpenAiChat, &other).sent().is_folded());
@@ -223,7 +224,7 @@ async fn a_learned_window_has_a_line_of_its_own() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let mut turn = proxy.turn(instructed(kind, FIXED, &messages), &RequestSender::default(), 0);
         let found = turn.diagnose(Some(400), &overflow(turn.sent().tokens_after, TOLD));
-        let session = turn.refused(found, 1).unwrap().session.clone().unwrap();
+        let session = turn.answer_refusal(found, 1).unwrap().session.clone().unwrap();
         turn.accept();
         while proxy.save(&*store, 2).await.unwrap() {}
         let mut stored = StoredSession::open(store, &session).await.unwrap();
@@ -252,7 +253,7 @@ fn what_an_error_quotes_of_a_request_is_no_window() {
         assert_eq!(turn.diagnose(Some(400), error.as_bytes()), wanted, "{error}");
     }
     let mut turn = turn;
-    turn.refused(Diagnosis::Probable, 1);
+    turn.answer_refusal(Diagnosis::Probable, 1);
     let messages = emitted(DialectKind::OpenAiChat, &testkit::session(13, 9));
     let next = proxy.turn(request(DialectKind::OpenAiChat, &messages), &scope("a"), 2);
     assert!(!next.sent().is_folded(), "nothing was learned");

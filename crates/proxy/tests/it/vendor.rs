@@ -140,7 +140,8 @@ fn instructions_of_an_edit_reach_the_model_that_narrates_ahead() {
         let begun = proxy.begin_wish(wish.request, wish.is_replay, keep, &who(scope));
         let turn = proxy.finish(begun, 0);
         assert!(!turn.sent().is_folded(), "{} tokens", turn.sent().tokens_before);
-        let narratable = turn.taken().narratable().unwrap_or_else(|| unreachable!("a history"));
+        let narratable =
+            turn.into_pending().narratable().unwrap_or_else(|| unreachable!("a history"));
         let wanted = narratable.wants(1_000_000).unwrap_or_else(|| unreachable!("it is wanted"));
         assert_eq!(wanted.focus.as_deref(), told);
     }

@@ -29,7 +29,7 @@ impl StoredSession {
             }
         }
         match &self.inner {
-            LoadedParts::Whole(session) => Ok(session.wanted(&budget, now)),
+            LoadedParts::Whole(session) => Ok(session.wanted_narration(&budget, now)),
             LoadedParts::Brief(_) => Ok(None),
         }
     }
@@ -49,7 +49,7 @@ impl StoredSession {
 
     /// Notes in the state that a job was queued.
     pub(super) async fn note_asked(&mut self, wanted: WantedNarration) -> Result<(), StoredError> {
-        self.whole().await?.asked(wanted);
+        self.whole().await?.note_asked(wanted);
         self.save().await
     }
 
@@ -67,8 +67,8 @@ impl StoredSession {
         let wanted: Option<WantedNarration> = serde_json::from_str(&job.job.body).ok();
         if let Some(wanted) = wanted.filter(|_| handled.as_ref() != Some(&job.job.key)) {
             match &mut self.inner {
-                LoadedParts::Brief(brief) => brief.asked(wanted),
-                LoadedParts::Whole(session) => session.asked(wanted),
+                LoadedParts::Brief(brief) => brief.note_asked(wanted),
+                LoadedParts::Whole(session) => session.note_asked(wanted),
             }
         }
         Ok(())
@@ -106,16 +106,16 @@ impl StoredSession {
         let verdict = verdict(asked.id, &job, prepared.as_ref());
         let code = verdict.code;
         let again = (!over).then_some(job.job.run_at);
-        session.attempted(asked.id, failed, code.failure(), again, now);
+        session.note_failed_attempts(asked.id, failed, code.failure(), again, now);
         if !over {
-            session.awaited(now);
+            session.note_still_running(now);
             return Ok(());
         }
         // Nobody is to blame for a stale request, but a refused reply counts as a failure of the model.
         if done && job.fold.is_none() && !is_accepted(&job) && code != VerdictCode::Stale {
-            session.attempted(asked.id, failed + 1, None, None, now);
+            session.note_failed_attempts(asked.id, failed + 1, None, None, now);
         }
-        session.judged(verdict);
+        session.note_verdict(verdict);
         if let Some(fold) = prepared
             && let Err(error) = session.offer(fold)
         {

@@ -209,7 +209,7 @@ impl MemoryInner {
     }
 
     /// The job of a lease; `None` where the lease does not hold any more.
-    pub(super) fn leased(&mut self, lease: &Lease) -> Option<&mut StoreJob> {
+    pub(super) fn mark_leased(&mut self, lease: &Lease) -> Option<&mut StoreJob> {
         let job = self.jobs.get_mut(&lease.job)?;
         (job.state == JobState::Leased && job.attempt == lease.attempt).then_some(job)
     }

@@ -155,7 +155,7 @@ impl Person {
 
     pub async fn press(&mut self, keys: impl IntoIterator<Item = PressedKey>) {
         for key in keys {
-            self.state.reached(midfold_top::reach(&self.state));
+            self.state.note_reached(midfold_top::reach(&self.state));
             let asks = self.state.press(key);
             settle(&*self.source, &mut self.state, asks).await.unwrap();
         }

@@ -192,9 +192,9 @@ async fn what_changed_is_read_again_and_nothing_else() {
     };
     assert_eq!(person.state.tick(NOW + 500), [SourceQuestion::Sessions]);
     let same = midfold_top::AnswerSource::answer(&answer(400), &SourceQuestion::Sessions).await;
-    assert_eq!(person.state.answered(&SourceQuestion::Sessions, same), []);
+    assert_eq!(person.state.note_answer(&SourceQuestion::Sessions, same), []);
     let other = midfold_top::AnswerSource::answer(&answer(401), &SourceQuestion::Sessions).await;
-    let asks = person.state.answered(&SourceQuestion::Sessions, other);
+    let asks = person.state.note_answer(&SourceQuestion::Sessions, other);
     assert!(matches!(asks[..], [SourceQuestion::Detail(_), SourceQuestion::Fabric(_)]), "{asks:?}");
 }
 
@@ -202,11 +202,11 @@ async fn what_changed_is_read_again_and_nothing_else() {
 async fn what_failed_is_said_until_it_works_again() {
     let mut person = Person::new(canned(), WIDE).await;
     let source = midfold_top::ServerSource::new("ftp://x", None).err().unwrap();
-    assert_eq!(person.state.answered(&SourceQuestion::Sessions, Err(source)), []);
+    assert_eq!(person.state.note_answer(&SourceQuestion::Sessions, Err(source)), []);
     assert!(person.sees().contains("the address of the server cannot be used"));
     assert!(person.sees().contains("Look through"), "what was known stays");
     let again = midfold_top::AnswerSource::answer(&canned(), &SourceQuestion::Sessions).await;
-    assert_eq!(person.state.answered(&SourceQuestion::Sessions, again), []);
+    assert_eq!(person.state.note_answer(&SourceQuestion::Sessions, again), []);
     assert!(!person.sees().contains("cannot be used"));
 }
 

@@ -40,7 +40,7 @@ pub(super) fn lines(
         }
         let mut parent = fields.text("parentUuid").and_then(|at| read.by_uuid.get(&*at).copied());
         let group = read.group(&fields, parent, record.line);
-        let (kind, message) = match queue.taken(source.input, record, &fields) {
+        let (kind, message) = match queue.take_sent(source.input, record, &fields) {
             Some(said) => {
                 // The message has no parent in the tree. It belongs after the newest line of its conversation.
                 let hangs = |line: &RecordLine| line.parent.is_some() || line.is_root;

@@ -33,7 +33,7 @@ impl Queue {
     /// The message that a record takes out of the queue and gives to the agent within its turn. `None` for any other
     /// record: a message that begins a turn (`dequeue`) has a record of its own, and one that goes back to the person
     /// (`popAll`) is not sent.
-    pub(super) fn taken(
+    pub(super) fn take_sent(
         &mut self,
         input: &[u8],
         record: &TopValue,
@@ -51,13 +51,13 @@ impl Queue {
                 self.waiting.pop_front();
             }
             "popAll" => self.waiting.clear(),
-            "remove" => return self.removed(input, record, fields),
+            "remove" => return self.remove_deleted(input, record, fields),
             _ => {}
         }
         None
     }
 
-    fn removed(
+    fn remove_deleted(
         &mut self,
         input: &[u8],
         record: &TopValue,

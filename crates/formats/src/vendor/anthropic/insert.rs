@@ -61,7 +61,7 @@ impl BlockInsertion {
     /// Rewrites the next chunk of a stream. An event whose end has not arrived is held back.
     pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
         let mut events = std::mem::take(&mut self.events);
-        events.push(chunk, &mut |raw| self.event(raw, out));
+        events.push(chunk, &mut |raw| self.read_event(raw, out));
         self.events = events;
     }
 
@@ -69,12 +69,12 @@ impl BlockInsertion {
     pub fn finish(mut self, out: &mut Vec<u8>) {
         let rest = std::mem::take(&mut self.events).rest();
         if !rest.is_empty() {
-            self.event(&rest, out);
+            self.read_event(&rest, out);
         }
     }
 
     /// Rewrites one event. Events that need no change keep their bytes.
-    fn event(&mut self, raw: &[u8], out: &mut Vec<u8>) {
+    fn read_event(&mut self, raw: &[u8], out: &mut Vec<u8>) {
         let Some((name, data)) = event(raw) else {
             out.extend_from_slice(raw);
             return;

@@ -40,13 +40,13 @@ fn the_engine_alone_comes_to_the_same_verdicts() {
     let base = filled(policy, BUFFER);
     for (name, text, finish, code) in all {
         let mut session = base.clone();
-        let request = session.wants(&budget, 1).unwrap();
+        let request = session.take_request(&budget, 1).unwrap();
         let verdict = session.complete(&request, Ok(said(&text, finish)), 2).unwrap();
         assert_eq!(verdict.code.as_str(), code, "{name}: {}", verdict.detail);
         let status = session.status(&budget, 2);
         assert_eq!(status.narration_ready, code == "accepted", "{name}");
         assert_eq!(status.cooldown_seconds, if code == "accepted" { 0 } else { 60 }, "{name}");
-        assert!(session.wants(&budget, 3).is_none(), "{name}: not again at once");
+        assert!(session.take_request(&budget, 3).is_none(), "{name}: not again at once");
     }
 }
 
@@ -61,7 +61,7 @@ fn every_preset_asks_its_model_before_it_folds() {
             let (mut asked, mut narrated) = (0, 0);
             for line in all.iter().cycle() {
                 session.append(RawEvent::new(line.clone().into()));
-                if let Some(request) = session.wants(&budget, 1) {
+                if let Some(request) = session.take_request(&budget, 1) {
                     asked += 1;
                     let answer = Ok(said(&text(&policy, GOOD), "stop"));
                     session.complete(&request, answer, 2).unwrap();
@@ -85,14 +85,14 @@ fn the_second_narration_starts_from_the_first_and_reads_only_what_is_new() {
     let policy = policy("default");
     let budget = Budget::new(window(&policy));
     let mut session = filled(policy.clone(), BUFFER);
-    let first = session.wants(&budget, 1).unwrap();
+    let first = session.take_request(&budget, 1).unwrap();
     assert_eq!(first.previous, None);
     session.complete(&first, Ok(said(&text(&policy, GOOD), "stop")), 2).unwrap();
     feed(&mut session, FULL);
     session.context(&budget, 3).unwrap();
     assert!(session.active().unwrap().narrated.is_some());
     feed(&mut session, BUFFER);
-    let second = session.wants(&budget, 4).unwrap();
+    let second = session.take_request(&budget, 4).unwrap();
     let previous = second.previous.as_deref().unwrap();
     assert!(previous.contains(GOOD));
     assert_eq!(second.span.start, first.span.start);
@@ -112,7 +112,7 @@ fn a_reply_for_a_span_that_is_not_there_any_more_is_dropped() {
     let policy = policy("default");
     let budget = Budget::new(window(&policy));
     let mut session = filled(policy.clone(), BUFFER);
-    let request = session.wants(&budget, 1).unwrap();
+    let request = session.take_request(&budget, 1).unwrap();
     let reply = said(&text(&policy, GOOD), "stop");
     let mut fork = session.fork("fork", request.span.end as usize - 1);
     let next = events().swap_remove(session.log().len());
@@ -135,7 +135,7 @@ fn narrated_recaps_have_the_form_of_their_preset() {
         let policy = policy(preset);
         let budget = Budget::new(window(&policy));
         let mut session = filled(policy.clone(), BUFFER);
-        let request = session.wants(&budget, 1).unwrap();
+        let request = session.take_request(&budget, 1).unwrap();
         let wire = request.prompt(&request.sources, None);
         let answer = text(&policy, GOOD);
         session.complete(&request, Ok(said(&answer, "stop")), 2).unwrap();
@@ -171,7 +171,7 @@ fn what_a_person_wants_kept_is_told_with_the_next_request() {
     let mut session = filled(policy, BUFFER);
     session.compact(&budget, Some(KEEP)).unwrap();
     feed(&mut session, BUFFER);
-    let request = session.wants(&budget, 1).unwrap();
+    let request = session.take_request(&budget, 1).unwrap();
     assert_eq!(request.focus.as_deref(), Some(KEEP));
     let prompt = request.prompt(&request.sources, None);
     assert!(prompt.user.contains(&format!(" focus>>\n{KEEP}\n")), "in a fence: {}", prompt.user);
@@ -184,7 +184,7 @@ fn what_a_person_wants_kept_waits_for_a_request_that_knows_of_it() {
     let policy = policy("default");
     let budget = Budget::new(window(&policy));
     let mut session = filled(policy.clone(), BUFFER);
-    let before = session.wants(&budget, 1).unwrap();
+    let before = session.take_request(&budget, 1).unwrap();
     assert_eq!(before.focus, None);
     session.compact(&budget, Some(KEEP)).unwrap();
     let answer = |session: &mut Session, request, at| {
@@ -206,7 +206,7 @@ fn what_a_person_wants_kept_outlives_the_verdict_on_an_older_request() {
     let policy = policy("default");
     let budget = Budget::new(window(&policy));
     let accept = |session: &mut Session, request: &SummaryRequest| {
-        session.judged(VerdictRecord {
+        session.note_verdict(VerdictRecord {
             request: request.id,
             code: VerdictCode::ACCEPTED,
             detail: "m".to_owned(),
@@ -214,11 +214,11 @@ fn what_a_person_wants_kept_outlives_the_verdict_on_an_older_request() {
         });
     };
     let mut session = filled(policy, BUFFER);
-    let older = session.wants(&budget, 1).unwrap();
+    let older = session.take_request(&budget, 1).unwrap();
     session.compact(&budget, Some(KEEP)).unwrap();
     accept(&mut session, &older);
     feed(&mut session, BUFFER);
-    let newer = session.wants(&budget, 2).unwrap();
+    let newer = session.take_request(&budget, 2).unwrap();
     assert_eq!(newer.focus.as_deref(), Some(KEEP));
     accept(&mut session, &newer);
     assert_eq!(session.narration().focus, None, "the newer request had these words");
@@ -232,7 +232,7 @@ fn what_a_client_wants_kept_is_told_each_time_and_weighs_in_each_fold() {
     let mut session = filled(policy.clone(), BUFFER);
     session.heed(Some(" settle_9 "));
     for at in 1..3 {
-        let request = session.wants(&budget, at * 1_000_000).unwrap();
+        let request = session.take_request(&budget, at * 1_000_000).unwrap();
         assert_eq!(request.focus.as_deref(), Some("settle_9"));
         // Who has no model does not answer, and it is asked for again.
     }
@@ -270,7 +270,7 @@ fn a_recap_says_where_its_narration_ends() {
     let policy = policy("default");
     let budget = Budget::new(window(&policy));
     let mut session = filled(policy.clone(), BUFFER);
-    let request = session.wants(&budget, 1).unwrap();
+    let request = session.take_request(&budget, 1).unwrap();
     session.complete(&request, Ok(said(&text(&policy, GOOD), "stop")), 2).unwrap();
     let told = |session: &Session| session.active().unwrap().recap.clone().unwrap().text;
     // All that the fold covers was narrated.

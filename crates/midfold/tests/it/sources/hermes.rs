@@ -118,7 +118,7 @@ fn pruning_comes_first_and_the_summariser_reads_what_is_left() {
     policy.trigger.floor_tokens = 0;
     let one = &recorded()[3];
     let mut session = Session::over("s", one.log.clone(), policy, Meter::exact());
-    let request = session.wants(&Budget::new(32_000), 0).expect("a summary is asked for");
+    let request = session.take_request(&Budget::new(32_000), 0).expect("a summary is asked for");
     let longest = request.sources.iter().map(|s| s.text.len()).max().unwrap_or(0);
     assert!(request.sources.iter().any(|source| source.text.contains("lines output")));
     let raw = one.log.events().iter().map(|event| event.bytes.len()).max().unwrap_or(0);
@@ -182,7 +182,7 @@ fn the_prompt_carries_the_rules_of_the_source() {
     policy.trigger.floor_tokens = 0;
     let one = &recorded()[3];
     let mut session = Session::over("s", one.log.clone(), policy, Meter::exact());
-    let request = session.wants(&Budget::new(32_000), 0).unwrap();
+    let request = session.take_request(&Budget::new(32_000), 0).unwrap();
     let prompt = request.prompt(&request.sources, None);
     for rule in [
         "another assistant",

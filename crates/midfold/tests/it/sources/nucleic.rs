@@ -62,7 +62,7 @@ fn what_was_cleared_is_not_summarised() {
     assert!(!text.contains("Cleared for context"), "the recap tells nothing of it: {text}");
     policy.narration.on = true;
     let mut session = Session::over("s", log(&messages), policy, Meter::exact());
-    let request = session.wants(&Budget::new(3_000), 0).unwrap();
+    let request = session.take_request(&Budget::new(3_000), 0).unwrap();
     let prompt = request.prompt(&request.sources, None).user;
     assert!(prompt.contains("Cleared for context space]"), "{prompt}");
     assert!(!prompt.contains("evidence-3-"), "{prompt}");
@@ -124,7 +124,7 @@ fn a_narrated_fold_covers_the_whole_middle() {
     policy.narration.on = true;
     let budget = Budget::new(6_000);
     let mut session = Session::over("s", log(&messages), policy.clone(), Meter::exact());
-    let request = session.wants(&budget, 0).unwrap();
+    let request = session.take_request(&budget, 0).unwrap();
     let mut text = format!("{}\n", policy.recap.header);
     policy
         .narration

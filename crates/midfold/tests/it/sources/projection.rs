@@ -41,7 +41,7 @@ fn what_reducers_can_do_is_not_summarised() {
     policy.narration.on = true;
     let budget = Budget::new(14_000);
     let mut session = Session::over("s", log(&messages), policy.clone(), Meter::exact());
-    assert!(session.wants(&budget, 0).is_none(), "retention alone suffices");
+    assert!(session.take_request(&budget, 0).is_none(), "retention alone suffices");
     let PlanOutcome::Folded(fold) = session.compact(&budget, None).unwrap() else {
         panic!("it folds")
     };
@@ -53,7 +53,7 @@ fn what_reducers_can_do_is_not_summarised() {
     let prose = |n: usize| json!({"role": "assistant", "content": format!("Thought {n}. {}", "word ".repeat(300))});
     messages.extend((0..30).map(prose));
     let mut session = Session::over("s", log(&messages), policy, Meter::exact());
-    let request = session.wants(&budget, 0).expect("the overflow is to be narrated");
+    let request = session.take_request(&budget, 0).expect("the overflow is to be narrated");
     let PlanOutcome::Folded(fold) = session.compact(&budget, None).unwrap() else {
         panic!("it folds")
     };

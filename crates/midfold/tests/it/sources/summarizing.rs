@@ -35,7 +35,7 @@ fn reply(text: &str) -> SummaryReply {
 #[test]
 fn a_narrated_fold_says_what_its_summary_kept() {
     let mut session = session();
-    let request = session.wants(&Budget::new(WINDOW), 0).unwrap();
+    let request = session.take_request(&Budget::new(WINDOW), 0).unwrap();
     let said =
         recorded()[3].log.events()[4..20].iter().map(|e| e.text().into_owned()).collect::<String>();
     let name =
@@ -56,7 +56,7 @@ fn a_narrated_fold_says_what_its_summary_kept() {
 #[test]
 fn a_fold_that_did_not_wait_says_so() {
     let mut session = session();
-    let request = session.wants(&Budget::new(WINDOW), 0).unwrap();
+    let request = session.take_request(&Budget::new(WINDOW), 0).unwrap();
     let pending = fold(&mut session);
     assert_eq!(pending.verdicts[0].code.as_str(), "pending");
     assert_eq!(pending.verdicts[0].request, request.id);
@@ -69,8 +69,8 @@ fn a_fold_that_did_not_wait_says_so() {
 #[test]
 fn a_fold_behind_a_failed_attempt_says_why() {
     let mut session = session();
-    let request = session.wants(&Budget::new(WINDOW), 0).unwrap();
-    session.attempted(request.id, 1, Some(FailureClass::Timeout), Some(60_000), 0);
+    let request = session.take_request(&Budget::new(WINDOW), 0).unwrap();
+    session.note_failed_attempts(request.id, 1, Some(FailureClass::Timeout), Some(60_000), 0);
     let retried = fold(&mut session);
     assert!(retried.verdicts[0].detail.contains("timeout"), "{:?}", retried.verdicts);
 }
@@ -78,7 +78,7 @@ fn a_fold_behind_a_failed_attempt_says_why() {
 #[test]
 fn a_failed_model_leaves_the_marker_and_the_reason() {
     let mut session = session();
-    let request = session.wants(&Budget::new(WINDOW), 0).unwrap();
+    let request = session.take_request(&Budget::new(WINDOW), 0).unwrap();
     let failure = SummaryFailure { class: FailureClass::Network, detail: "refused".to_owned() };
     session.complete(&request, Err(failure), 0).unwrap();
     let fold = fold(&mut session);
@@ -154,7 +154,7 @@ fn a_partly_narrated_fold_says_so() {
     let half = all.prefix(all.len() / 2);
     let mut session = Session::over("s", half, policy, Meter::exact());
     let budget = Budget::new(12_000);
-    let request = session.wants(&budget, 0).unwrap();
+    let request = session.take_request(&budget, 0).unwrap();
     let text = "## Conversation Summary\n- **Decisions:** none\n- **Entities:** none\n- **Facts:** the work went on\n- **Open Items:** none\n";
     session.complete(&request, Ok(reply(text)), 0).unwrap();
     for event in &all.events()[session.log().len()..] {

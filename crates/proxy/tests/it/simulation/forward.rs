@@ -78,7 +78,7 @@ impl World {
             self.provider.answer(&letter.target, &letter.headers, &turn.sent().body);
         if status != 200 {
             let found = turn.diagnose(Some(status), text.as_bytes());
-            let is_again = turn.refused(found, time).is_some();
+            let is_again = turn.answer_refusal(found, time).is_some();
             self.tally.again += u64::from(is_again);
             self.note(&format!("{name}@{node}: {status} {found:?}, again: {is_again}"));
             if found == Diagnosis::BoundReasoning {
@@ -122,7 +122,7 @@ impl World {
         let (client, life) = (&mut self.clients[at], self.nodes[node].life);
         client.waits = Some(number);
         client.refused = 0;
-        let (awaited, seen) = (turn.taken(), tee.finish());
+        let (awaited, seen) = (turn.into_pending(), tee.finish());
         self.flights.push(Flight { number, client: name, node, life, awaited, seen, text });
         if let Some(session) = &sent.session {
             self.check_session(session);
