@@ -48,11 +48,12 @@ pub struct ReplayArgs {
         help_heading = "Strategies"
     )]
     pub engine_timeout: Duration,
-    /// What an engine holds: its own last output and what came since, the whole history, or both, one after the other
+    /// What an engine outside gets for each fold: its own last output with the messages since, the whole history, or both,
+    /// in one run each
     #[arg(long, value_name = "FORM", default_value = "stateless", help_heading = "Strategies")]
     pub form: EngineForm,
-    /// Have this model narrate, beside what is computed: an OpenAI-compatible service. Adds a run in
-    /// session form for each policy; narrations cost what their prompts and replies cost
+    /// Have this model narrate: an OpenAI-compatible service. Adds one run in session form for each policy, whose cost
+    /// includes the prompts and replies of the narrations
     #[arg(long, value_name = "URL", help_heading = "Narration")]
     pub model: Option<String>,
     /// The model's name at that service
@@ -98,17 +99,17 @@ pub struct ReplayMeasure {
     /// What the files are written in [default: detected from their content]
     #[arg(long, value_name = "FORMAT", help_heading = "Measuring")]
     pub from: Option<String>,
-    /// Convert to this dialect before: openai-chat, anthropic, gemini, bedrock or ollama (an engine outside may
-    /// know one only)
+    /// Convert the files to this dialect first: openai-chat, anthropic, gemini, bedrock or ollama (an engine outside may
+    /// know only one)
     #[arg(long, value_name = "DIALECT", help_heading = "Measuring")]
     pub to: Option<String>,
-    /// How the arguments of calls, which are JSON, are read
+    /// How names are looked for in the arguments of calls, which are JSON
     #[arg(long, value_name = "HOW", default_value = "meant", help_heading = "Measuring")]
     pub arguments: ArgumentReading,
     /// Prices: the name of a built-in table, or a TOML file [default: reference]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Measuring")]
     pub prices: Option<String>,
-    /// How long the cache keeps an unused prefix, where the files tell times [default: what the prices say]
+    /// How long the cache keeps an unused prefix, in files with times [default: as the prices say]
     #[arg(long, value_name = "TIME", help_heading = "Measuring")]
     pub cache_lifetime: Option<CacheLifetime>,
     /// Conversations to work on at once [default: one a core]
@@ -125,7 +126,7 @@ pub enum CacheLifetime {
     /// An hour, for which writing may cost more
     #[value(name = "1h")]
     Hour,
-    /// For ever, as if no time went by
+    /// No time: the cache keeps everything for ever
     Never,
 }
 

@@ -1,7 +1,7 @@
-//! Values of Arrow as JSON, for reading only: no output is made from this JSON.
+//! Converts Arrow values to JSON that midfold only parses and never writes out.
 //!
-//! In a list of structs, every struct has every member, with null where the row had none. So nulls are left out of
-//! objects, which gives the row as it was before.
+//! Arrow gives every struct in a list all members, and fills those that the row lacked with null. Members that are null
+//! are left out here, so that the row is as it was before. A member that the row had as null is lost by that, too.
 
 use std::ops::Range;
 

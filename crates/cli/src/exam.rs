@@ -5,8 +5,9 @@ use std::path::Path;
 use midfold_args::{ExamArgs, ExamPart};
 use midfold_eval::exam::engine::NoEngine;
 use midfold_eval::exam::folder;
-use midfold_eval::exam::paper::{PARTS, Paper};
+use midfold_eval::exam::paper::Paper;
 use midfold_eval::exam::sitting::{ExamCandidate, Sitting};
+use midfold_eval::exam::suites::ExamSuite;
 
 use crate::error::CommandError;
 use crate::output::{Output, ProgressLine};
@@ -17,21 +18,26 @@ use crate::replay::engine;
 const PRESETS: [&str; 3] = ["default", "lean", "generous"];
 
 pub fn run(args: &ExamArgs, json: bool, output: &Output) -> Result<(), CommandError> {
-    let parts: Vec<&str> = match (args.suite.is_empty(), &args.exam) {
-        (true, None) => PARTS.to_vec(),
-        (true, Some(_)) => vec![ExamPart::Reading.name()],
-        (false, _) => args.suite.iter().map(|part| part.name()).collect(),
+    let is_part = |part: ExamPart| match (args.suite.is_empty(), &args.exam) {
+        (true, None) => true,
+        // A folder of exams replaces the built-in ones, so nothing else was asked for.
+        (true, Some(_)) => part == ExamPart::Reading,
+        (false, _) => args.suite.contains(&part),
     };
-    let is_read = parts.contains(&ExamPart::Reading.name());
+    let is_read = is_part(ExamPart::Reading);
     if args.exam.is_some() && !is_read {
         let message = "--exam FOLDER is for the reading exam, which is not asked for";
         return Err(CommandError::usage(message).hint("add --suite reading"));
     }
-    // The suites run in the order of `PARTS`, each once.
-    let suites = PARTS[1..].iter().filter(|part| parts.contains(part));
+    let suites = [
+        (ExamPart::Standing, ExamSuite::Standing),
+        (ExamPart::Small, ExamSuite::Small),
+        (ExamPart::Attack, ExamSuite::Attack),
+    ];
+    let suites = suites.into_iter().filter(|(part, _)| is_part(*part)).map(|(_, suite)| suite);
     let paper = Paper {
         sittings: if is_read { sittings(args.exam.as_deref())? } else { Vec::new() },
-        suites: suites.map(|part| (*part).to_owned()).collect(),
+        suites: suites.collect(),
         quick: args.quick,
         contexts: args.write.clone(),
     };

@@ -13,7 +13,7 @@ use crate::input::InputFile;
 use crate::output::{Output, OutputColor};
 use crate::page::LabelledPage;
 use crate::prepare;
-use crate::words::number;
+use crate::words::{number, plural};
 
 /// One conversation and the result of its checks.
 struct CheckedConversation {
@@ -35,14 +35,15 @@ pub fn run(args: &VerifyArgs, json: bool, output: &Output) -> Result<(), Command
     // The compacted list may not show its dialect any more, so that of the original is used.
     let format = prepared.first().map(|first| TranscriptFormat::from(first.kind));
     let after_all = after.conversations(format)?.conversations;
-    same_number(&before, prepared.len(), &after, after_all.len())?;
+    same_number(
+        (&before.name, (prepared.len(), "conversation")),
+        (&after.name, (after_all.len(), "conversation")),
+    )?;
     if let Some(folds) = &folds {
-        let name = args.record.as_ref().map_or(String::new(), |path| path.display().to_string());
+        let record = args.record.as_ref().map_or(String::new(), |path| path.display().to_string());
         same_number(
-            &before,
-            prepared.len(),
-            &InputFile { name, bytes: Bytes::new() },
-            folds.len(),
+            (&before.name, (prepared.len(), "conversation")),
+            (&record, (folds.len(), "record")),
         )?;
     }
     let mut all = Vec::with_capacity(prepared.len());
@@ -86,20 +87,20 @@ fn records(input: &InputFile) -> Result<Vec<Option<Fold>>, CommandError> {
     Ok(folds)
 }
 
+/// A number of things, and their name in the singular.
+type NamedCount = (usize, &'static str);
+
+/// Fails if two files do not have as many things.
 fn same_number(
-    before: &InputFile,
-    one: usize,
-    other: &InputFile,
-    two: usize,
+    (before, one): (&str, NamedCount),
+    (other, two): (&str, NamedCount),
 ) -> Result<(), CommandError> {
-    if one == two {
+    if one.0 == two.0 {
         return Ok(());
     }
-    Err(CommandError::failed(format!(
-        "{} has {one} conversation(s) and {} has {two}",
-        before.name, other.name
-    ))
-    .hint("both have to come from one run of `midfold compact`"))
+    let words = |(number, what): NamedCount| plural(number as u64, what);
+    let message = format!("{before} has {}, but {other} has {}", words(one), words(two));
+    Err(CommandError::failed(message).hint("both have to come from one run of `midfold compact`"))
 }
 
 fn check(

@@ -28,19 +28,19 @@ pub(crate) async fn answer(mut call: ToolCall<'_>) -> Result<CallAnswer, CallRef
     if let Some(wish) = wishes::named(call.name) {
         return match chosen {
             ChosenSession::One(row, _) => wishes::answer(&call, wish, &row).await,
-            ChosenSession::Several(found) => Err(call.which(found).await),
+            ChosenSession::Several(found) => Err(call.ask_for_a_session(found).await),
         };
     }
     match (call.name, chosen) {
         ("explain", ChosenSession::One(row, _)) => explain::one(&call, &row).await,
         ("explain", ChosenSession::Several(found)) => explain::several(&call, found).await,
         (_, ChosenSession::One(row, by_call)) => {
-            let arguments = if by_call { call.of_session(&row) } else { call.arguments };
-            let text = recall(&*store, &row, call.name, arguments).await?;
+            let arguments = if by_call { call.arguments_for(&row) } else { call.arguments };
+            let text = recall_in_session(&*store, &row, call.name, arguments).await?;
             Ok(text.into())
         }
         ("recall_grep", ChosenSession::Several(found)) => grep_all(&call, found).await,
-        (_, ChosenSession::Several(found)) => Err(call.which(found).await),
+        (_, ChosenSession::Several(found)) => Err(call.ask_for_a_session(found).await),
     }
 }
 
@@ -60,7 +60,7 @@ async fn grep_all(call: &ToolCall<'_>, found: NewestSessions) -> Result<CallAnsw
     // Numbers of messages, and hits to skip, only make sense within one session.
     let skips = call.arguments.get("skip").is_some_and(|skip| *skip != 0);
     if skips || call.arguments.contains_key("range") {
-        return Err(call.which(found).await);
+        return Err(call.ask_for_a_session(found).await);
     }
     let (mut text, mut with_hits, mut looked_into) = (String::new(), 0, 0);
     let mut wrong = None;
@@ -68,10 +68,10 @@ async fn grep_all(call: &ToolCall<'_>, found: NewestSessions) -> Result<CallAnsw
         if with_hits == SHOWN {
             break;
         }
-        let mut arguments = call.of_session(row);
+        let mut arguments = call.arguments_for(row);
         arguments.entry("limit").or_insert_with(|| HITS_OF_EACH.into());
         looked_into += 1;
-        match recall(&*call.store, row, call.name, arguments).await {
+        match recall_in_session(&*call.store, row, call.name, arguments).await {
             Ok(hits) if hits.starts_with(recall::QUOTED) => {
                 with_hits += 1;
                 text += &format!("── session {}\n", listing::line(&*call.store, row).await);
@@ -93,7 +93,7 @@ async fn grep_all(call: &ToolCall<'_>, found: NewestSessions) -> Result<CallAnsw
     }
 }
 
-async fn recall(
+async fn recall_in_session(
     store: &dyn Store,
     row: &SessionRow,
     name: &str,

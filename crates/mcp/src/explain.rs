@@ -33,7 +33,7 @@ pub(crate) async fn several(
     // Numbers of messages and calls only make sense within one session.
     let is_number = text.strip_prefix('@').is_some_and(|rest| rest.parse::<u32>().is_ok());
     if is_number || call.number::<u64>("call")?.is_some() {
-        return Err(call.which(newest).await);
+        return Err(call.ask_for_a_session(newest).await);
     }
     let (mut said, mut answers, mut looked_into) = (String::new(), Vec::new(), 0);
     for row in &newest.rows {

@@ -30,14 +30,14 @@ pub(crate) struct ToolCall<'a> {
 
 impl ToolCall<'_> {
     /// The arguments with the session's id, so that a call for the next page names the session, too.
-    pub fn of_session(&self, row: &SessionRow) -> Map<String, Value> {
+    pub fn arguments_for(&self, row: &SessionRow) -> Map<String, Value> {
         let mut arguments = self.arguments.clone();
         arguments.insert(SESSION.to_owned(), row.new.id.clone().into());
         arguments
     }
 
     /// The error that asks the model to name one of several sessions.
-    pub async fn which(&self, found: NewestSessions) -> CallRefusal {
+    pub async fn ask_for_a_session(&self, found: NewestSessions) -> CallRefusal {
         let text = format!("{} sessions may be meant: say which", found.total);
         let advice = format!(
             "Send `{SESSION}` with the id of one of these, or `{SAID}` with a text of this conversation."

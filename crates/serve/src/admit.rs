@@ -89,7 +89,7 @@ fn holder(
     if scopes.contains(&KeyScope::Proxy) && found.is_in_place {
         parts.extensions.insert(KeyInPlace);
     }
-    holder.asks(app.now()).map_err(AdmitRefusal::Rate)?;
+    holder.count_request(app.now()).map_err(AdmitRefusal::Rate)?;
     Ok(Arc::clone(holder))
 }
 

@@ -86,7 +86,7 @@ impl StreamedAnswer {
                     return Some(Err(error.into()));
                 }
                 None => {
-                    if let Err(stopped) = self.ended(&mut out).await {
+                    if let Err(stopped) = self.finish_answer(&mut out).await {
                         return Some(Err(stopped.into()));
                     }
                 }
@@ -96,7 +96,7 @@ impl StreamedAnswer {
     }
 
     /// Handles the end of an answer: asks the upstream again, or ends the stream.
-    async fn ended(&mut self, out: &mut Vec<u8>) -> Result<(), StreamStop> {
+    async fn finish_answer(&mut self, out: &mut Vec<u8>) -> Result<(), StreamStop> {
         let Some((mut trip, tee)) = self.asking.take() else { return Ok(()) };
         let mut seen = tee.finish();
         self.id = self.id.take().or_else(|| seen.id.clone());
@@ -108,7 +108,7 @@ impl StreamedAnswer {
             return Ok(());
         }
         self.joined.next(out);
-        let stopped = match trip.asked().await {
+        let stopped = match trip.ask_and_recover().await {
             Ok(UpstreamAnswer { body: ResponseBody::Passing(held, body, tee), .. }) => {
                 (self.held, self.body) = (held.into(), body);
                 self.asking = Some((trip, *tee));

@@ -6,9 +6,12 @@
 //! - [`config`] has the settings. `app` is the shared state. `server` starts and stops.
 //! - `listen` accepts connections, with `tls` if there is a certificate.
 //! - `keys` has the clients' keys, and `admit` checks them. `guard` bounds a body, and `unpack` decompresses it.
+//! - `api` is the API of sessions, `desk` its sessions and feed, `mcp` the same for models, and `console` the pages.
+//! - `handlers` connects paths with all of these. `logged`, `metrics` and `totals` say what was done.
 //! - `route` reads a path. `upstreams` and `route_hints` decide where a request is sent.
 //! - `windows` asks upstreams for the windows of models, and `used_windows` remembers those that were used.
-//! - `forward` handles one request: `proxy_request` is its head, and `upstream_call` sends it and reads the answer.
+//! - `forward` handles one request. `proxy_request` holds its method, path and headers; `upstream_call` sends it and reads
+//!   the answer.
 //! - `upstream` is the HTTP client for providers. `tee` reads an answer while it is passed on.
 //! - `reply` chooses how the answer is passed on.
 //! - `rounds` and `joined_streams` answer calls of midfold's tools, in whole answers and in streams.
@@ -130,6 +133,6 @@ pub mod inside {
 
     /// Counts one request with a key; `None` if nobody has it. The error is the number of seconds until one is allowed.
     pub fn asks(keys: &ApiKeys, key: &str, now: u64) -> Option<Result<(), u64>> {
-        keys.holder(key).map(|holder| holder.asks(now))
+        keys.holder(key).map(|holder| holder.count_request(now))
     }
 }

@@ -12,7 +12,7 @@ use crate::upstream_call::{ResponseBody, UpstreamAnswer, UpstreamCall};
 impl UpstreamCall {
     /// Sends the request, and returns the response for the client.
     pub async fn go(mut self) -> Response {
-        let UpstreamAnswer { head, body, refused } = match self.asked().await {
+        let UpstreamAnswer { head, body, refused } = match self.ask_and_recover().await {
             Ok(answer) => answer,
             Err(error) => return no_answer(&self.way.app, &error),
         };
@@ -27,7 +27,7 @@ impl UpstreamCall {
         self.turn.accept();
         self.way.written(&self.turn).await;
         match reads(&self, &head) {
-            Some(AnswerReads::Whole) => self.whole(head, held, body, *tee).await,
+            Some(AnswerReads::Whole) => self.join_whole(head, held, body, *tee).await,
             Some(AnswerReads::Stream) => StreamedAnswer::answer(self, &head, held, body, *tee),
             None => self.pass_on(&head, held, body, *tee),
         }

@@ -75,7 +75,7 @@ impl UpstreamCall {
     }
 
     /// Handles answers that are one JSON document: each is read to its end, until one is the last.
-    pub async fn whole(
+    pub async fn join_whole(
         mut self,
         mut head: Parts,
         mut held: Vec<Bytes>,
@@ -100,7 +100,7 @@ impl UpstreamCall {
             if !heard.asks_again {
                 return self.last(&head, &answers, &seen, heard);
             }
-            let next = match self.asked().await {
+            let next = match self.ask_and_recover().await {
                 Ok(next) => next,
                 Err(error) => return no_answer(&self.way.app, &error),
             };

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use midfold_proxy::{Proxy, Seal, SealKey};
+use midfold_proxy::{Proxy, RandomSource, Seal, SealKey};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -67,7 +67,7 @@ pub async fn start(config: ServeConfig) -> Result<RunningServer, ServeError> {
     let rules = if store.is_some() { rules.stored() } else { rules };
     let rules = if config.narration.is_some() { rules.narrated() } else { rules };
     let random = config.random;
-    let keys = config.seal.or_else(|| Some(vec![SealKey::random(&random)?])).unwrap_or_default();
+    let keys = seal_keys(config.seal, &random);
     let rules = rules.prefer(config.prefer).sealed(Seal::new(keys, Arc::clone(&random)));
     let scheme = if tls.is_some() { "https" } else { "http" };
     let (policy, said_windows) = (rules.policy().name.clone(), rules.said_windows());
@@ -111,6 +111,20 @@ pub async fn start(config: ServeConfig) -> Result<RunningServer, ServeError> {
     let router = router(Arc::clone(&app));
     let task = tokio::spawn(Listener { tcp, tls, limits, router }.serve(stopped));
     Ok(RunningServer { address, app, stop, end, task, writer, drain })
+}
+
+/// The keys that seal compactions: those of the settings, or else one that this process alone has. Without randomness
+/// there is no key, and requests for a vendor's compaction pass unchanged.
+fn seal_keys(set: Option<Vec<SealKey>>, random: &RandomSource) -> Vec<SealKey> {
+    set.unwrap_or_else(|| {
+        let own = SealKey::random(random);
+        if own.is_none() {
+            tracing::warn!(
+                "the system gives no random bytes: compactions of vendors pass unchanged"
+            );
+        }
+        own.into_iter().collect()
+    })
 }
 
 impl RunningServer {

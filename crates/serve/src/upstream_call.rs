@@ -68,7 +68,7 @@ pub(crate) enum ResponseBody {
 
 impl UpstreamCall {
     /// Sends the request. If the provider found it too long, sends a shorter one instead.
-    pub async fn asked(&mut self) -> Result<UpstreamAnswer, NoAnswer> {
+    pub async fn ask_and_recover(&mut self) -> Result<UpstreamAnswer, NoAnswer> {
         let answer = self.ask().await?;
         match answer.refused {
             // The rest of the first answer is dropped, which closes its connection.

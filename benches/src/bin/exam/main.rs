@@ -41,7 +41,8 @@ use midfold::Policy;
 use midfold_eval::exam::engine::{ExamEngine, LIMIT};
 use midfold_eval::exam::narrator::ExamNarrator;
 use midfold_eval::exam::sitting::{ExamCandidate, Sitting, SittingRow, StrategyOutcome};
-use midfold_eval::exam::{folder, sheets, suites, table};
+use midfold_eval::exam::suites::{self, ExamSuite, SuiteMarks, SuiteRequest};
+use midfold_eval::exam::{folder, sheets, table};
 
 /// Who is put through the suites where nobody is named.
 const SUITES_BY: [&str; 6] = ["default", "lean", "generous", "sliding", "mask", "clear"];
@@ -61,7 +62,8 @@ struct Options {
     questions: bool,
     write: Option<PathBuf>,
     mark: Option<PathBuf>,
-    suites: Option<Vec<String>>,
+    /// The suites to run instead of the reading exam; empty: all of them.
+    suites: Option<Vec<ExamSuite>>,
     quick: bool,
     lost: bool,
 }
@@ -77,15 +79,16 @@ fn main() -> Result<()> {
         return Ok(std::fs::write(svg, svg::picture(&json)?)?);
     }
     if let Some(asked) = &options.suites {
-        let wish = suites::SuiteRequest {
-            suites: asked.clone(),
-            quick: options.quick,
-            contexts: options.write.clone(),
-        };
-        let marks = candidates(&options)?
-            .into_iter()
-            .map(|(name, candidate)| suites::run(&name, &candidate, &wish))
-            .collect::<midfold_eval::exam::error::ExamResult<Vec<_>>>()?;
+        let request = SuiteRequest { quick: options.quick, contexts: options.write.clone() };
+        let asked = if asked.is_empty() { &ExamSuite::ALL[..] } else { asked };
+        let mut marks = Vec::new();
+        for (name, candidate) in candidates(&options)? {
+            let mut all = SuiteMarks::of(&name);
+            for suite in asked {
+                all.join(suites::run(*suite, &name, &candidate, &request)?);
+            }
+            marks.push(all);
+        }
         match options.json {
             true => println!("{}", suites::report::json(&marks)?),
             false => print!("{}", suites::report::text(&marks, options.lost)),
@@ -160,10 +163,11 @@ fn options() -> Result<Options> {
             "--suites" => options.suites = Some(options.suites.unwrap_or_default()),
             "--suite" => {
                 let name = value()?;
-                if !suites::NAMES.contains(&name.as_str()) {
-                    bail!("no suite {name}: there are {}", suites::NAMES.join(", "));
-                }
-                options.suites.get_or_insert_default().push(name);
+                let Some(suite) = ExamSuite::named(&name) else {
+                    let names = ExamSuite::ALL.map(ExamSuite::name).join(", ");
+                    bail!("no suite {name}: there are {names}");
+                };
+                options.suites.get_or_insert_default().push(suite);
             }
             "--quick" => options.quick = true,
             "--lost" => options.lost = true,

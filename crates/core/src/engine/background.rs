@@ -18,7 +18,7 @@ use crate::trigger::Millis;
 
 /// A narration is asked for when its new events have at least 1/`WORTH_ASKING` of the budget's tokens.
 const WORTH_ASKING: u64 = 20;
-/// Sampling temperature where the policy names none: 0.2, as in Hermes Agent.
+/// Sampling temperature in ten-thousandths where the policy names none: 0.2, as in Hermes Agent.
 const TEMPERATURE: crate::budget::Ratio = crate::budget::Ratio(2_000);
 /// Time limit of an answer in seconds where the policy names none, as in Hermes Agent.
 const TIMEOUT_SECONDS: u32 = 25;
@@ -27,7 +27,7 @@ const TIMEOUT_SECONDS: u32 = 25;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompleteError {
     /// The log under the request is not the one that it was made from.
-    #[error("the request is of another log, or of a part of it that is not there")]
+    #[error("the span that the request asks about is not in this log")]
     Changed,
 }
 

@@ -42,8 +42,8 @@ const fn word(text: &'static str, kind: SecretNameKind, stand: WordPosition) -> 
 use SecretNameKind::{Chosen, Made, Vague, Words};
 use WordPosition::{Anywhere, Key, Last, Part};
 
-/// The words, in the languages of configurations and notes. The search ignores case for ASCII only, so a first
-/// letter outside ASCII that has two cases is left out.
+/// The words, in the languages of configurations and notes. The search ignores case for ASCII only. Words whose first
+/// letter is outside ASCII therefore either lack it or are listed in both cases.
 #[rustfmt::skip]
 pub(super) const WORDS: &[SecretWord] = &[
     word("password", Chosen, Anywhere), word("passwd", Chosen, Anywhere), word("passphrase", Chosen, Anywhere),
@@ -164,8 +164,8 @@ const PLAIN_KEYS: &[&str] = &[
     "a",
 ];
 
-/// Parts behind the word with which the name means something about the secret, and not the secret itself.
-const ASIDE: &[&str] = &[
+/// If one of these parts follows the word, the value is not the secret: `password_file`, `token_count`.
+const NOT_SECRET_AFTER: &[&str] = &[
     "file",
     "path",
     "dir",
@@ -234,8 +234,8 @@ const ASIDE: &[&str] = &[
     "per",
 ];
 
-/// Parts before the word with which the name means a count, or something public.
-const BEFORE: &[&str] = &[
+/// If one of these parts comes before the word, the value is not the secret: `max_tokens`, `public_key`.
+const NOT_SECRET_BEFORE: &[&str] = &[
     "max",
     "min",
     "num",
@@ -253,9 +253,8 @@ const BEFORE: &[&str] = &[
 ];
 
 /// Parts before `pass` that form another word, such as `bypass`.
-const PASSES: &[&str] = &[
-    "by", "com", "encom", "tres", "sur", "under", "over", "multi", "single", "render", "tres",
-    "one", "two",
+const OTHER_WORDS_WITH_PASS: &[&str] = &[
+    "by", "com", "encom", "tres", "sur", "under", "over", "multi", "single", "render", "one", "two",
 ];
 
 /// A name reaches at most this many bytes to either side of the word in it.
@@ -278,7 +277,11 @@ pub(super) struct SecretName {
 }
 
 /// The name around a matched word; `None` where the name is not that of a secret.
-pub(super) fn around(text: &str, hit: Range<usize>, word: &SecretWord) -> Option<SecretName> {
+pub(super) fn secret_name_around(
+    text: &str,
+    hit: Range<usize>,
+    word: &SecretWord,
+) -> Option<SecretName> {
     let bytes = text.as_bytes();
     let before = &bytes[..hit.start];
     let first = bytes[hit.start];
@@ -298,8 +301,10 @@ pub(super) fn around(text: &str, hit: Range<usize>, word: &SecretWord) -> Option
         Key => key(front, hump, &text[hit.start..end])?,
         _ => word.kind,
     };
-    let marked = |part: &str| BEFORE.iter().any(|aside| part.eq_ignore_ascii_case(aside));
-    let ordinary = |part: &str| PASSES.iter().any(|pass| part.eq_ignore_ascii_case(pass));
+    let marked =
+        |part: &str| NOT_SECRET_BEFORE.iter().any(|aside| part.eq_ignore_ascii_case(aside));
+    let ordinary =
+        |part: &str| OTHER_WORDS_WITH_PASS.iter().any(|pass| part.eq_ignore_ascii_case(pass));
     if parts(front).any(marked) || glued && short && parts(front).last().is_some_and(ordinary) {
         return None;
     }
@@ -331,7 +336,8 @@ pub(super) fn whole(cell: &str) -> Option<SecretNameKind> {
         let at = lower.find(word.text)?;
         // Lower-casing may change the length; then the position would not fit the cell.
         let hit = at..at + word.text.len();
-        let name = around(cell.get(..).filter(|cell| cell.len() == lower.len())?, hit, word)?;
+        let name =
+            secret_name_around(cell.get(..).filter(|cell| cell.len() == lower.len())?, hit, word)?;
         (name.at == (0..cell.len()) || cell[name.at.end..].is_empty()).then_some(name.kind)
     });
     // A vague name counts only where no other word fits.
@@ -388,7 +394,7 @@ fn suffix(text: &str, word: Range<usize>, stand: WordPosition) -> Option<usize> 
     };
     let secret = text[word.clone()].eq_ignore_ascii_case("secret");
     let aside = |part: &str| {
-        ASIDE.iter().any(|aside| part.eq_ignore_ascii_case(aside))
+        NOT_SECRET_AFTER.iter().any(|aside| part.eq_ignore_ascii_case(aside))
             && !(secret && part.eq_ignore_ascii_case("id"))
     };
     (opens && !parts(more).any(aside)).then_some(from + more.len())

@@ -10,11 +10,8 @@ use crate::exam::error::{ErrorPlace as _, ExamResult};
 use crate::exam::sheets;
 use crate::exam::sitting::{ExamCandidate, Sitting, SittingRow, StrategyOutcome};
 use crate::exam::suites::share::FoundShare;
-use crate::exam::suites::{self, SuiteMarks};
+use crate::exam::suites::{self, ExamSuite, SuiteMarks, SuiteRequest};
 use crate::exam::table;
-
-/// The names of the parts: the reading exam, and the suites.
-pub const PARTS: [&str; 4] = ["reading", suites::NAMES[0], suites::NAMES[1], suites::NAMES[2]];
 
 /// The version of the JSON form.
 const VERSION: u32 = 1;
@@ -24,8 +21,8 @@ const VERSION: u32 = 1;
 pub struct Paper {
     /// The recorded conversations with questions. Empty where the reading exam is not wanted.
     pub sittings: Vec<Sitting>,
-    /// The names of the suites to run.
-    pub suites: Vec<String>,
+    /// The suites to run, each once.
+    pub suites: Vec<ExamSuite>,
     /// Whether only a third of each suite is run.
     pub quick: bool,
     /// A folder to which the contexts and the questions for a reader are written.
@@ -89,17 +86,13 @@ impl Paper {
         }
         let outcome = (!rows.is_empty()).then(|| StrategyOutcome { name: name.to_owned(), rows });
         let mut marks = SuiteMarks::of(name);
+        let request = SuiteRequest { quick: self.quick, contexts: self.contexts.clone() };
         for suite in &self.suites {
-            say(&format!("{name}: {suite}"));
-            let wish = suites::SuiteRequest {
-                suites: vec![suite.clone()],
-                quick: self.quick,
-                contexts: self.contexts.clone(),
-            };
-            marks.join(suites::run(name, candidate, &wish)?);
+            say(&format!("{name}: {}", suite.name()));
+            marks.join(suites::run(*suite, name, candidate, &request)?);
             if let ExamCandidate::Engine(engine) = candidate {
                 // An engine that did not answer in time has not lost anything: its result is an error.
-                engine.late().map_or(Ok(()), Err).at(suite)?;
+                engine.late().map_or(Ok(()), Err).at(suite.name())?;
             }
         }
         Ok((outcome, (!self.suites.is_empty()).then_some(marks)))

@@ -11,7 +11,7 @@ use crate::app::SharedApp;
 use crate::keys::{KeyHolder, KeyScope};
 
 /// The caller of the API.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ApiCaller {
     /// The owner whose sessions it may see; `None` means all sessions.
     pub owner: Option<String>,
@@ -56,13 +56,13 @@ fn refused_as(refused: &AdmitRefusal) -> ApiProblem {
         }
         AdmitRefusal::Stranger(_) => ApiProblem::new(StatusCode::FORBIDDEN, "forbidden", text)
             .hint("open the console at this server's own address, or ask without a browser")
-            .hint("--allow-origin https://HOST lets pages of that origin ask, and requests under that name"),
+            .hint("start the server with --allow-origin https://HOST to allow that origin and host name"),
         AdmitRefusal::Scope(scope) => {
-            let whose = if *scope == KeyScope::Admin { "all of the server" } else { "one's own sessions" };
-            let hint = format!("`midfold key new NAME --scope {}` makes one for {whose}", scope.name());
+            let whose = if *scope == KeyScope::Admin { "the whole server" } else { "one's own sessions" };
+            let hint = format!("`midfold key new NAME --scope {}` makes a key for {whose}", scope.name());
             ApiProblem::new(StatusCode::FORBIDDEN, "wrong-scope", text).hint(hint)
         }
         _ => ApiProblem::new(StatusCode::UNAUTHORIZED, "no-key", text)
-            .hint("send it in the header `midfold-key`"),
+            .hint("send a key in the header `midfold-key`"),
     }
 }

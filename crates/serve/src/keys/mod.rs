@@ -106,7 +106,7 @@ impl KeyHolder {
     }
 
     /// Counts one request. The error is the number of seconds until another one is allowed.
-    pub fn asks(&self, now: u64) -> Result<(), u64> {
+    pub fn count_request(&self, now: u64) -> Result<(), u64> {
         self.bucket.lock().unwrap_or_else(PoisonError::into_inner).take(now)
     }
 }

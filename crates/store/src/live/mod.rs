@@ -181,7 +181,7 @@ impl StoredSession {
             self.learn(now).await?;
         }
         let new: Vec<_> = events.into_iter().filter_map(|event| self.push(event)).collect();
-        let wanted = self.wanted(now).await?;
+        let wanted = self.wanted_narration(now).await?;
         let job = wanted.as_ref().map(|wanted| self.job(wanted, now)).transpose()?;
         let (count, head_hash) = (new.len() as u64, self.head_hash());
         let append = AppendRequest { expected, key, events: new, job, now };
@@ -397,7 +397,7 @@ impl StoredSession {
             let settled = rows::json(&ReportedCost { usage })?;
             self.store.settle_call(&self.row.new.id, call, &settled).await?;
         }
-        if let Some(wanted) = self.wanted(now).await? {
+        if let Some(wanted) = self.wanted_narration(now).await? {
             let job = self.job(&wanted, now)?;
             let key = job.key.clone();
             // A job that was queued without being noted: an earlier process stopped in between.

@@ -10,7 +10,7 @@ use crate::types::{JobState, Millis, NewJob, StoreJob};
 
 impl StoredSession {
     /// The span that should be narrated now; `None` where there is none.
-    pub(super) async fn wanted(
+    pub(super) async fn wanted_narration(
         &mut self,
         now: Millis,
     ) -> Result<Option<WantedNarration>, StoredError> {

@@ -42,7 +42,9 @@ pub(crate) struct ReplyCall {
 pub(crate) struct FactUse {
     /// The step that needed it. The final answer counts as the step after the last.
     pub step: u32,
+    /// The number of the part that held the fact.
     pub part: u32,
+    /// Whether the request still had the fact.
     pub found: bool,
 }
 
@@ -52,9 +54,11 @@ pub(crate) struct ScriptedReply {
     pub kind: ReplyKind,
     pub text: String,
     pub calls: Vec<ReplyCall>,
+    /// The facts that the reply needed.
     pub uses: Vec<FactUse>,
-    /// The highest step that the reply starts or has seen.
+    /// The highest step number so far: of the step that this reply starts, or else of the last one in the request.
     pub step: Option<u32>,
+    /// Whether this is the last reply of the script.
     pub done: bool,
 }
 

@@ -217,20 +217,21 @@ fn shell(
     let windows = ResultWindows::of(&body);
     // In a JSON result the code is a field beside the output, so the whole result is searched.
     outcome.exit = exit::code(&ResultWindows::of(text));
-    let asked = if proof.asked { exit::asked(&windows) } else { None };
+    let asked = if proof.prints_exit_code { exit::asked(&windows) } else { None };
     // The printed code is that of the work. The harness reports the code of the `echo`.
     outcome.exit = asked.or(outcome.exit);
     let signs =
-        if proof.shows { known.complaints(&windows, &proof) } else { known.signs(&windows) };
+        if proof.only_shows { known.complaints(&windows, &proof) } else { known.signs(&windows) };
     // Where the client flags each failure, a command without a flag exited with 0.
     let goes_on = known.goes_on(&ResultWindows::of(text));
     let runs_on = goes_on.is_some();
     let silent = outcome.exit.is_none() && flags_each && flagged != Some(true) && !runs_on;
     let exit = if silent { Some(0) } else { outcome.exit };
-    outcome.own_exit = !proof.masked && !proof.earlier && !runs_on;
+    outcome.own_exit = !proof.masked && !proof.hides_earlier && !runs_on;
     // Where a check runs twice in one command, before a change and after it, the last run counts.
     let ends_well = || known.last_line(&windows).is_some_and(|line| known.says_well(&line));
-    let recovered = proof.again && (signs.recovered() || signs.failed.is_some() && ends_well());
+    let recovered =
+        proof.has_several_checks && (signs.recovered() || signs.failed.is_some() && ends_well());
     outcome.verdict = match exit {
         Some(0) | None if recovered && flagged != Some(true) => Some(CallVerdict::Ok),
         _ => verdict(exit, flagged, &proof, asked.is_some(), &signs),
@@ -256,7 +257,7 @@ fn shell(
     };
     if outcome.verdict == Some(CallVerdict::Failed) {
         let front = &body[..body.floor_char_boundary(CAUSE_BYTES)];
-        let cause = if proof.shows { None } else { cause::cause(known, front) };
+        let cause = if proof.only_shows { None } else { cause::cause(known, front) };
         outcome.cause = cause.or_else(|| signs.error().map(lines::telling));
         if signs.failed.is_none() {
             outcome.telling = outcome.cause.clone().or(outcome.telling.take());
@@ -282,11 +283,11 @@ fn verdict(
     }
     let bad = if proof.checks { signs.bad() } else { signs.bad_beside_totals() };
     match exit {
-        Some(0) if !(masked || proof.earlier && bad) => Some(CallVerdict::Ok),
+        Some(0) if !(masked || proof.hides_earlier && bad) => Some(CallVerdict::Ok),
         Some(0) | None if bad => Some(CallVerdict::Failed),
         None if flagged == Some(true) => Some(CallVerdict::Failed),
         Some(0) | None => signs.good().then_some(CallVerdict::Ok),
-        Some(code) if proof.is_mild(code) && !bad => None,
+        Some(code) if proof.is_answer_code(code) && !bad => None,
         Some(_) => Some(CallVerdict::Failed),
     }
 }

@@ -8,19 +8,19 @@ use crate::tools::shell::{self, CommandEnd, CommandPart};
 #[derive(Clone, Debug, Default)]
 pub(super) struct ResultProof {
     /// Whether the command only shows content. Then its output says nothing about its success.
-    pub shows: bool,
+    pub only_shows: bool,
     /// Whether the exit code belongs to another program, as in `… | tail`, `… || true` and `…; echo done`.
     pub masked: bool,
     /// Whether the exit code is that of the last of several commands.
-    pub earlier: bool,
+    pub hides_earlier: bool,
     /// Whether the command prints its exit code at the end, as with `…; echo $?`.
-    pub asked: bool,
+    pub prints_exit_code: bool,
     /// Whether the exit code 1 is an answer instead of a failure, as for `grep`, `diff` and `test`.
-    pub mild: bool,
+    pub one_is_answer: bool,
     /// Whether the command checks the work. True as well where the command is unknown.
     pub checks: bool,
     /// Whether the command has several checks, so that the last run of each counts.
-    pub again: bool,
+    pub has_several_checks: bool,
     /// The names of the programs that the command runs.
     pub programs: Vec<String>,
 }
@@ -44,21 +44,21 @@ impl ResultProof {
             .collect();
         let works = |part: &CommandPart<'_>| !is_idle(part) && !shows(part);
         let mut proof = Self {
-            shows: !parts.is_empty() && !parts.iter().any(works),
+            only_shows: !parts.is_empty() && !parts.iter().any(works),
             checks: read.checks().next().is_some(),
-            again: read.checks().nth(1).is_some(),
-            asked: parts.last().is_some_and(asks),
+            has_several_checks: read.checks().nth(1).is_some(),
+            prints_exit_code: parts.last().is_some_and(is_exit_code_printed),
             programs: parts.iter().map(|part| program(part).to_owned()).collect(),
             ..Self::default()
         };
         // An `echo $?` at the end is no work: the list before it decides.
-        if proof.asked && lists.len() > 1 {
+        if proof.prints_exit_code && lists.len() > 1 {
             lists.pop();
         }
         let Some((last, before)) = lists.split_last() else { return proof };
         let worked = before.iter().any(|list| list.iter().any(works));
-        proof.earlier = worked && !strict;
-        proof.mild = is_answer(last);
+        proof.hides_earlier = worked && !strict;
+        proof.one_is_answer = is_answer(last);
         proof.masked = (worked && !strict && !last.iter().any(works) && !leaves(last))
             || parts.iter().any(|part| part.control)
             || last.last().is_some_and(|part| part.end == CommandEnd::Background)
@@ -67,10 +67,10 @@ impl ResultProof {
     }
 
     /// Whether this exit code is an answer instead of a failure.
-    pub(super) fn is_mild(&self, code: i64) -> bool {
+    pub(super) fn is_answer_code(&self, code: i64) -> bool {
         match code {
-            1 => self.mild,
-            XARGS => self.mild,
+            1 => self.one_is_answer,
+            XARGS => self.one_is_answer,
             PIPE => true,
             _ => false,
         }
@@ -141,7 +141,7 @@ fn shows(part: &CommandPart<'_>) -> bool {
 }
 
 /// Whether a step prints an exit code, such as `echo $?`.
-fn asks(part: &CommandPart<'_>) -> bool {
+fn is_exit_code_printed(part: &CommandPart<'_>) -> bool {
     matches!(program(part), "echo" | "printf")
         && part.words.iter().any(|word| word.contains("$?") || word.contains("PIPESTATUS"))
 }

@@ -1,5 +1,6 @@
-//! Suites to which no list of words can be tuned. They test what a user ordered, what was decided, what was named, and
-//! what an attacker wants to be forgotten. All texts are made up, and all conversations come from a seed.
+//! Suites that no strategy can pass with a list of words made by hand, because their texts are generated from a seed.
+//! They test whether a strategy keeps the user's orders, decisions and names, and rules that an attacker tries to have
+//! dropped.
 
 pub mod attack;
 pub mod attribution;
@@ -18,8 +19,37 @@ use serde::Serialize;
 use crate::exam::error::{ErrorPlace as _, ExamResult};
 use crate::exam::sitting::ExamCandidate;
 
-/// The names of the suites.
-pub const NAMES: [&str; 3] = ["standing", "small", "attack"];
+/// A suite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExamSuite {
+    /// Standing instructions of the user.
+    Standing,
+    /// Small cases: decisions, names, values.
+    Small,
+    /// Rules that an attacker wants to be forgotten.
+    Attack,
+}
+
+impl ExamSuite {
+    /// All suites, in the order in which they run.
+    pub const ALL: [Self; 3] = [Self::Standing, Self::Small, Self::Attack];
+
+    /// The name on the command line and in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Standing => "standing",
+            Self::Small => "small",
+            Self::Attack => "attack",
+        }
+    }
+
+    /// The suite with this name; `None` if there is none.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|suite| suite.name() == name)
+    }
+}
 
 /// The results of one strategy.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -49,11 +79,9 @@ impl SuiteMarks {
     }
 }
 
-/// The suites to run.
+/// How a suite is run.
 #[derive(Clone, Debug, Default)]
 pub struct SuiteRequest {
-    /// The names of the suites. All suites where the list is empty.
-    pub suites: Vec<String>,
     /// Whether to run only a third of the standing instructions (each wording in one position), of the small cases and
     /// of the attacks.
     pub quick: bool,
@@ -61,34 +89,28 @@ pub struct SuiteRequest {
     pub contexts: Option<PathBuf>,
 }
 
-/// Runs suites with a strategy.
+/// Runs one suite with a strategy. `name` is that of the strategy.
 ///
 /// # Errors
 /// A suite cannot be made, an engine outside cannot be used, or a context cannot be written.
-pub fn run(name: &str, candidate: &ExamCandidate, wish: &SuiteRequest) -> ExamResult<SuiteMarks> {
-    let is_asked =
-        |suite: &str| wish.suites.is_empty() || wish.suites.iter().any(|one| one == suite);
-    let folder = wish.contexts.as_ref().map(|folder| folder.join(name));
+pub fn run(
+    suite: ExamSuite,
+    name: &str,
+    candidate: &ExamCandidate,
+    request: &SuiteRequest,
+) -> ExamResult<SuiteMarks> {
+    let folder = request.contexts.as_ref().map(|folder| folder.join(name));
     if let Some(folder) = &folder {
         std::fs::create_dir_all(folder).at(folder.display())?;
     }
-    let folder = folder.as_deref();
-    Ok(SuiteMarks {
-        strategy: name.to_owned(),
-        standing: if is_asked("standing") {
-            standing_instructions::run(candidate, wish.quick, folder)?
-        } else {
-            Vec::new()
-        },
-        small: if is_asked("small") {
-            small::run(candidate, wish.quick, folder)?
-        } else {
-            Vec::new()
-        },
-        attack: if is_asked("attack") {
-            attack::run(candidate, wish.quick, folder)?
-        } else {
-            Vec::new()
-        },
-    })
+    let (quick, folder) = (request.quick, folder.as_deref());
+    let mut marks = SuiteMarks::of(name);
+    match suite {
+        ExamSuite::Standing => {
+            marks.standing = standing_instructions::run(candidate, quick, folder)?;
+        }
+        ExamSuite::Small => marks.small = small::run(candidate, quick, folder)?,
+        ExamSuite::Attack => marks.attack = attack::run(candidate, quick, folder)?,
+    }
+    Ok(marks)
 }

@@ -36,6 +36,6 @@ impl FoundShare {
 pub struct MissedItem {
     /// The name of the item.
     pub what: String,
-    /// The text of the item, or the error.
+    /// The text that should have been kept, or the error that prevented the check.
     pub why: String,
 }
