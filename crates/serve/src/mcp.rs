@@ -8,16 +8,19 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use hyper::http::request::Parts;
+use midfold::formats::recall_tool::ToolOffer;
 use midfold_mcp::{HttpService, SessionScope, http_service};
 use tower::ServiceExt;
 
 use crate::api::{ApiCaller, document};
 use crate::app::SharedApp;
+use crate::keys::KeyHolder;
 
 /// The route `/mcp`; without a store there is none.
 pub(crate) fn router(app: &Arc<SharedApp>) -> Router {
     let Some(desk) = &app.desk else { return Router::new() };
-    let service = http_service(Arc::clone(&desk.store), scope_of);
+    let usual = app.proxy.offer();
+    let service = http_service(Arc::clone(&desk.store), move |parts| scope_of(parts, usual));
     let answer = move |State(app): State<Arc<SharedApp>>, request: Request| {
         answered(app, service.clone(), request)
     };
@@ -40,7 +43,9 @@ async fn answered(app: Arc<SharedApp>, service: HttpService, request: Request) -
     }
 }
 
-/// The sessions that the sender of an admitted request may see.
-fn scope_of(parts: &Parts) -> SessionScope {
-    SessionScope { owner: ApiCaller::of(parts).owner, ..SessionScope::default() }
+/// What the sender of an admitted request may see and change. `usual` are the tools of senders whose key names none.
+fn scope_of(parts: &Parts, usual: ToolOffer) -> SessionScope {
+    let agent_tools = KeyHolder::offer(parts, usual).agent;
+    let owner = ApiCaller::of(parts).owner;
+    SessionScope { owner, agent_tools, ..SessionScope::default() }
 }

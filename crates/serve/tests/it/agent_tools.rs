@@ -5,6 +5,7 @@ use std::sync::Arc;
 use midfold::core::plan::FoldCause;
 use midfold::store::fsck::fsck;
 use midfold::store::{MemoryStore, Store, StoredSession};
+use midfold_serve::{ApiKey, ApiKeys, KeyHash};
 use midfold_testkit::upstream::agent::{AgentRun, ClientAgent, RunEnd};
 use midfold_testkit::upstream::shell::fact;
 use midfold_testkit::upstream::{
@@ -154,5 +155,49 @@ async fn a_restart_forgets_no_wish() {
         let session = stored.whole().await.unwrap();
         assert_eq!(session.active().unwrap().cause, FoldCause::Agent, "{name}");
         assert!(fsck(&*store).await.unwrap().is_clean(), "{name}");
+    }
+}
+
+/// The tools that `/mcp` lists for a key.
+async fn listed(setting: &Setting, key: &str) -> Vec<String> {
+    let headers = vec![
+        ("midfold-key".to_owned(), key.to_owned()),
+        ("accept".to_owned(), "application/json, text/event-stream".to_owned()),
+    ];
+    let agent = ClientAgent { headers, ..ClientAgent::new(WireDialect::Chat, &setting.url()) };
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let answer = agent.post("/mcp", &list.to_string()).await;
+    let answer: Value = serde_json::from_slice(&answer.body).unwrap();
+    let tools = answer["result"]["tools"].as_array().unwrap();
+    tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_protocol_lists_them_as_the_proxy_offers_them() {
+    let keys = ["usual", "given", "withheld"].map(|name| {
+        let mut random = [7; 32];
+        random[..name.len()].copy_from_slice(name.as_bytes());
+        ApiKey::from_bytes(random)
+    });
+    let lines = ["", "agent_tools = true", "agent_tools = false"];
+    let entries = keys.iter().zip(lines).enumerate().map(|(at, (key, line))| {
+        let hash = KeyHash::of(key.as_str());
+        format!("[[key]]\nname = \"k{at}\"\nhash = \"{hash}\"\nscopes = [\"sessions\"]\n{line}\n")
+    });
+    let file: String = entries.collect();
+    for is_usual in [false, true] {
+        let setting = Setting::with(settings(Vec::new()), |config| {
+            config.rules = rules().agent_tools(is_usual);
+            config.store = Some(Arc::new(MemoryStore::new()));
+            config.keys = Some(ApiKeys::from_toml(&file).unwrap());
+        })
+        .await;
+        for (key, wanted) in keys.iter().zip([is_usual, true, false]) {
+            let tools = listed(&setting, key.as_str()).await;
+            assert!(tools.contains(&"recall_grep".to_owned()), "{tools:?}");
+            for name in ["compact", "pin", "note"] {
+                assert_eq!(tools.contains(&name.to_owned()), wanted, "{name} {is_usual}");
+            }
+        }
     }
 }
