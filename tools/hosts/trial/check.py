@@ -227,7 +227,9 @@ def main(arguments: list[str], usage: str) -> int:
         text = table.markdown(rows)
         print(f"\n{text}")
         if "--write" in flags:
-            client_table.write(ROOT / "tools/hosts/README.md", text, table.BEGIN, table.END)
+            client_table.update(
+                ROOT / "tools/hosts/README.md", text, table.BEGIN, table.END
+            )
     bad = sum(bool(row.wrong) for row in rows)
     passed, failed = passed + len(rows) - bad, failed + bad
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
