@@ -34,7 +34,7 @@ pub use hooks::{
 pub use key::{KeyCommand, KeyCommands, KeysFile, NewKey, RemoveKey, ScopeName};
 pub use mcp::McpArgs;
 pub use narration::NarrationArgs;
-pub use replay::{ArgumentReading, CacheLifetime, EngineForm, ReplayArgs, ReplayMeasure};
+pub use replay::{CacheLifetime, EngineForm, ReplayArgs, ReplayMeasure};
 pub use run::RunArgs;
 pub use serve::{CompactedBy, ProxyArgs, ServeArgs};
 pub use session::{

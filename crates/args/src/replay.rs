@@ -103,9 +103,6 @@ pub struct ReplayMeasure {
     /// know only one)
     #[arg(long, value_name = "DIALECT", help_heading = "Measuring")]
     pub to: Option<String>,
-    /// How names are looked for in the arguments of calls, which are JSON
-    #[arg(long, value_name = "HOW", default_value = "meant", help_heading = "Measuring")]
-    pub arguments: ArgumentReading,
     /// Prices: the name of a built-in table, or a TOML file [default: reference]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Measuring")]
     pub prices: Option<String>,
@@ -128,25 +125,6 @@ pub enum CacheLifetime {
     Hour,
     /// No time: the cache keeps everything for ever
     Never,
-}
-
-/// The ways of reading the arguments of calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ArgumentReading {
-    /// Without the escapes of their JSON: `\ttheme` is a tab and `theme`
-    Meant,
-    /// As they were sent, so that `ttheme` counts as a name: as some other measures do
-    Sent,
-}
-
-impl ArgumentReading {
-    /// Its name on the command line and in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Meant => "meant",
-            Self::Sent => "sent",
-        }
-    }
 }
 
 /// The history that an engine keeps between requests.

@@ -2,7 +2,6 @@
 
 use midfold::{Failure, FailureArea};
 use midfold_core::policy::Policy;
-use midfold_core::texts::ArgumentTexts;
 use midfold_formats::profile;
 use serde_json::{Map, Value, json};
 
@@ -47,23 +46,6 @@ impl ReplayForm {
             .into_iter()
             .find(|form| form.name() == name)
             .ok_or_else(|| Failure::unknown(FailureArea::Input, "form", name, &known))
-    }
-}
-
-/// The way to read the arguments of calls, by its name: `meant` or `sent`.
-///
-/// # Errors
-/// The name is unknown.
-pub fn arguments(name: &str) -> Result<ArgumentTexts, Failure> {
-    match name {
-        "meant" => Ok(ArgumentTexts::Meant),
-        "sent" => Ok(ArgumentTexts::Sent),
-        _ => Err(Failure::unknown(
-            FailureArea::Input,
-            "way to read arguments",
-            name,
-            &["meant", "sent"],
-        )),
     }
 }
 

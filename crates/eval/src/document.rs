@@ -50,8 +50,6 @@ pub struct StrategyResult<'a> {
 pub struct StrategyComparison<'a> {
     /// The counter of the tokens.
     pub tokenizer: &'a str,
-    /// How the arguments of calls are read.
-    pub arguments: &'a str,
     /// The prices of requests.
     pub prices: &'a PriceTable,
     /// The conversations, in order.
@@ -68,7 +66,6 @@ impl StrategyComparison<'_> {
             "version": VERSION,
             "midfold": env!("CARGO_PKG_VERSION"),
             "tokenizer": self.tokenizer,
-            "arguments": self.arguments,
             "prices": self.prices,
             "conversations": self.conversations.iter().map(about).collect::<Vec<_>>(),
             "runs": self.runs.iter().map(one).collect::<Vec<_>>(),

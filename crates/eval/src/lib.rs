@@ -18,7 +18,7 @@ pub mod prices;
 pub mod replay;
 
 pub use contender::{
-    ReplayContender, ReplayForm, ReplayOptions, arguments, measures, strategy, strategy_names,
+    ReplayContender, ReplayForm, ReplayOptions, measures, strategy, strategy_names,
 };
 pub use document::{ConversationFacts, StrategyComparison, StrategyResult};
 pub use named_prices::named_prices;

@@ -19,7 +19,6 @@ use crate::python::objects;
 /// - `windows`: in tokens.
 /// - `form`: fold anew for each request (`stateless`), let one `session` go along, or `both`.
 /// - `prices`: the name of a price table, or the path of a TOML file with one.
-/// - `arguments`: whether the arguments of calls are read as they are `meant`, or as `sent`.
 /// - `progress`: called with how many are done, and how many there are, after each.
 /// - `tokenizer`, `dialect`, `profile`, `model`: as in `compact`.
 ///
@@ -38,8 +37,7 @@ use crate::python::objects;
 #[pyfunction]
 #[pyo3(name = "replay", signature = (
     messages, *, strategies=vec!["default".to_owned()], windows=vec![32_000], form="stateless",
-    tokenizer=None, dialect=None, profile=None, model=None, progress=None, prices=None,
-    arguments="meant"
+    tokenizer=None, dialect=None, profile=None, model=None, progress=None, prices=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
 pub fn replay<'py>(
@@ -54,11 +52,9 @@ pub fn replay<'py>(
     model: Option<String>,
     progress: Option<Bound<'py, PyAny>>,
     prices: Option<String>,
-    arguments: &str,
 ) -> PyResult<Bound<'py, PyList>> {
     let format = messages::format(dialect)?;
-    let (form, arguments) =
-        (named(ReplayForm::named(form))?, named(midfold_eval::arguments(arguments))?);
+    let form = named(ReplayForm::named(form))?;
     let mut asked = Vec::new();
     for name in &strategies {
         let policy = named(midfold_eval::strategy(name))?;
@@ -71,7 +67,7 @@ pub fn replay<'py>(
     let recording = py.detach(|| {
         let found = messages::conversation(&bytes, format)?;
         let prepared = settings.setup(&HOST)?.prepare(found.conversation)?;
-        Ok::<_, Failure>(Recording::read(prepared.log, arguments))
+        Ok::<_, Failure>(Recording::new(prepared.log))
     })?;
     let rows = PyList::empty(py);
     let total = windows.len() * asked.len();

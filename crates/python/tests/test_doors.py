@@ -234,12 +234,11 @@ def test_a_refusal_is_judged_alike(cli, stores, tmp_path, session_messages, stat
 @pytest.mark.parametrize("form", ["stateless", "session", "both"])
 def test_replay_measures_by_the_same_names(cli, form):
     done = cli("replay", EXAMPLE, "--window", 16_000, "--preset", "raw,sliding,lean", "--form",
-               form, "--tokenizer", "o200k", "--prices", "reference", "--arguments", "sent",
-               "--json")  # fmt: skip
+               form, "--tokenizer", "o200k", "--prices", "reference", "--json")  # fmt: skip
     runs = json.loads(done.stdout)["runs"]
     rows = midfold.replay(
         EXAMPLE.read_bytes(), strategies=["raw", "sliding", "lean"], windows=[16_000], form=form,
-        tokenizer="o200k", prices="reference", arguments="sent",
+        tokenizer="o200k", prices="reference",
     )  # fmt: skip
     assert [(r["strategy"], r["form"]) for r in runs] == [(r["strategy"], r["form"]) for r in rows]
     timed = {"context_us", "fold_us"}

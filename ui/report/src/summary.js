@@ -26,7 +26,7 @@ function facts(data) {
   return [
     ["Conversations", count(talks.length), dialects.join(", ")],
     ["Messages", count(total("messages")), talks.length > 1 ? `longest ${count(Math.max(...talks.map((talk) => talk.messages || 0)))}` : ""],
-    ["Tokens", count(total("tokens")), [data.tokenizer ? `counted with ${data.tokenizer}` : "", data.arguments === "sent" ? "arguments read as sent" : ""].filter(Boolean).join(", ")],
+    ["Tokens", count(total("tokens")), data.tokenizer ? `counted with ${data.tokenizer}` : ""],
     [data.windows.length === 1 ? "Window" : "Windows", data.windows.length ? list(data.windows.map(count)) : NONE, data.windows.length ? "tokens" : ""],
     ["Strategies", count(data.strategies.length), [engines ? `${engines} external` : "", data.forms.length > 1 ? data.forms.join(" and ") : data.forms[0]].filter(Boolean).join(", ")],
     ["Prices", data.prices.name ?? NONE, priceText(data.prices)],

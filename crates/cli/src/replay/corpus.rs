@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use midfold::core::texts::ArgumentTexts;
 use midfold::formats::read::{Conversation, TranscriptFormat};
 use midfold::{DialectKind, Setup};
-use midfold_args::{ArgumentReading, MeasureArgs, ReplayMeasure};
+use midfold_args::{MeasureArgs, ReplayMeasure};
 use midfold_eval::replay::Recording;
 
 use crate::error::CommandError;
@@ -31,7 +30,6 @@ pub struct ReplayCorpus {
     open: std::vec::IntoIter<(String, Conversation)>,
     setup: Setup,
     from: Option<TranscriptFormat>,
-    arguments: ArgumentTexts,
     /// Whether an unreadable file is an error. It is one if the user named only files; in a folder it becomes a note.
     strict: bool,
     /// Conversations need more tokens than this.
@@ -70,7 +68,6 @@ impl ReplayCorpus {
             open: Vec::new().into_iter(),
             setup: prepare::setup(&setup, measure.to.as_deref())?,
             from: prepare::format(measure.from.as_deref())?,
-            arguments: arguments(measure.arguments),
             least: (smallest as f64 * measure.longer_than) as u64,
             skipped: SkippedConversations { unreadable: closed, ..SkippedConversations::default() },
         })
@@ -95,7 +92,7 @@ impl ReplayCorpus {
                 self.skipped.longest = self.skipped.longest.max(tokens);
                 continue;
             }
-            let recording = Recording::read(prepared.log, self.arguments);
+            let recording = Recording::new(prepared.log);
             let dialect = prepared.kind;
             let file = (self.file(), self.count);
             return Ok(Some(CorpusConversation { name, file, dialect, tokens, recording }));
@@ -126,12 +123,5 @@ impl ReplayCorpus {
             Err(error) => self.skipped.unreadable.push(error.message),
         }
         Ok(true)
-    }
-}
-
-fn arguments(reading: ArgumentReading) -> ArgumentTexts {
-    match reading {
-        ArgumentReading::Meant => ArgumentTexts::Meant,
-        ArgumentReading::Sent => ArgumentTexts::Sent,
     }
 }

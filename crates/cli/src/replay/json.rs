@@ -17,7 +17,6 @@ pub fn document(
 ) -> Value {
     StrategyComparison {
         tokenizer: &measure.tokenizer,
-        arguments: measure.arguments.name(),
         prices,
         conversations: &outcome.conversations,
         runs: runs.iter().zip(&outcome.results).map(one).collect(),

@@ -15,7 +15,7 @@ mod window;
 mod work;
 
 use midfold::Settings;
-use midfold_args::{ArgumentReading, CacheLifetime, ReplayArgs, ReplayMeasure};
+use midfold_args::{CacheLifetime, ReplayArgs, ReplayMeasure};
 use midfold_eval::named_prices;
 use midfold_eval::prices::{FIVE_MINUTES, HOUR, PriceTable};
 use strategies::StrategyRun;
@@ -52,8 +52,7 @@ pub fn run(args: &ReplayArgs, json: bool, output: &Output) -> Result<(), Command
     if !json {
         let style = output.stdout_style();
         let report = table::report(&style, &runs, &outcome, &prices);
-        let reading = reading(&style, args.measure.arguments);
-        output.stdout(report + &reading + &left_out(&style, &outcome.skipped))?;
+        output.stdout(report + &left_out(&style, &outcome.skipped))?;
     }
     if task.details {
         let mut document = json::document(&outcome, &runs, &prices, &args.measure);
@@ -73,17 +72,6 @@ pub fn run(args: &ReplayArgs, json: bool, output: &Output) -> Result<(), Command
         }
     }
     got_through(&outcome, &runs)
-}
-
-/// A note on how names in arguments were read. Without it the figures could not be compared with others.
-fn reading(style: &crate::output::OutputStyle, arguments: ArgumentReading) -> String {
-    let text = match arguments {
-        ArgumentReading::Meant => "",
-        ArgumentReading::Sent => {
-            "\n  names in arguments are read as they were sent (--arguments sent)\n"
-        }
-    };
-    style.paint(OutputColor::Dim, text)
 }
 
 /// The number of conversations that are replayed at the same time.

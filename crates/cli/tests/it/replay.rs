@@ -174,17 +174,9 @@ fn arguments_can_be_read_as_they_were_sent_and_the_report_says_so() {
     fs::write(&file, rows.iter().map(|row| format!("{row}\n")).collect::<String>()).unwrap();
     let file = file.display().to_string();
     let args = ["replay", &file, "--window", "6k", "--preset", "default"];
-    let sent = [&args[..], &["--arguments", "sent"]].concat();
-    let note = "names in arguments are read as they were sent";
-    assert!(!stdout(&args, b"").contains(note));
-    assert!(stdout(&sent, b"").contains(note));
-    // The recap names `quotaOf`; what was sent reads `tquotaOf`.
-    for (args, name, held) in [(&args[..], "meant", 1.0), (&sent, "sent", 0.0)] {
-        let found = json(&[args, &["--json"]].concat());
-        let totals = &found["runs"][0]["totals"];
-        assert_eq!(found["arguments"], name);
-        assert_eq!((&totals["at_risk_need"], &totals["at_risk"]), (&1.into(), &held.into()));
-    }
+    // The recap names `quotaOf`; with the escapes of the JSON it would be `tquotaOf`.
+    let totals = json(&[&args[..], &["--json"]].concat())["runs"][0]["totals"].clone();
+    assert_eq!((&totals["at_risk_need"], &totals["at_risk"]), (&1.into(), &1.0.into()));
 }
 
 #[test]
@@ -194,7 +186,7 @@ fn json_is_the_documented_form() {
     let found = json(&[&args[..], &["--json"]].concat());
     assert_eq!(
         keys(&found),
-        ["arguments", "conversations", "midfold", "prices", "runs", "tokenizer", "version"]
+        ["conversations", "midfold", "prices", "runs", "tokenizer", "version"]
     );
     assert_eq!((&found["version"], &found["tokenizer"]), (&1.into(), &"chars:3.2".into()));
     let talk = &found["conversations"][0];

@@ -27,7 +27,6 @@ const RARE: u32 = 5;
 /// A recorded conversation, ready to be replayed.
 pub struct Recording {
     pub(super) log: EventLog,
-    arguments: ArgumentTexts,
     pub(super) ids: Arc<NameVocabulary>,
     pub(super) words: NameTable,
     pub(super) quotes: NameTable,
@@ -99,19 +98,13 @@ pub(super) struct FileUse {
 }
 
 impl Recording {
-    /// Reads a log, with the arguments of calls as they were meant. This takes time once, in proportion to the log.
+    /// Reads a log. This takes time once, in proportion to the log.
     #[must_use]
     pub fn new(log: EventLog) -> Self {
-        Self::read(log, ArgumentTexts::Meant)
-    }
-
-    /// Reads a log, with the arguments of calls in the given form.
-    #[must_use]
-    pub fn read(log: EventLog, arguments: ArgumentTexts) -> Self {
         let mut reader = RecordingReader::default();
         for (at, event) in log.events().iter().enumerate() {
             let view = &event.view;
-            let text = message_text(&event.bytes, view, arguments);
+            let text = message_text(&event.bytes, view, ArgumentTexts::Meant);
             if view.role == Role::Assistant && at > 0 && !view.has_results() {
                 reader.request(at, log.events()[at - 1].at, &text);
             }
@@ -148,12 +141,12 @@ impl Recording {
             ..
         } = reader;
         let ids = Arc::new(ids);
-        Self { log, arguments, ids, words, quotes, rules, paths, mentions, requests, stated, uses }
+        Self { log, ids, words, quotes, rules, paths, mentions, requests, stated, uses }
     }
 
     /// The text of a message, as the measures of this recording read it.
     pub(super) fn text(&self, bytes: &[u8], view: &EventView) -> String {
-        message_text(bytes, view, self.arguments)
+        message_text(bytes, view, ArgumentTexts::Meant)
     }
 
     /// The log of the recording.

@@ -155,7 +155,6 @@ def replay(
     model: str | None = None,
     progress: Callable[[int, int], object] | None = None,
     prices: str | None = None,
-    arguments: Literal["meant", "sent"] = "meant",
 ) -> list[ReplayMeasures]:
     """Replays a recorded conversation, request by request, against what the agent really did next:
     one dict of measures for each strategy in each window and form.
@@ -164,7 +163,6 @@ def replay(
     - `windows`: in tokens.
     - `form`: fold anew for each request (`stateless`), let one `session` go along, or `both`.
     - `prices`: the name of a price table, or the path of a TOML file with one.
-    - `arguments`: whether the arguments of calls are read as they are `meant`, or as `sent`.
     - `progress`: called with how many are done, and how many there are, after each.
     - `tokenizer`, `dialect`, `profile`, `model`: as in `compact`.
 

@@ -117,7 +117,6 @@ fn compared(
     });
     StrategyComparison {
         tokenizer: TOKENIZER,
-        arguments: "meant",
         prices: &prices,
         conversations: &conversations,
         runs: runs.collect(),

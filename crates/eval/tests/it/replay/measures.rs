@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use midfold_core::policy::Policy;
-use midfold_core::texts::ArgumentTexts;
 use midfold_eval::replay::{KeptShare, NameClass, Recording, ReplayError, ReplayStrategy};
 use midfold_formats::DialectKind;
 
@@ -74,20 +73,15 @@ fn names_in_arguments_are_those_that_the_agent_meant() {
         .filler("user", 12_000)
         .call("c2", "write", arguments)
         .result("c2", "done");
-    // What was sent reads `tquotaOf`; `zebra` is behind a bracket and is the same in both.
-    for (arguments, text, have) in [
-        (ArgumentTexts::Meant, "quotaOf", 1),
-        (ArgumentTexts::Meant, "tquotaOf", 0),
-        (ArgumentTexts::Sent, "quotaOf", 0),
-        (ArgumentTexts::Sent, "tquotaOf", 1),
-    ] {
-        let recording = Recording::read(log(DialectKind::OpenAiChat, &talk.0), arguments);
+    // With the escapes of the JSON it would read `tquotaOf`.
+    for (text, have) in [("quotaOf", 1), ("tquotaOf", 0)] {
+        let recording = Recording::new(log(DialectKind::OpenAiChat, &talk.0));
         // The task, the call and its result give way to the text.
         let mut engine =
             Does(|messages: &[Bytes], _| Ok([&[said("user", text)], &messages[3..]].concat()));
         let found = run(&recording, ReplayStrategy::Outside(&mut engine), 2_000).unwrap().measures;
-        assert_eq!(found.at_risk, share(1, have), "{arguments:?}");
-        assert_eq!(found.rare, share(4, have), "{arguments:?}: write, content, zebra and it");
+        assert_eq!(found.at_risk, share(1, have), "{text}");
+        assert_eq!(found.rare, share(4, have), "{text}: write, content, zebra and it");
     }
 }
 

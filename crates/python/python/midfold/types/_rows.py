@@ -159,7 +159,7 @@ class ReplayMeasures(TypedDict):
     folds: int
     """Folds that were made."""
     causes: dict[str, int]
-    """Folds by their cause; in the form `stateless` all are checks. Folds of another engine have none."""
+    """Folds by their cause; in the form `stateless` all are checks."""
     breaks: int
     """Requests that share less with the one before than all of it: a cache lost the rest."""
     over: int
