@@ -81,24 +81,17 @@ impl NewestMessages {
         let messages = (self.history..request.len()).map(|at| RawEvent::new(request.message(at)));
         let dialect = reading.kind.shared();
         let log = EventLog::of(dialect, reading.profile, reading.counter.clone(), messages);
-        let size = |cut: &[(usize, Bytes)]| -> (u64, u64) {
-            let before = |(at, _): &(usize, Bytes)| tokens(&request.message(*at), reading);
-            let after = |(_, bytes): &(usize, Bytes)| tokens(bytes, reading);
-            (cut.iter().map(before).sum(), cut.iter().map(after).sum())
-        };
-        let cut: Vec<_> = cut_results(&log, room)
-            .into_iter()
-            .map(|(at, bytes)| (self.history + at, bytes))
-            .collect();
-        let (before, after) = size(&cut);
-        if before <= after {
-            return false;
+        let mut left_out = 0;
+        for (at, bytes) in cut_results(&log, room) {
+            let at = self.history + at;
+            let whole = tokens(&request.message(at), reading);
+            left_out += whole.saturating_sub(tokens(&bytes, reading));
+            self.cut.push((at, bytes));
         }
-        self.left_out = meter.ratio.of(before - after);
-        self.counted -= before - after;
+        self.left_out = meter.ratio.of(left_out);
+        self.counted -= left_out;
         self.tokens = meter.ratio.of(self.counted);
-        self.cut = cut;
-        true
+        self.is_cut()
     }
 }
 
