@@ -63,6 +63,7 @@ fn glance<'a>(text: &TextRef, bytes: &'a [u8]) -> Cow<'a, str> {
     }
     let token = text.token.of(bytes);
     let inner = token.get(1..1 + GLANCE).unwrap_or_default();
+    // The cut may fall inside an escape, which changes nothing but the last character.
     midfold_core::jsonstr::decode(inner)
 }
 

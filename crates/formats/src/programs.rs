@@ -52,6 +52,7 @@ impl<'a> ProgramMarks<'a> {
             let closes = text[end..].find(mark).map(|at| line_end(text, end + at));
             return Some(closes.unwrap_or_else(|| paragraph_end(text, end)));
         }
+        // One line with bars may be a sentence; two in a row are a table.
         if is_row(line) && text[end..].lines().next().is_some_and(is_row) {
             return Some(while_lines(text, end, is_row));
         }
@@ -66,6 +67,7 @@ impl<'a> ProgramMarks<'a> {
         if is_label(line) {
             return Some(self.labelled_end(text, end, line));
         }
+        // A paragraph that starts with an indent of four is code, as in Markdown. An item of a list is not.
         let raw = text[..start].len() - text[..start].trim_end_matches([' ', '\t']).len();
         let tabbed = text[..start].ends_with('\t');
         let marked = line.starts_with(['-', '*', '+', '•'])
@@ -143,6 +145,7 @@ impl<'a> ProgramMarks<'a> {
             }
             at += 1;
         }
+        // Later brackets are not tried any more: each would be read to the end of the text again.
         self.unclosed = text.len();
         Some(paragraph_end(text, start))
     }
@@ -173,6 +176,7 @@ fn last_ends(text: &str) -> FxHashMap<&str, usize> {
         text.match_indices(open).map(move |(at, _)| (word(&text[at + open.len()..]), at))
     };
     let mut all: Vec<(&str, usize)> = ends("[/").chain(ends("[END ")).collect();
+    // The order matters: of equal names, the map keeps the last one.
     all.sort_unstable_by_key(|(_, at)| *at);
     all.into_iter().collect()
 }
@@ -295,6 +299,7 @@ fn starts_diff(line: &str) -> bool {
 }
 
 fn is_diff(line: &str) -> bool {
+    // Editors remove the blank with which an empty line of context starts.
     line.is_empty()
         || line.starts_with(['+', '-', ' ', '@', '\\', '*'])
         || starts_diff(line)
@@ -402,6 +407,7 @@ fn is_prompt(line: &str) -> bool {
     ["$ ", "# $ ", ">>> ", "PS ", "In [", "Out[", "npm ERR!", "npm error", "% "]
         .iter()
         .any(|start| line.starts_with(start))
+        // This is a postscript: `PS I forgot the tests.`
         && !line.starts_with("PS I")
         || shell
 }

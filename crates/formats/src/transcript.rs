@@ -135,6 +135,7 @@ pub fn is_lines(source: &Conversation) -> bool {
 #[must_use]
 pub fn wrapped(wrapper: &MessageWrapper, messages: &[Bytes]) -> Vec<u8> {
     let MessageWrapper { before, after } = wrapper;
+    // The list is written as the bytes around it are: over several lines, or on one.
     let space: &[u8] = if before.is_empty() || before.contains(&b'\n') { b"\n" } else { b"" };
     [&before[..], &list(messages, space), after, b"\n"].concat()
 }

@@ -50,6 +50,7 @@ fn of(usage: &ObjectFields<'_>) -> Option<Usage> {
     } else if has("prompt_eval_count") {
         Some(of_ollama(usage))
     } else if caches.into_iter().any(has) || usage.has("iterations") {
+        // Responses has `input_tokens` too: the members about the cache tell the two apart.
         has("input_tokens").then(|| of_anthropic(usage))
     } else {
         has("input_tokens").then(|| of_responses(usage))
@@ -139,6 +140,7 @@ impl StreamCounts {
         let last = last_sampling(usage);
         let prompt = last.as_ref().unwrap_or(usage);
         let newest = |slot: &mut Option<u64>, name| *slot = prompt.count(name).or(*slot);
+        // Every sampling is billed, so the output is that of the whole reply.
         self.output = usage.count("output_tokens").or(self.output);
         if self.input.is_some() && !has_prompt(prompt) {
             return;

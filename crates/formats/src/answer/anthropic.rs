@@ -76,6 +76,7 @@ impl AnthropicAnswer {
                 notes.note_fine();
             }
             b"error" => notes.note_error(data),
+            // A ping comes before the reply as well, so it must not set the verdict.
             b"ping" => {}
             _ => self.read_document(data, notes),
         }
@@ -162,6 +163,7 @@ impl AnthropicAnswer {
         }
         let mut out = br#"{"role":"assistant","content":"#.to_vec();
         if let Some(whole) = &self.whole {
+            // The list is `[]`: a provider refuses a message without content.
             if whole.len() <= 2 {
                 return;
             }
@@ -206,6 +208,7 @@ impl AnswerBlock {
 
     /// Whether a client may send this block. Of the blocks that were cut off, only text may be sent.
     fn can_be_sent(&self) -> bool {
+        // A provider refuses thinking without its signature, and half an input is no JSON.
         self.is_closed || ObjectFields::of(&self.start, 0..self.start.len()).is("type", "text")
     }
 

@@ -41,6 +41,7 @@ impl ChatAnswer {
         } else if let Some(message) = chunk.object("message") {
             self.read_line(data, &chunk, message, notes);
         } else if chunk.is_empty() {
+            // Data that is no object can be no refusal, so nothing is gained by holding it back.
             notes.note_fine();
         }
     }
@@ -128,6 +129,7 @@ impl ChatAnswer {
             return;
         }
         let mut out = br#"{"role":"assistant""#.to_vec();
+        // Clients send a message of calls back with `content: null`, and the reply has to match it.
         let has_content = scan::get(&body, 0..body.len(), "content").is_some();
         if !has_content {
             out.extend_from_slice(br#","content":null"#);

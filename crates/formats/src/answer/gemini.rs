@@ -39,6 +39,7 @@ impl GeminiAnswer {
         if chunk.object("usageMetadata").is_some() {
             notes.note_usage(usage::reported(data));
         }
+        // A blocked prompt has no candidates, so no later chunk would set the verdict.
         if chunk.is_empty() || chunk.inner("promptFeedback").has("blockReason") {
             notes.note_fine();
         }
@@ -73,6 +74,7 @@ impl GeminiAnswer {
     }
 
     fn read_part(&mut self, data: &[u8], at: Range<usize>, notes: &mut AnswerNotes) {
+        // The result needs no check: at the limit `collects` is cleared, and `finish` writes nothing.
         notes.may_hold(at.len() + PART_COST);
         let part = ObjectFields::of(data, at.clone());
         let thought = part.is_true("thought");

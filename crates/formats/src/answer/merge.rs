@@ -114,6 +114,7 @@ impl MergedObject {
                     inside(told, 0..told.len()) == Some(known)
                 }
                 (Some(_), Some(_)) => false,
+                // The first piece names the element; the pieces after it may leave these members out.
                 (_, None) | (None, Some(_)) => true,
             }
         };
@@ -148,6 +149,7 @@ impl MergedNode {
                 if !WHOLE.contains(&key) {
                     text.extend_from_slice(more);
                 } else if !more.is_empty() {
+                    // Some providers repeat the member as an empty string in later pieces.
                     *text = more.to_vec();
                 }
                 how.added += more.len();
@@ -207,6 +209,7 @@ fn add_element(
     depth: usize,
 ) {
     let value = &bytes[at.clone()];
+    // Ollama sends each call whole, so that two equal ones are two calls.
     if how.whole_elements || value.first() != Some(&b'{') || depth >= DEPTH {
         how.added += value.len() + PART_COST;
         list.push(MergedNode::Raw(value.to_vec()));

@@ -224,6 +224,8 @@ impl AnswerReader {
             }
             AnswerBody::Plain => plain(data, notes),
         }
+        // The name alone makes it an error, whatever its data is. An error that was read from the data is not noted
+        // twice.
         if name == b"error" && notes.seen.error == error {
             notes.note_error(data);
         }

@@ -59,6 +59,7 @@ impl AnswerNotes {
     pub fn note_fault(&mut self, told: Option<Diagnosis>) {
         let Some(told) = told else { return };
         self.seen.error = Some(told);
+        // Once the client has bytes of the reply, an overflow can no longer be mended.
         if self.verdict == PassVerdict::Undecided {
             self.verdict =
                 if told.exceeds_window() { PassVerdict::Overflow(told) } else { PassVerdict::Fine };
@@ -80,6 +81,7 @@ impl AnswerNotes {
     }
 
     pub fn note_usage(&mut self, usage: Option<Usage>) {
+        // A later event without counts does not take back earlier ones.
         self.seen.usage = usage.or(self.seen.usage);
     }
 

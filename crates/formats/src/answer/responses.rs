@@ -33,6 +33,7 @@ impl ResponsesAnswer {
                 notes.note_fine();
                 if notes.collects {
                     let event = ObjectFields::of(data, 0..data.len());
+                    // An item without an index goes to the end.
                     let place = event.count("output_index").unwrap_or(u64::MAX);
                     if let Some(item) = event.object("item") {
                         self.read_item(data, item, place, notes);
@@ -40,6 +41,7 @@ impl ResponsesAnswer {
                 }
             }
             b"error" => notes.note_error(data),
+            // The deltas of an item are skipped, because `response.output_item.done` has the whole item.
             _ if kind.starts_with(b"response.") => notes.note_fine(),
             b"" => {
                 let answer = ObjectFields::of(data, 0..data.len());
@@ -76,9 +78,11 @@ impl ResponsesAnswer {
     }
 
     fn read_item(&mut self, data: &[u8], item: Range<usize>, place: u64, notes: &mut AnswerNotes) {
+        // Items can end in another order than that of their indices. Equal indices keep the order of arrival.
         let at = self.places.partition_point(|known| *known <= place);
         let before = notes.seen.output.len();
         notes.reply(at.min(before), &data[item]);
+        // An item that was refused takes no place: `places` and the output stay aligned.
         if notes.seen.output.len() > before {
             self.places.insert(at, place);
         }

@@ -140,6 +140,7 @@ impl SseSplitter {
         if std::mem::take(&mut self.too_large) {
             sink(StreamPiece::TooLarge);
         } else if !self.data.is_empty() {
+            // The standard drops an event without data, with its name.
             sink(StreamPiece::Event { name: &self.name, data: &self.data });
         }
         self.has_data = false;

@@ -84,6 +84,7 @@ impl DocumentSplitter {
 
     fn hold(&mut self, part: &[u8]) {
         self.too_large |= self.held.len() + part.len() > self.limit;
+        // The brackets are still counted, because they alone show where the next document starts.
         if self.too_large {
             self.held = Vec::new();
         } else {
@@ -116,6 +117,7 @@ impl DocumentSplitter {
     fn advance(&mut self, bytes: &[u8]) -> usize {
         let mut at = 0;
         while at < bytes.len() {
+            // The backslash may have been the last byte of the chunk before.
             if std::mem::take(&mut self.is_escaped) {
                 at += 1;
             } else if self.in_string {

@@ -82,6 +82,7 @@ fn image(source: &PictureSource) -> Bytes {
             json.raw(r#","data":"#).text(data).raw("}}").done()
         }
         PictureSource::Url(url) => {
+            // Gemini wants a type, and a URL does not name one.
             let json = Json::default().raw(r#"{"fileData":{"mimeType":"image/*","fileUri":"#);
             json.text(url).raw("}}").done()
         }

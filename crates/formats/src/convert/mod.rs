@@ -96,6 +96,7 @@ pub fn convert_all(
         let next = NeutralMessage::read(bytes, view, &mut ids, &mut out.problems);
         place(&mut out.problems[noted..], at);
         let Some(next) = next else { continue };
+        // Later system text stays inside: in the system prompt it would come before what it followed.
         if keeps_system_outside(to) && view.role.is_system() && out.is_empty() && held.is_none() {
             out.add_system(&next.text());
             continue;
@@ -104,6 +105,7 @@ pub fn convert_all(
         if alternates && next.role == Role::Assistant && !next.can_be_said(to) {
             // The message would be empty and is left out. Its neighbours then have the same role and become one
             // message.
+            // The writer is called for its problems alone.
             writer(&next, &mut Vec::new(), &mut out.problems);
             place(&mut out.problems[noted..], at);
             continue;
@@ -145,6 +147,7 @@ impl ConvertedMessages {
         let noted = self.problems.len();
         writer(&message, &mut self.messages, &mut self.problems);
         place(&mut self.problems[noted..], of.start);
+        // One message can become several (each result, then the rest), or no message at all.
         self.sources.resize(self.messages.len(), of);
     }
 }

@@ -78,6 +78,7 @@ impl ConversationIds {
             && *open > 0
         {
             *open -= 1;
+            // The same id may be open twice; the oldest call with it is answered first.
             let at = self.own_in_order.iter().position(|(open, _)| open == id);
             at.and_then(|at| self.own_in_order.remove(at));
             return id.to_owned();
@@ -123,6 +124,7 @@ impl NeutralMessage {
     ) -> Option<Self> {
         let is_opaque = |block: &BlockView| block.kind == BlockKind::Opaque;
         let says_which = !view.blocks.is_empty() && view.blocks.iter().all(is_opaque);
+        // Opaque blocks report their first characters below, which says more than an unknown role.
         if view.role == Role::Other && !says_which {
             let detail = "a message of an unknown role was left out";
             problems.push(ReadProblem::new("unknown-role", detail));

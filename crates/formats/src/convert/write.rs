@@ -24,6 +24,7 @@ pub(super) fn openai_chat(
     out: &mut Vec<Bytes>,
     problems: &mut Vec<ReadProblem>,
 ) {
+    // Tool messages have to follow the model's message directly, so they come before what the user says.
     for piece in &message.pieces {
         if let NeutralPiece::Result { id, text, images, .. } = piece {
             if !images.is_empty() {
@@ -223,6 +224,7 @@ pub(super) fn in_order<'a>(
         let detail = "a system message inside the conversation became the user's";
         problems.push(ReadProblem::new("system-inside", detail));
     }
+    // The providers want the results at the start of the message that follows the calls.
     let results = message.pieces.iter().filter(|piece| is_result(piece));
     results.chain(message.pieces.iter().filter(|piece| !is_result(piece)))
 }
@@ -247,6 +249,7 @@ fn anthropic_image(source: &PictureSource) -> Bytes {
 pub(super) fn plain_name<'a>(name: &'a str, signs: &str) -> Cow<'a, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || signs.contains(c);
     let name = last_chars(name, LONGEST_NAME);
+    // Providers refuse an empty id or name.
     if name.is_empty() {
         return Cow::Borrowed("unknown");
     }

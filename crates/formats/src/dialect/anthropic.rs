@@ -40,6 +40,7 @@ impl Dialect for Anthropic {
         walk.message(|walk, key| match key.name() {
             "role" => role = walk.string(),
             "content" => {
+                // Where the member is there twice, the last one counts, as in `scan::get`.
                 blocks.clear();
                 let content =
                     read_content(walk, key, |bytes, part| blocks.push(block(bytes, part)));

@@ -71,6 +71,7 @@ impl Dialect for Gemini {
             Some(b"system") => Role::System,
             // Results once had a role of their own, `function`.
             Some(b"user" | b"function") => Role::User,
+            // Gemini takes content without a role as the user's.
             None if has_parts => Role::User,
             _ => Role::Other,
         };
@@ -225,6 +226,7 @@ impl GeminiFunction {
             return block;
         };
         let is_object = bytes.get(response.value.start as usize) == Some(&b'{');
+        // A response with one member is edited inside that member, so that the name which the tool gave it stays.
         let value = if response.members == 1 { response.last } else { response.value };
         block.body = part::arguments(bytes, Some(value.to_usize()), outer);
         block.frame = (is_object && response.members != 1).then_some(&RESPONSE);
@@ -242,6 +244,7 @@ impl GeminiResponse {
             let value = to_range(&walk.value());
             response.members += 1;
             response.last = value;
+            // Some tools always send the member and leave it empty.
             let says = !matches!(value.of(walk.bytes), b"null" | b"false" | b"\"\"");
             response.error |= key.name() == "error" && says;
         });

@@ -25,6 +25,7 @@ fn declared(item: &[u8], tools: Option<Range<usize>>, outer: &str, names: &mut V
         // A tool of a server has a label in place of a name; a tool that the provider runs has only a type.
         let label = ["name", "server_label", "type"].into_iter().find_map(|name| fields.text(name));
         let name = format!("{outer}{}", label.unwrap_or_default());
+        // A namespace holds no namespaces, and the input must not decide how deep the recursion goes.
         match fields.array("tools").filter(|_| outer.is_empty()) {
             Some(inner) => declared(item, Some(inner), &format!("{name}."), names),
             None => names.push(name),

@@ -76,6 +76,7 @@ impl Dialect for OpenAiChat {
     }
 
     fn speaker(&self, bytes: &[u8]) -> Option<String> {
+        // Few messages have a name, so most are not walked.
         memchr::memmem::find(bytes, br#""name""#)?;
         let mut walk = EventWalk::new(bytes);
         let mut name = None;
@@ -275,6 +276,7 @@ impl ChatMembers {
         blocks.extend(self.calls);
         blocks.extend(self.function_call);
         blocks.extend(self.others.into_iter().map(|(_, block)| block));
+        // The blocks were collected by kind, and a view has them in the order of the bytes.
         blocks.sort_by_key(|block| block.outer.start);
         unread::view(role, blocks, bytes, &MEMBERS)
     }
@@ -340,6 +342,7 @@ fn read_call(walk: &mut EventWalk<'_>) -> BlockView {
         _ => {}
     });
     let outer = to_range(&value);
+    // No result could answer this element.
     if !known && id.is_none() {
         return BlockView::opaque(outer);
     }

@@ -77,10 +77,12 @@ pub(super) fn made(kind: &[u8], id: &str, text: &str) -> Bytes {
     let json = json.raw(r#"":"#).text(id);
     let json = match kind.as_str() {
         "computer_call_output" => {
+            // This output has no place for a text.
             let json = json.raw(r#","output":{"type":"computer_screenshot","image_url":"#);
             json.text(BLANK).raw("}")
         }
         "shell_call_output" => {
+            // The output is made up for a call that got none, so it must not look like a success.
             let json = json.raw(r#","output":[{"stdout":"","stderr":"#).text(text);
             json.raw(r#","outcome":{"type":"exit","exit_code":1}}]"#)
         }

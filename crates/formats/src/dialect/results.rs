@@ -30,6 +30,7 @@ pub(super) fn as_text(bytes: &[u8], view: &EventView, blocks: &[usize], open: &s
     let (Some(first), Some(last)) = (view.blocks.first(), view.blocks.last()) else {
         return Bytes::copy_from_slice(bytes);
     };
+    // What a view leaves out between the blocks, such as a cache point of Bedrock, is not written again.
     let list = ByteRange { start: first.outer.start, end: last.outer.end };
     Bytes::from(splice(bytes, &[(list, &elements.join(&b","[..]))]))
 }

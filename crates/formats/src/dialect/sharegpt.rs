@@ -142,6 +142,7 @@ impl Dialect for ShareGpt {
             from = segment.whole.end;
         }
         out.push_str(&text[from..]);
+        // Without a result the message is no tool's any more.
         if all {
             return self.made_message(Role::User, &out);
         }
@@ -187,6 +188,7 @@ fn read_value(
     out: &mut Vec<BlockView>,
 ) {
     let written = token.of(bytes);
+    // A writer may escape `<` as `\u003c`.
     let may_have_tags = !tags(role).is_empty()
         && (memchr::memchr(b'<', written).is_some()
             || memchr::memmem::find(written, br"\u003").is_some());
@@ -310,6 +312,7 @@ impl CallFields {
         }
         let bytes = text.as_bytes();
         let string = |value: &Range<usize>| {
+            // A length of two is that of the quotes: an empty id or name is as good as no id or name.
             (bytes[value.start] == b'"' && value.len() > 2).then(|| value.clone())
         };
         for member in scan::members(bytes, inside) {

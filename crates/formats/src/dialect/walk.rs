@@ -135,6 +135,7 @@ impl<'a> EventWalk<'a> {
 
     fn fail(&mut self, start: usize) -> Range<usize> {
         self.broken = true;
+        // At the end of the bytes, every loop around this value stops too.
         self.at = self.bytes.len();
         start.min(self.at)..self.at
     }

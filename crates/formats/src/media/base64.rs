@@ -27,6 +27,7 @@ pub(super) fn decode(base64: &[u8], limit: usize) -> Vec<u8> {
         if held >= 8 {
             held -= 8;
             out.push((bits >> held) as u8);
+            // Only bits that are not written yet stay, so that the next digits shift nothing out.
             bits &= (1 << held) - 1;
             if out.len() >= limit {
                 break;

@@ -39,6 +39,7 @@ pub(super) fn extent(base64: &[u8], size: u32) -> Option<MediaExtent> {
 /// the number of page objects. `None` where all of these are compressed.
 fn pages(parts: &[Vec<u8>]) -> Option<u32> {
     let trees = parts.iter().flat_map(|part| counts(part));
+    // An inner node counts its own branch, so the largest count is that of the root.
     let largest = trees.max().or_else(|| parts.iter().find_map(|part| linear(part)));
     let own = || parts.iter().map(|part| leaves(part)).sum();
     let found = largest.unwrap_or_else(own);

@@ -76,8 +76,10 @@ fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
         }
         let marker = *bytes.get(at + 1)?;
         match marker {
+            // Fill bytes may come before a marker.
             0xFF => at += 1,
             0x01 | 0xD0..=0xD8 => at += 2,
+            // These three have numbers among the frame headers and are none.
             0xC4 | 0xC8 | 0xCC => at += 2 + be16(bytes, at + 2)? as usize,
             0xC0..=0xCF => return Some((be16(bytes, at + 7)?, be16(bytes, at + 5)?)),
             _ => at += 2 + be16(bytes, at + 2)? as usize,

@@ -61,7 +61,9 @@ fn mp3(bytes: &[u8], size: u32) -> Option<u64> {
         0
     };
     let frame = bytes.get(start..start + 3)?;
+    // The first eleven bits mark a frame, and two more name the layer.
     let is_layer_3 = frame[0] == 0xFF && frame[1] & 0xE6 == 0xE2;
+    // Both version bits together name MPEG 1.
     let of_version = RATES.get(usize::from(frame[1] & 0x18 != 0x18))?;
     let rate = *of_version.get(usize::from(frame[2] >> 4))?;
     (is_layer_3 && rate > 0).then(|| {

@@ -147,6 +147,7 @@ impl ErrorBody {
     }
 
     fn code(&mut self, bytes: &[u8], value: Range<usize>) {
+        // A longer value is a sentence and no code.
         if value.len() > 120 {
             return;
         }

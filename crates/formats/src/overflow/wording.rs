@@ -146,6 +146,7 @@ pub(super) fn overflow(body: &ErrorBody) -> Option<Diagnosis> {
         let (input, output) = (Some(input), Some(output));
         return Some(Diagnosis::OutputCap { input, output, limit: Some(limit) });
     }
+    // Without numbers, the wording itself says that prompt and reply are too many together.
     if found.input_and_output && found.limit.is_none() {
         return Some(Diagnosis::OutputCap { input: None, output: None, limit: None });
     }

@@ -27,6 +27,7 @@ pub(super) fn binds_reasoning(model: &str) -> bool {
             Err(_) => break,
         }
     }
+    // A name without a family is one of the first versions: `claude-2.1`.
     let is_older = family.is_none_or(|family| OLDER.contains(&family));
     match version[..] {
         [] => family.is_some_and(|family| family != "instant"),

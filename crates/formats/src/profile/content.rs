@@ -22,6 +22,7 @@ impl ContentWalk {
         if profile.dialect == DialectKind::OpenAiResponses.name() {
             self.push_reasoning(index, view, found);
         }
+        // Another message follows, so the one without content was not the last.
         if let Some(bare) = self.bare.take() {
             report_empty("message without content", bare, found);
         }
@@ -53,6 +54,7 @@ impl ContentWalk {
         if view.blocks.iter().any(|b| matches!(b.kind, BlockKind::Reasoning { .. })) {
             self.reasoning.push(index);
         } else if matches!(view.role, Role::Assistant | Role::Other) {
+            // An item of an unknown kind may be the one that the reasoning led to.
             self.reasoning.clear();
         } else {
             for alone in self.reasoning.drain(..) {

@@ -80,6 +80,7 @@ impl PairingWalk {
             return;
         }
         if self.starts_run(view) {
+            // A system message ends the run of results, but not the step: the results of its calls may still come.
             self.end_run(!view.role.is_system());
         }
         self.last_role = Some(view.role);
@@ -107,6 +108,7 @@ impl PairingWalk {
             old.map(move |open| (open.index, id))
         });
         let mut unanswered: Vec<_> = waiting.collect();
+        // The maps have no order of their own.
         unanswered.sort_unstable();
         for (index, id) in unanswered {
             let detail = format!("call {} has no result", shown(id));
@@ -173,6 +175,7 @@ impl PairingWalk {
             let detail = "the id of the call is empty".to_owned();
             found.report(RuleRank::Pairs, "empty-id", index, detail);
         }
+        // A later step may use the id again, so only calls of one run clash.
         if id.is_some() && calls.open.last().is_some_and(|open| open.run == self.run) {
             let detail = format!("call {} has the id of another call", shown(id.as_deref()));
             found.report(RuleRank::Pairs, "duplicate-id", index, detail);

@@ -174,6 +174,7 @@ fn mark_recap(source: &InputSource<'_>, summary: Option<Range<usize>>, events: &
     let inner = &token[1..token.len() - 1];
     let holds = |event: &&mut RawEvent| {
         memchr::memmem::find(&event.bytes, inner).is_some()
+            // The item may escape the same text in another way.
             || same_text(&event.bytes, &jsonstr::decode(token))
     };
     if let Some(event) = events.iter_mut().rev().find(holds) {

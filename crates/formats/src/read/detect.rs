@@ -66,6 +66,7 @@ fn is_codex_header(doc: InputDocument<'_>, record: &TopValue) -> bool {
 
 fn list_format(doc: InputDocument<'_>, list: Range<usize>) -> Option<TranscriptFormat> {
     let first = doc.elements(list.clone()).next();
+    // An empty list holds no messages, so any dialect fits.
     let Some(first) = first else { return Some(TranscriptFormat::OpenAiChat) };
     match shape(doc, first) {
         DetectedShape::Holder { format, .. } => Some(refined(format, true)),
@@ -158,6 +159,7 @@ fn direct_holder(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> Option<De
         let system = fields.array("system").and_then(|system| doc.elements(system).next());
         if by_message == TranscriptFormat::Bedrock
             || of_bedrock.iter().any(|name| fields.has(name))
+            // A block of Anthropic's system prompt has a type.
             || system.is_some_and(|block| !doc.fields(block).has("type"))
         {
             return found(TranscriptFormat::Bedrock, messages);
@@ -189,6 +191,7 @@ fn direct_holder(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> Option<De
         return found(TranscriptFormat::SweAgent, messages);
     }
     let input = list("input");
+    // A text called `input` is a common column of data sets; beside a model it is a request.
     if let Some(messages) = input.or_else(|| fields.string("input").filter(|_| fields.has("model")))
     {
         return found(TranscriptFormat::OpenAiResponses, messages);

@@ -101,6 +101,7 @@ pub fn read_recorded(
     let mut found = read_as(input, from, true)?;
     let mut last: Vec<Conversation> = Vec::with_capacity(found.conversations.len());
     for conversation in found.conversations {
+        // Each of these requests holds the one before it, so one look back is enough.
         if last.last().is_some_and(|before| before.is_within(&conversation)) {
             last.pop();
         }

@@ -59,6 +59,7 @@ pub(super) fn of(text: &str, start: usize) -> Option<ValueOutline> {
     let range = match text.as_bytes().get(start)? {
         b'{' => {
             deserializer.deserialize_map(&mut finder).ok()?;
+            // serde gives the positions of values, but not that of the closing bracket.
             let last = finder.outline.members.last().map_or(start + 1, |member| member.value.end);
             finder.closed(start, last)?
         }
@@ -70,6 +71,7 @@ pub(super) fn of(text: &str, start: usize) -> Option<ValueOutline> {
         }
         _ => return None,
     };
+    // Another value may follow: then this is no input of one value.
     deserializer.end().ok()?;
     Some(ValueOutline { range, ..finder.outline })
 }

@@ -33,6 +33,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     let mut found = Vec::new();
     for end in ends {
         let mut conversation = about.beside();
+        // An edit counts only from where it was made.
         let edits = edits(source.input, &entries, &path[..end]);
         let (recap, context) = after_compaction(source, &entries, &path[..end]);
         if let Some(summary) = recap {

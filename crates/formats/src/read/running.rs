@@ -89,6 +89,7 @@ pub fn whole_lines(bytes: &Bytes) -> Bytes {
     let first = memchr::memchr(b'\n', bytes);
     let last = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
     let rest = &bytes[last..];
+    // The first line of a value over several lines is no JSON.
     let is_lines = first.is_none_or(|end| is_json(bytes[..end].trim_ascii()));
     if !is_lines || rest.trim_ascii().is_empty() || is_json(rest) {
         return bytes.clone();

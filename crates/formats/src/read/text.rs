@@ -94,6 +94,8 @@ pub(super) fn split(bytes: &[u8]) -> Result<InputText, ReadError> {
                 return Ok(text);
             }
             text.records.clear();
+            // A first value that fills one line promises one value a line: a bad line is then lost alone. A stream ends
+            // at its first defect.
             if is_line_end(bytes, end) && memchr(b'\n', &bytes[start..end]).is_none() {
                 split_lines(bytes, start, first_line, &mut text);
             } else {
@@ -132,6 +134,7 @@ fn split_broken(
             return Ok(text);
         }
     }
+    // A file that starts like JSON was meant as JSON, and its syntax error says more than a stray byte.
     if !matches!(bytes[start], b'{' | b'[')
         && let Some(offset) = not_text(bytes)
     {
@@ -300,10 +303,12 @@ fn valid_char(bytes: &[u8]) -> Result<usize, usize> {
     let head = &bytes[..bytes.len().min(4)];
     match std::str::from_utf8(head) {
         Ok(text) => Ok(text.chars().next().map_or(1, char::len_utf8)),
+        // Four bytes hold the first character whole, but may cut the next one.
         Err(error) if error.valid_up_to() > 0 => {
             let valid = std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default();
             Ok(valid.chars().next().map_or(1, char::len_utf8))
         }
+        // The length is `None` where the input ends within a character.
         Err(error) => Err(error.error_len().unwrap_or(head.len()).max(1)),
     }
 }

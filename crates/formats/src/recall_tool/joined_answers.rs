@@ -204,6 +204,7 @@ impl MessageCut {
             let mut splices = Splices::default();
             splices.replace(calls, list(&kept));
             message = Bytes::from(splices.apply(&message));
+            // OpenAI refuses an empty list of calls when the client sends the message back.
             if kept.is_empty() {
                 message = without_member(&message, "tool_calls");
             }

@@ -90,6 +90,7 @@ fn marks(bytes: &[u8], at: Range<usize>, depth: usize, cuts: &mut Vec<Range<usiz
                         (None, Some(next)) => member.key.start..next,
                         (None, None) => member.whole(),
                     });
+                    // A second mark in a row is cut from the end of the first one, so that the cuts do not overlap.
                     if kept_before.is_some() {
                         kept_before = Some(member.value.end);
                     }

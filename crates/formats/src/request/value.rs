@@ -28,6 +28,7 @@ impl Request {
             && match self.tool_names().len() {
                 0 => is_formed,
                 1 => is_forced,
+                // Of two or more tools the model has the choice, so such a request may be work.
                 _ => false,
             }
     }

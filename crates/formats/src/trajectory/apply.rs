@@ -135,9 +135,11 @@ impl RowWriter<'_, '_> {
             .filter(|&at| turns.get(at).is_some_and(|turn| turn.role == Role::User));
         let last = turns[span.end - 1].range.end;
         if let Some(before) = before {
+            // The comma before the removed turns goes with them.
             self.edits.push((turns[before].range.end..last, Vec::new()));
             self.extend(before, &format!("{BETWEEN}{text}"), RowEnd::Back)?;
         } else if let Some(after) = after {
+            // Here the comma after the removed turns goes with them.
             self.edits.push((turns[span.start].range.start..turns[after].range.start, Vec::new()));
             self.extend(after, &format!("{text}{BETWEEN}"), RowEnd::Front)?;
         } else {
@@ -201,11 +203,13 @@ impl RowWriter<'_, '_> {
 /// Converts edits of the list of turns to edits of the row.
 fn in_row(row: &TrajectoryRow<'_>, mut edits: Vec<RowEdit>) -> Vec<RowEdit> {
     let Some(token) = &row.token else { return edits };
+    // `places` walks the token once, so the offsets have to rise.
     edits.sort_by_key(|(range, _)| range.start);
     let offsets: Vec<usize> =
         edits.iter().flat_map(|(range, _)| [range.start, range.end]).collect();
     let places = encoded::places(&row.bytes[token.clone()], &offsets);
     let coded = edits.into_iter().zip(places.chunks_exact(2)).map(|((_, text), place)| {
+        // The list is JSON in a string, so new text is escaped once more.
         let text = jsonstr::encode(&String::from_utf8_lossy(&text)).into_bytes();
         (token.start + place[0]..token.start + place[1], text[1..text.len() - 1].to_vec())
     });

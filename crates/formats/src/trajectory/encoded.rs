@@ -11,6 +11,7 @@ pub(super) fn places(token: &[u8], offsets: &[usize]) -> Vec<usize> {
     let mut found = Vec::with_capacity(offsets.len());
     for &offset in offsets {
         while decoded < offset && at < end {
+            // Up to the next backslash, a byte of the token is a byte of the text.
             let plain = memchr::memchr(b'\\', &token[at..end]).unwrap_or(end - at);
             let step = plain.min(offset - decoded);
             if step > 0 {

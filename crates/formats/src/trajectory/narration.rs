@@ -131,6 +131,7 @@ impl RowFold<'_> {
     ) -> Result<CompressedRow, RowError> {
         let judged = self.judge(ask, reply, counter);
         let refused = judged.as_ref().err().map(|refused| refused.verdict.as_str());
+        // A reply without a count of calls took at least one.
         let calls = u64::from(reply.calls.max(1));
         let spent = SummaryCost { calls, errors: calls - 1, refused: refused.map(str::to_owned) };
         self.finish(judged.as_ref().ok(), &spent, settings, counter)

@@ -32,6 +32,7 @@ fn read(bytes: &[u8]) -> Option<TrajectoryRow<'_>> {
     let found = WholeRow { text }.deserialize(&mut reader).ok()?;
     reader.end().ok()?;
     let (has_turns, list) = match found.lists {
+        // Which of two lists counts is decided in the slower reader alone.
         [Some(_), Some(_)] => return None,
         [Some(list), None] | [None, Some(list)] => (true, list),
         [None, None] => (false, QuickList::default()),

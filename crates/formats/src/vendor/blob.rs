@@ -84,6 +84,7 @@ impl Blob {
         out.extend_from_slice(&self.through);
         put_text(&self.recap, &mut out);
         put_text(&self.context, &mut out);
+        // `decode` refuses more names than these.
         let ids = &self.ids[..self.ids.len().min(IDS)];
         put_number(ids.len() as u64, &mut out);
         ids.iter().for_each(|id| put_text(id, &mut out));

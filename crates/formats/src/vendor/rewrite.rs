@@ -52,6 +52,7 @@ impl RawEvents {
 pub(crate) fn event(raw: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let (mut name, mut data) = (Vec::new(), None::<Vec<u8>>);
     let raw = raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw);
+    // A `\r\n` gives an empty line in between, which holds no field.
     for line in raw.split(|byte| matches!(byte, b'\n' | b'\r')) {
         let field = |field: &[u8]| {
             let value = line.strip_prefix(field)?;
@@ -132,6 +133,7 @@ impl Splices {
     }
 
     pub(crate) fn apply(mut self, bytes: &[u8]) -> Vec<u8> {
+        // The sort is stable, so that insertions at one place keep their order.
         self.0.sort_by_key(|(at, _)| at.start);
         let mut out = Vec::with_capacity(bytes.len() + 64);
         let mut from = 0;

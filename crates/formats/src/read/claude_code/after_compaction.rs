@@ -43,6 +43,7 @@ pub(super) fn lines(
 /// The lines from `tail` back to `head`. Empty where `head` is no ancestor of `tail`.
 fn chain(lines: &[RecordLine], head: usize, tail: usize) -> Vec<usize> {
     let parents = std::iter::successors(Some(tail), |at| lines[*at].parent);
+    // A parent comes before its children, so the search is over at the line of `head`.
     let found: Vec<usize> = parents.take_while(|at| *at >= head).collect();
     match found.last() == Some(&head) {
         // The chain branches at a batch of results. All lines between its ends were kept with it.

@@ -35,6 +35,7 @@ pub(super) fn drop_abandoned(source: &mut InputSource<'_>, lines: &mut [RecordLi
     for at in 0..lines.len() {
         let line = &lines[at];
         let lost = asks(line) && kept.get(&place(line)) != Some(&at);
+        // A parent comes before its children, so one pass drops whole branches.
         if lost || line.parent.is_some_and(|parent| lines[parent].dropped) {
             lines[at].dropped = true;
             if !lines[at].message.is_empty() {

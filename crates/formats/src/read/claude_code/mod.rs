@@ -58,6 +58,7 @@ fn conversations(
     } else {
         let last = restarts.last().copied().unwrap_or(0);
         restarts = vec![last];
+        // The client sends the kept lines again after its summary, so they are not lost.
         let kept = lines.get(last).map_or(0, |boundary| boundary.kept.len());
         let before = lines[..last].iter().filter(has_message).count().saturating_sub(kept);
         if before > 0 {
@@ -118,6 +119,7 @@ fn add_events(
             parts.extend(beside.drain(..).map(|line| (line, vec![&line.message])));
         }
         if line.kind == RecordKind::Assistant {
+            // A reply that the client wrote itself names no model.
             if message.model.is_some() {
                 conversation.envelope.model.clone_from(&message.model);
             }
@@ -138,6 +140,7 @@ fn add_events(
             event.origin = origin;
         }
         if line.kind == RecordKind::Assistant && line.line >= start {
+            // A streamed reply has one record per block, and the counts are complete in the last one.
             event.usage = messages.last().and_then(|message| message.usage);
         }
         conversation.events.push(event);

@@ -69,6 +69,7 @@ impl Queue {
         });
         let (words, mut said) = self.waiting.remove(at?)?;
         let absorbed = fields.text("reason").is_none_or(|reason| reason.starts_with("absorbed"));
+        // The newer record has the message too, at the place where it was sent.
         if let Some(count) = self.attached.get_mut(&words).filter(|count| **count > 0) {
             *count -= 1;
             return None;

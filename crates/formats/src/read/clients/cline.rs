@@ -100,6 +100,7 @@ fn before<'m>(
     let mut found = Vec::new();
     for (end, is_summary) in ends {
         found.push(all[from..end].iter().cloned());
+        // A truncation hides a part of the messages and keeps the first ones; a summary replaces all before it.
         if is_summary {
             from = end;
         }
@@ -170,6 +171,7 @@ fn event<'a>(
     let blocks: Vec<Range<usize>> =
         scan::elements(input, fields.array("content").unwrap_or(0..0)).collect();
     if fields.is("role", "assistant") {
+        // Only the newest reply can have open calls: the provider wants their results in the next message.
         *open = blocks.iter().filter_map(|block| call(input, block.clone())).collect();
         return source.event(at);
     }
@@ -255,6 +257,7 @@ fn with_results(
             && let Some(call) = answered_by(open, name)
         {
             results.push((open.remove(call).id, vec![&input[at.clone()]]));
+            // A text that ends with its label has the result in the blocks after it.
             goes_on = !whole;
             continue;
         }

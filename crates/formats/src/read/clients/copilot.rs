@@ -87,6 +87,7 @@ fn events<'a>(source: &mut InputSource<'_>, records: &'a [TopValue]) -> Vec<Copi
             let Some(from) = to.and_then(|id| by_id.get(&id).copied()) else { continue };
             let gone = events.drain(from..).filter(|event| event.kind.ends_with(".message"));
             let told = format!("{} messages that the user went back from", gone.count());
+            // The removed events take their ids with them, so that no later rewind finds them.
             by_id.retain(|_, at| *at < from);
             source.note(record.range.start, "abandoned-branch", format!("{told} are left out"));
             continue;
@@ -168,6 +169,7 @@ impl CopilotSession {
             "assistant.usage" => {
                 let used = crate::usage::copilot(&data);
                 let events = &mut self.group(agent, line).conversation.events;
+                // The results of the reply's calls may follow it already.
                 let reply = events.iter_mut().rev().find(|event| copilot_message::is_reply(event));
                 if let (Some(used), Some(reply)) = (used, reply) {
                     reply.usage = Some(used);
@@ -214,6 +216,7 @@ impl CopilotSession {
         let group = self.group(agent, line);
         let events = &mut group.conversation.events;
         let mark = std::mem::take(&mut group.mark);
+        // Without the event that starts a compaction, all messages so far count as summarised.
         let mark = if mark == 0 { events.len() } else { mark.min(events.len()) };
         if source.recorded {
             let mut sent = group.conversation.beside();

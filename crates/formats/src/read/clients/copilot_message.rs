@@ -115,6 +115,7 @@ pub(super) fn user<'a>(
         if let Some(image) = found.image(&ObjectFields::of(input, part.clone())) {
             spoken.push(origin, image, part);
         } else if !data.has("transformedContent") {
+            // The client has written the attachments into `transformedContent` already.
             spoken.push(injected, ContentPart::unknown(&input[part.clone()]), part);
         }
     }

@@ -125,6 +125,7 @@ impl<'a> CursorReading<'a> {
             }
             "assistant" => self.reply(source, &message, &at),
             "thinking" => {
+                // Reasoning after calls begins the next step.
                 if self.step.has_calls() {
                     self.flush(source);
                 }
@@ -217,6 +218,7 @@ impl<'a> CursorReading<'a> {
     fn call_of_stream(&mut self, fields: &ObjectFields<'a>, at: &Range<usize>) {
         let key = fields.label("call_id").unwrap_or_default();
         let is_start = fields.is("subtype", "started");
+        // The result is taken out, so that the event at the end of the call adds no second call.
         let done = self.results.remove(&key);
         // The event ends a call whose start was read already.
         if !is_start && done.is_none() {

@@ -139,6 +139,7 @@ fn conversations(
     let mut shown = (0, None);
     // A summary of an abandoned branch is no longer sent.
     compactions.retain(|compaction| {
+        // The path may hold the last replaced message or only the first kept one.
         let around = compaction.kept.saturating_sub(1)..=compaction.kept;
         path.iter().any(|at| around.contains(at)) || path.is_empty()
     });
@@ -159,6 +160,7 @@ fn conversations(
         for at in path.iter().filter(|at| (kept..end).contains(at)) {
             match event(source, &messages[*at]) {
                 Some(event) => conversation.events.push(event),
+                // Each message is counted once, for the last conversation.
                 None if until == compactions.len() => {
                     count(source, &messages[*at], &mut shown);
                 }

@@ -144,6 +144,7 @@ fn user(
     let parts = parts(source.input, fields);
     let Some(first) = parts.first() else { return Vec::new() };
     let text = part_of(first).text("text").unwrap_or_default();
+    // What the model answered was sent, even where it looks like a command.
     let is_command = text.trim_start().starts_with(['/', '?']) && !is_answered;
     if is_command || parts.len() == 1 && part_of(first).is("text", "") {
         return Vec::new();
@@ -165,6 +166,8 @@ fn reply(
     let said = parts(input, fields);
     let list = fields.array("toolCalls").unwrap_or(0..0);
     let calls: Vec<_> = scan::elements(input, list).map(|at| ObjectFields::of(input, at)).collect();
+    // Some records hold the provider's own parts, with thoughts and calls: `thoughts` and `toolCalls` would repeat
+    // them.
     let is_whole = said.iter().any(|part| {
         let part = part_of(part);
         part.has("functionCall") || part.has("thought")

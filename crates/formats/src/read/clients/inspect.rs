@@ -65,6 +65,7 @@ fn conversation(
     let input = source.input;
     let fields = ObjectFields::of(input, at.clone());
     let mut conversation = Conversation::new(TranscriptFormat::Inspect, source.line_of(at.start));
+    // Most logs have one epoch, so its samples keep their plain ids.
     let epoch = fields.label("epoch").filter(|epoch| epoch != "1");
     let id = fields.label("id");
     conversation.id = id.map(|id| epoch.map_or(id.clone(), |epoch| format!("{id}/{epoch}")));
@@ -130,6 +131,7 @@ impl<'a> InspectWriter<'a> {
             }
             "tool" => {
                 let error = fields.inner("error");
+                // A failed call can have an empty text (`""`, two bytes) beside its error.
                 parts.retain(|part| !matches!(part, ContentPart::Text(text) if text.len() <= 2));
                 parts.extend(chat::text_of(&error, "message").map(|told| {
                     let kind = error.text("type").unwrap_or_default();

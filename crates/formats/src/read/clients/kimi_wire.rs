@@ -58,6 +58,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
         while envelope.is("type", "SubagentEvent") {
             let payload = envelope.inner("payload");
             let named = payload.label("agent_id").or_else(|| payload.label("parent_tool_call_id"));
+            // The innermost name counts.
             agent = named.or(agent);
             envelope = payload.inner("event");
         }

@@ -200,10 +200,12 @@ fn sessions(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<OpencodeS
         gathered.take(input, record.range.clone(), record.line);
     }
     let OpencodeSessions { mut sessions, mut parts, stored, .. } = gathered;
+    // An export is in order already, and its messages may share a time.
     for session in sessions.iter_mut().filter(|_| stored) {
         for message in &mut session.messages {
             let own = message.id.as_ref().and_then(|id| parts.remove(id));
             if let Some(mut own) = own {
+                // Ids of parts rise with time.
                 own.sort_by_cached_key(|at| ObjectFields::of(input, at.clone()).label("id"));
                 *message = self::message(input, message.info.clone(), own);
             }
@@ -292,6 +294,7 @@ fn take_back(source: &mut InputSource<'_>, session: &mut OpencodeSession) {
         };
         session.messages[at].parts.iter().position(is_it)
     });
+    // A message that keeps no part is removed whole.
     let keeps = kept.filter(|kept| *kept > 0);
     let count = session.messages.len() - at;
     session.messages.truncate(at + usize::from(keeps.is_some()));

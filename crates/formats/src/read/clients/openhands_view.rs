@@ -50,6 +50,7 @@ pub(super) fn condense(
         source.note(at, "compacted-before", told);
     }
     if let Some((summary, offset)) = summary {
+        // The client counted the offset in its own view, which may be longer.
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
         view.insert(offset.min(view.len()), OpenhandsItem::Summary(summary));
     }

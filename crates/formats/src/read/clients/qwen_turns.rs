@@ -90,6 +90,7 @@ impl QwenTurns {
     /// Adds text that was typed while tools ran. The client sends it with their results.
     pub(super) fn push_beside(&mut self, input: &[u8], content: Range<usize>) {
         let last = self.turns.last_mut();
+        // A person's words must not get the origin of a text that the client wrote.
         match last.filter(|turn| turn.kind != QwenKind::Model && turn.origin.is_none()) {
             Some(turn) => {
                 turn.contents.push(content);

@@ -90,6 +90,7 @@ impl<'a> ClientStep<'a> {
     ) -> Vec<RawEvent> {
         let Self { words, thoughts, calls, answers, ranges } = std::mem::take(self);
         let mut events = Vec::with_capacity(1 + answers.len());
+        // Results can come alone, where a reader has finished the step with their calls already.
         if !ranges.is_empty() {
             let calls = calls.iter().map(|StepCall { id, name, arguments }| {
                 let (id, name) = (id.clone(), name.clone());

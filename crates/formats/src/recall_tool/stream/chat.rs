@@ -137,6 +137,8 @@ impl ChatStream {
             if let Some(index) = call.get("index").filter(|_| shown != own) {
                 splices.replace(index, shown.to_string());
             }
+            // The positions are those of the delta: all of it up to the call's end is patched, and the call is cut out
+            // after that.
             let whole = splices.apply(&delta[..at.end]);
             kept.push(whole[at.start..].to_vec());
         }

@@ -46,6 +46,7 @@ impl ResponsesStream {
         let kind = fields.text("type").unwrap_or_default();
         let response = fields.inner("response");
         if OPENS.contains(&&*kind) {
+            // A second `response.created` would begin another answer for the client.
             if self.ended > 0 {
                 return;
             }
@@ -88,10 +89,12 @@ impl ResponsesStream {
         let fields = ObjectFields::of(data, 0..data.len());
         let mut splices = Splices::default();
         let mut set = |at: Option<Range<usize>>, value: u64| {
+            // A number that is right already is not replaced: an event without changes passes byte for byte.
             if let Some(at) = at.filter(|at| data[at.clone()] != *value.to_string().as_bytes()) {
                 splices.replace(at, value.to_string());
             }
         };
+        // The client's numbers have no gaps: hidden events do not count, and a later answer goes on counting.
         set(fields.get("sequence_number"), self.events);
         self.events += 1;
         if let Some(shown) = shown {

@@ -130,10 +130,12 @@ fn tool_uses(
 ) -> Option<AppliedEdit> {
     let mut uses = uses(messages);
     let mut walk = ClearWalk { messages, edit, measure, total: measure.beside, freed: 0, void: 0 };
+    // The last round, after all messages, is the request that is being made now.
     for at in 0..=walk.messages.len() {
         if walk.is_request(at) {
             walk.request(at, &mut uses);
         }
+        // A message of the model is counted after the request that it answers.
         walk.total += walk.messages.get(at).map_or(0, |message| (measure.count)(message));
     }
     let (freed, void) = (walk.freed, walk.void);
@@ -186,6 +188,7 @@ impl ClearWalk<'_> {
 
     /// Clears uses for the request that is sent with the messages before `end`, if its trigger is reached.
     fn request(&mut self, end: usize, uses: &mut [UsedTool]) {
+        // The uses are in the order of their results, so those of this request come first.
         let known = uses.iter().take_while(|used| used.result.0 < end).count();
         let known = &mut uses[..known];
         let open = known.iter().filter(|used| !used.is_cleared).count() as u64;
@@ -272,6 +275,7 @@ fn uses(messages: &[Bytes]) -> Vec<UsedTool> {
                 && let Some((call, input, name)) =
                     block.text("tool_use_id").and_then(|id| calls.remove(&*id))
             {
+                // A second result with the same id finds no call any more, so that no use counts twice.
                 let (call, result) = ((call, input), (at, range));
                 uses.push(UsedTool { call, result, name, is_cleared: false });
             }

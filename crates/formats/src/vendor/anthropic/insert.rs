@@ -84,6 +84,7 @@ impl BlockInsertion {
         let kind = fields.text("type").unwrap_or_default();
         match &*kind {
             "message_start" => {
+                // Most counts come in `message_start`, and the reply's iteration at the end needs them.
                 self.counts.add(&fields.inner("message").inner("usage"));
                 out.extend_from_slice(raw);
                 if let Some(block) = &self.block {
