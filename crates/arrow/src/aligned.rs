@@ -57,6 +57,7 @@ fn follow<O: OffsetSizeTrait>(
         let map = maps.next_if(|(row, _)| *row == at).map(|(_, map)| *map);
         let offsets = lists.value_offsets();
         let (start, end) = (offsets[at].as_usize(), offsets[at + 1].as_usize());
+        // A null list has no elements, whatever its offsets say.
         let turns = if lists.is_valid(at) { start..end } else { start..start };
         match map.and_then(|map| Some((map, map.span()?))) {
             Some((map, span)) if map.turns_before() == turns.len() => {

@@ -134,6 +134,7 @@ fn new_turns(old: &StructArray, turns: &[(usize, &NewTurn)]) -> Result<ArrayRef,
                 (None, None) => pieces.nothing(),
             }
         }
+        // Without a text, the member may be of any type, and only an empty array of that type can be joined.
         let texts = match texts.is_empty() {
             true => nothing.slice(0, 0),
             false => text_array(field.data_type(), &texts),

@@ -118,6 +118,7 @@ impl<'a> BatchRows<'a> {
         line.clear();
         let form = match &self.rows {
             RowColumn::Text(text) => match text.get(at) {
+                // A text that starts with a brace is a whole row, whatever the column is called.
                 Some(text) if text.trim_ascii_start().starts_with('{') => {
                     line.extend_from_slice(text.as_bytes());
                     return RowForm::Whole;

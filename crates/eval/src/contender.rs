@@ -145,6 +145,7 @@ impl ReplayOptions<'_> {
         let settings = ReplaySettings {
             window: self.window,
             rules: &rules,
+            // The whole history is in the context, so a search has nothing to bring back.
             search: !matches!(strategy, ReplayStrategy::Raw),
             prices: self.prices,
             clock: Some(self.clock),

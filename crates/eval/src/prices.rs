@@ -132,6 +132,7 @@ impl PriceTable {
     pub fn prompt(&self, prefix: u64, tokens: u64) -> (f64, u64) {
         let cached = if prefix < self.min_prefix { 0 } else { prefix };
         let rest = tokens.saturating_sub(cached);
+        // A prompt below that size is not written to the cache either.
         let fresh = if tokens < self.min_prefix { self.input } else { self.written() };
         let factor = self.cliff.filter(|cliff| tokens > cliff.above).map_or(1.0, |c| c.input);
         ((cached as f64 * self.read + rest as f64 * fresh) * factor / self.scale(), cached)

@@ -133,6 +133,7 @@ impl PuttingBack {
         let folder = self.said.folder.as_deref();
         let place = folder.map_or_else(|| path.to_owned(), |folder| folder.join(path));
         let read = bounded(&place, folder.filter(|_| self.said.is_bound), bytes)?;
+        // A NUL is valid UTF-8, but shows that the file is no text.
         let text = String::from_utf8(read).ok().filter(|text| !text.contains('\0'));
         let text = text.ok_or_else(|| "it is not text in UTF-8".to_owned())?;
         match text.trim().is_empty() {

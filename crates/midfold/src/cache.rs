@@ -91,6 +91,7 @@ impl TurnPair<'_> {
 /// The tokens at the start that both contexts share, the envelope included.
 fn shared(before: &Context, after: &Context) -> u64 {
     let same = before.pieces().zip(after.pieces()).take_while(|(a, b)| a.bytes == b.bytes);
+    // A context counts its envelope, but no piece holds it.
     let envelope = before.tokens() - before.pieces().map(|p| u64::from(p.tokens)).sum::<u64>();
     envelope + same.map(|(piece, _)| u64::from(piece.tokens)).sum::<u64>()
 }

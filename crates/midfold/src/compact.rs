@@ -103,6 +103,7 @@ impl CompactionRequest {
             work.kept_last(fold)?;
         }
         let context = project(&prepared.log, folded(&outcome));
+        // The target is in the provider's tokens, as the window is.
         let over = |target: &u64| {
             folded(&outcome)
                 .is_some_and(|fold| prepared.meter.calibrated(fold.tokens_after) > *target)

@@ -95,6 +95,7 @@ pub async fn idle(
     for id in idle_ids(store, now.saturating_sub(age), door).await? {
         match store.extent(&id).await {
             Ok(extent) => found.push(extent),
+            // The session was deleted after the list was read.
             Err(StoreError::NoSession(_)) => {}
             Err(error) => return Err(error.advise(door)),
         }

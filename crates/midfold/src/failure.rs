@@ -171,6 +171,7 @@ impl Failure {
 /// ```
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let most = (name.chars().count() / 3).max(1);
+    // One or two letters begin too many names.
     let begins = |candidate: &str| name.len() >= 3 && candidate.starts_with(name);
     known
         .into_iter()

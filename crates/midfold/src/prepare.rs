@@ -346,6 +346,7 @@ impl PreparedConversation {
     /// the given window, else the budget of the fold, else the model's window; `None` if none is known.
     #[must_use]
     pub fn limit(&self, fold: Option<&Fold>) -> Option<u64> {
+        // The fold was limited with the meter of its time, which may have learned since.
         let meter = fold.map_or(self.meter, |fold| fold.meter);
         let recorded = fold.map(|fold| fold.budget.tokens());
         let tokens = match &self.window_from {

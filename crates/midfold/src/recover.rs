@@ -134,5 +134,6 @@ pub async fn recover(
     stored.recover(overflow, now).await?;
     let sent = stored.context(true, now).await?;
     let folded = stored.row().active.filter(|fold| Some(*fold) != before);
+    // The fold is active before `context` runs, which therefore does not report it as new.
     Ok(RecoveryOutcome { judged, tokens, sent: Some(NumberedContext { folded, ..sent }) })
 }

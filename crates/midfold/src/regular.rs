@@ -45,6 +45,7 @@ pub(crate) fn bounded(path: &Path, within: Option<&Path>, most: u64) -> Result<V
         return Err("it is no regular file".to_owned());
     }
     let mut bytes = Vec::new();
+    // One byte above the limit shows that the file is too long, whatever follows.
     file.by_ref().take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(why)?;
     match bytes.len() as u64 > most {
         true => Err(format!("it has more than {most} bytes")),

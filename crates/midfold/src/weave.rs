@@ -67,6 +67,7 @@ pub fn strip(cells: &[FabricCell], events: usize, columns: usize) -> Vec<FabricC
     let columns = columns.min(events).max(1);
     let mut out = Vec::with_capacity(columns);
     for column in 0..columns {
+        // The next column starts where this one ends, so each message is in exactly one.
         let (from, to) = (column * events / columns, (column + 1) * events / columns);
         let Some(here) = cells.get(from..to.min(cells.len())).filter(|here| !here.is_empty())
         else {

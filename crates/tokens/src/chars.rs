@@ -27,6 +27,7 @@ impl CharsCounter {
         let wrong = || CounterError::Ratio(ratio.to_owned());
         let (whole, fraction) = ratio.split_once('.').unwrap_or((ratio, ""));
         let digits: String = [whole, fraction].concat();
+        // Both sides of a point need digits: `4.` and `.5` are refused.
         let complete = !whole.is_empty() && (ratio.contains('.') != fraction.is_empty());
         let plain = digits.len() <= MAX_DIGITS && digits.bytes().all(|b| b.is_ascii_digit());
         if !(complete && plain) {

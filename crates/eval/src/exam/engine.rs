@@ -179,6 +179,7 @@ pub fn answered(line: &Bytes, sent: &[Bytes], dialect: DialectKind) -> Result<Ve
         .zip(messages)
         .map(|(event, value)| {
             let same = |known: &Option<Value>| known.as_ref() == Some(value);
+            // Equal messages are paired in order, so that a repeated one keeps its place.
             match known[at..].iter().position(same) {
                 Some(skip) => {
                     at += skip + 1;

@@ -67,6 +67,7 @@ impl ExamNarrator {
             None => ChildProcess::start(&self.words)?,
         };
         let answer = running.ask(question(request), self.limit)?;
+        // A process that failed is not put back: its late answer would go to the next question.
         *held = Some(running);
         drop(held);
         reply(&answer)

@@ -121,6 +121,7 @@ impl<'de> Visitor<'de> for TextLeaves<'_> {
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<(), E> {
+        // The exams' scorer in Python prints it so.
         self.leaf(if value { "True" } else { "False" })
     }
 
@@ -133,6 +134,7 @@ impl<'de> Visitor<'de> for TextLeaves<'_> {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<(), E> {
+        // Like Python, this prints `1.0` and not `1`.
         self.leaf(&format!("{value:?}"))
     }
 

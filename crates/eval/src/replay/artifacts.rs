@@ -77,6 +77,7 @@ impl<'a> FileMentions<'a> {
 
     /// `Some(true)` for changed, `Some(false)` for read, `None` where no word decides.
     fn said_of(&self, at: usize, end: usize) -> Option<bool> {
+        // This is the first line behind the mention; the one before it holds the mention.
         let line = self.lines.partition_point(|(start, _)| *start <= at);
         let next = self.lines.get(line).map_or(self.text.len(), |(start, _)| *start);
         let (start, above) = *self.lines.get(line.checked_sub(1)?)?;

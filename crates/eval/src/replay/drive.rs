@@ -191,6 +191,7 @@ impl HeldSession<'_> {
         recording: &Recording,
         moment: RequestMoment,
     ) -> Result<SentRequest, ReplayError> {
+        // Recorded times may go back, and the clock of a session must not.
         self.now = moment.when.map_or(self.now, |when| when.max(self.now));
         let Self { session, budget, .. } = self;
         session.grow_to(moment.upto, &recording.log);
@@ -342,6 +343,7 @@ impl StatelessDriver<'_> {
         let mut origins = Vec::with_capacity(answer.len());
         let (mut at, mut recap) = (0, None);
         for bytes in answer {
+            // An engine keeps the order of messages, so the search goes on behind the last match.
             let found = self.log.events()[at..].iter().position(|event| event.bytes == bytes);
             match found {
                 Some(skip) => {
@@ -375,6 +377,7 @@ impl StatelessDriver<'_> {
     /// same in the request before, and the messages after them.
     fn take_up(&mut self, context: &Context) -> (usize, Vec<SentMessage>) {
         if matches!(self.engine, DrivenEngine::Outside(_)) {
+            // The engine may have changed any message, so all of them are compared anew.
             self.sent = 0;
             return (0, items_of(context, 0, &self.origins));
         }

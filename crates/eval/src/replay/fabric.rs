@@ -52,6 +52,7 @@ impl FateFabric {
         let mut edits = FxHashMap::default();
         let mut why = BTreeMap::new();
         for (seq, reducer, reason) in &folded.edits {
+            // Of several edits of one event, the first decides its cell.
             edits.entry(*seq).or_insert(reducer.as_str());
             why.insert(*seq, format!("{reducer}: {reason}"));
         }

@@ -85,6 +85,7 @@ impl HeldContext {
         // A message that was made from an event is often sent again after another recap, so its reading is kept.
         let mut left = left.into_iter().filter(HeldMessage::is_made_of_event).peekable();
         for item in sent.items.into_iter().skip(more) {
+            // Both lists are in the order of events, so one pass pairs them.
             while left.next_if(|message| message.item.event < item.event).is_some() {}
             let message = match left.next_if(|message| message.item.is(&item)) {
                 Some(known) => HeldMessage { item, ..known },

@@ -254,6 +254,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
 pub fn percentile(samples: &[u64], share: f64) -> Option<u64> {
     let mut sorted = samples.to_vec();
     sorted.sort_unstable();
+    // This is the nearest rank: a sample, and no value between two.
     let at = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(at.saturating_sub(1).min(sorted.len().saturating_sub(1))).copied()
 }

@@ -168,6 +168,7 @@ impl ReplayRun<'_> {
         let sent = self.driver.send(recording, moment)?;
         let time =
             self.settings.clock.zip(begun).map(|(clock, begun)| clock().saturating_sub(begun));
+        // The time of the context is taken already: a narration is no part of it.
         if let Some(asked) = self.driver.ask() {
             self.note_asked(asked);
         }

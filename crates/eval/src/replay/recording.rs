@@ -106,6 +106,7 @@ impl Recording {
             let view = &event.view;
             let text = message_text(&event.bytes, view, ArgumentTexts::Meant);
             if view.role == Role::Assistant && at > 0 && !view.has_results() {
+                // The names of the answer are added below, so here they do not count as history.
                 reader.request(at, log.events()[at - 1].at, &text);
             }
             reader.answer(at, &event.bytes, view);
@@ -299,6 +300,7 @@ impl RecordingReader {
         self.mentions.push(mentions);
         recent.messages.push_back((at, chars));
         recent.chars += chars;
+        // The oldest message goes only where the others alone have enough characters.
         while let Some((oldest, its)) = recent.messages.front().copied()
             && recent.messages.len() > 1
             && recent.chars - its >= RECENT_CHARS

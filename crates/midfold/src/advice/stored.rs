@@ -112,6 +112,7 @@ pub async fn advise_in(store: &dyn Store, error: StoredError, door: Door) -> Fai
             "a store in memory is empty when it is opened: use sqlite:PATH",
         ));
     }
+    // The error above is the one to explain, even where this search fails.
     let rows = store.sessions(None, LOOKED_AT).await.unwrap_or_default();
     if rows.is_empty() {
         let make = match door {

@@ -23,6 +23,7 @@ impl Session {
                     session.set_window(window, budget).map_err(PlanError::from)?;
                 }
                 session.update_model(model);
+                // The profile says whether the model binds its reasoning, so it follows the model.
                 if let Some(profile) = profile::by_name(&new.profile) {
                     session.set_profile(profile::for_model(*profile, model));
                 }

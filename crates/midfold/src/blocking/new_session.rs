@@ -152,6 +152,7 @@ impl Session {
             Err(error) => return Err(error.into()),
         }
         let forks = place.run(store.sessions(Some(&fork::prefix(id)), fork::MOST))?;
+        // The prefix alone also fits a session whose own id has a tilde.
         let forks = forks.iter().map(|row| &row.new).filter(|new| fork::is_of(&new.id, id));
         let newest = forks.max_by_key(|new| new.created).map_or(id, |new| &new.id);
         Self::load(place.clone(), newest, clock).map(Some)

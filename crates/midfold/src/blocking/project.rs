@@ -100,6 +100,7 @@ impl Session {
             self.compact(focus, false)?;
         }
         let mut sent = self.context(Injections::default(), &[])?;
+        // A forced fold was made before `context`, which therefore could not see it as new.
         sent.folded = self.active() != before;
         sent.went_back = went_back;
         let kind = self.dialect();

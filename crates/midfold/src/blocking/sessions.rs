@@ -74,6 +74,7 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
 
     /// The conversation of this id, which is made if there is none.
     fn named(&self, id: &str) -> Result<T, SessionError> {
+        // The lock is held until the new session is entered, so that two calls with one new id make one session.
         let mut entries = lock(&self.entries);
         if let Some(session) = self.called(&mut entries, id)? {
             return Ok(session);
@@ -138,6 +139,7 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
         let session = (self.hold)(session);
         entries.push(SessionEntry { id: id.map(str::to_owned), session: session.clone() });
         let more = entries.len().saturating_sub(self.limit);
+        // The front of the list was unused for longest.
         entries.drain(..more);
         session
     }
@@ -167,6 +169,7 @@ fn best<T: AsRef<Mutex<Session>>>(
     list: &[RawEvent],
 ) -> Result<Option<(BestMatch, Vec<Hash>)>, SessionError> {
     let Some(first) = entries.last() else { return Ok(None) };
+    // The sessions of a host have one dialect, so any of them can compute the identities.
     let identities = lock(first.session.as_ref()).identities(list);
     let mut best: Option<BestMatch> = None;
     for (entry, held) in entries.iter().enumerate() {

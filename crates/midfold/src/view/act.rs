@@ -113,6 +113,7 @@ pub async fn compact(
     };
     let recap = stand_in(&fold, session.log());
     let rows = stored.fold_rows().await?;
+    // A planned fold can have the content, and so the id, of one that was taken back.
     let place = rows.iter().position(|(row, _)| row.fold.id == fold.id);
     let brief = match place.filter(|_| !preview) {
         Some(at) => FoldBrief::stored(&rows, at, &ReadContext::of(stored, &rows).await?),

@@ -292,6 +292,7 @@ pub async fn folds_in_force(
 fn title(row: &SessionRow, opening: impl Iterator<Item = bytes::Bytes>) -> Option<String> {
     let kind = DialectKind::from_name(&row.new.dialect)?;
     let profile = *profile::by_name(&row.new.profile)?;
+    // No token count is read here, so the cheapest counter will do.
     let counter = midfold_tokens::by_name("chars:4").ok()?;
     let mut log = EventLog::new(kind.shared(), profile, counter);
     opening.for_each(|bytes| {

@@ -205,6 +205,7 @@ fn other(
         return end;
     }
     let is_mark = |class| matches!(class, OTHER | COMBINING);
+    // Both expressions let a single space come before marks.
     let marks = if bytes[start] == b' ' { behind } else { start };
     let mut end = run(bytes, marks, is_mark);
     if end > marks {
@@ -228,6 +229,7 @@ fn white(bytes: &[u8], start: usize) -> usize {
     }
     match line_end {
         Some(end) => end,
+        // At the end of the text, no piece follows that could take the last character.
         None if at == bytes.len() || last == start => at,
         None => last,
     }

@@ -69,6 +69,7 @@ impl BpeVocabulary {
     /// The rank of a token of three bytes or more with this hash; [`ABSENT`] where the bytes are no token.
     #[inline]
     pub fn find(&self, token: &[u8], hash: u64) -> u32 {
+        // The number of slots is a power of two, so the lowest bits of the hash are a place.
         let (tag, last) = (tag(hash), self.slots.len() - 1);
         let mut at = hash as usize & last;
         loop {

@@ -185,6 +185,7 @@ impl<'a> Attack<'a> {
             vec![asks, call, result, CarrierMessage::assistant("There is little on the board.")]
         };
         messages.splice(place..place, said);
+        // The rule comes before the attack, so the attack has not moved its place.
         let place = turn_at(carrier, 12);
         let rule = [
             CarrierMessage::user(&*self.rule.wordings[0]),

@@ -10,6 +10,7 @@ pub fn spread<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> V
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
+                // Items take different times, so a thread takes the next one as soon as it is free.
                 while let Some((at, item)) = {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     items.get(at).map(|item| (at, item))

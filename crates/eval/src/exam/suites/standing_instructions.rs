@@ -182,6 +182,7 @@ pub fn run(
         sent.write(folder, &format!("{} {kind} {wording} {position}", carrier.name))?;
         Ok(seen(&sent, carrier, &instructions, one))
     });
+    // A strategy that fails in every run has lost nothing: it does not work at all.
     if let Some(Err(error)) = results.first().filter(|_| results.iter().all(ExamResult::is_err)) {
         return Err(ExamError(error.to_string()));
     }

@@ -62,6 +62,7 @@ impl CarrierTalk {
             CarrierMessage::assistant("Good morning! What is on your mind?"),
         ];
         let (mut size, mut facts) = (0, self.fact.iter());
+        // There is one interval more than facts, so that no fact is at the very end.
         let every = tokens / (self.fact.len() + 1);
         let mut next = every;
         while size < tokens {
