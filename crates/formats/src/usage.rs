@@ -142,6 +142,7 @@ impl StreamCounts {
         let newest = |slot: &mut Option<u64>, name| *slot = prompt.count(name).or(*slot);
         // Every sampling is billed, so the output is that of the whole reply.
         self.output = usage.count("output_tokens").or(self.output);
+        // Zeros at the end of a stream must not replace the counts from its start.
         if self.input.is_some() && !has_prompt(prompt) {
             return;
         }

@@ -154,6 +154,7 @@ impl ServingUpstreams {
     #[must_use]
     pub fn said<'a>(said: impl IntoIterator<Item = &'a str>) -> Self {
         let one = |said: &'a str| -> Vec<(String, String)> {
+            // A URL can have a `=` in its query, but a name has no `/` and no `:`.
             let named = said.split_once('=').filter(|(name, _)| !name.contains(['/', ':']));
             match named {
                 Some((name, url)) => vec![(name.to_owned(), url.to_owned())],

@@ -258,6 +258,7 @@ pub fn by_name(name: &str, door: Door) -> Result<Policy, Failure> {
 /// # Errors
 /// If there is no such counter, or if the file does not load.
 pub fn tokenizer(name: &str, host: &DoorHost) -> Result<Arc<dyn Counter>, Failure> {
+    // A path with this ending that does not exist should fail as a file, and not as an unknown tokenizer.
     if name.ends_with(".json") || Path::new(name).is_file() {
         return Ok(MemoCounter::around(tokenizer_file(name, host)?));
     }

@@ -235,6 +235,7 @@ impl PreparedSession {
         }
         let state = serde_json::to_string(&state).map_err(StoreError::from)?;
         store.save_state(&id, 0, &state).await?;
+        // `made` read the state before it was saved.
         StoredSession::open(store, &id).await
     }
 

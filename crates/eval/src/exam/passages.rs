@@ -57,6 +57,7 @@ fn texts(message: &[u8]) -> Vec<String> {
     }
     for call in message.tool_calls.unwrap_or_default() {
         let arguments = call.function.arguments.unwrap_or_default();
+        // Arguments that are no JSON can leave some texts in `parts` before they fail. These are dropped.
         let mut parts = Vec::new();
         if leaves(&arguments, &mut parts) {
             out.append(&mut parts);

@@ -214,6 +214,7 @@ impl Sitting {
             sums.questions[at] = (sums.questions[at].0 + held, sums.questions[at].1 + 1.0);
         }
         sums.requests += 1.0;
+        // Each request counts the same, however many of the questions can be asked of it.
         sums.score += score / f64::max(asked, 1.0);
         sums.tokens += sending.tokens as f64;
         if sending.stand_in_tokens > 0 {

@@ -199,6 +199,7 @@ impl HeldSession<'_> {
         let context = session.context(budget, self.now)?;
         let new = session.folds().len() > self.folds;
         self.folds = session.folds().len();
+        // Only a fold changes messages that were sent already.
         let from = if new { 0 } else { self.sent };
         self.sent = context.len();
         let folded = session.active().filter(|_| new);
@@ -368,6 +369,7 @@ impl StatelessDriver<'_> {
         self.projection = ContextProjection::new(&self.log, None);
         let context = self.projection.context();
         let kept = |fate: &PieceFate| matches!(fate, PieceFate::Verbatim(_));
+        // Where the projection repairs or drops a message, the engine's list breaks a rule of the provider.
         self.faulty = context.len() != self.log.len() || !context.pieces().all(|p| kept(&p.fate));
         let (before, after) = (before.tokens(), context.tokens());
         (context, ReplayFold { before, after, recap, ..ReplayFold::default() })
@@ -387,6 +389,7 @@ impl StatelessDriver<'_> {
         self.origins.truncate(stays);
         let held = self.log.prefix(stays);
         let before = std::mem::replace(&mut self.log, held);
+        // The pieces begin at `stays`, the items at `same`.
         for (piece, item) in context.pieces_from(stays).zip(&items[stays - same..]) {
             let known = match piece.fate {
                 PieceFate::Verbatim(seq) => before.events().get(seq as usize),
@@ -441,6 +444,8 @@ fn items_of(context: &Context, from: usize, origins: &[MessageOrigin]) -> Vec<Se
         if let PieceFate::Verbatim(seq) | PieceFate::Edited(seq) | PieceFate::Repaired(seq, _) =
             piece.fate
         {
+            // The recap of an earlier fold is an ordinary message of the log by now: only its origin says that it is
+            // one.
             item.stands_in |= origins.get(seq as usize).is_some_and(|origin| origin.stands_in);
         }
     }

@@ -214,6 +214,7 @@ impl RecentMessages {
 
 impl RecordingReader {
     fn request(&mut self, at: usize, when: Option<Millis>, said: &str) {
+        // `get` adds nothing: a name that the history does not have cannot be needed from it.
         let need = numbers(identifiers(said).filter_map(|id| self.ids.get(id)));
         let need = need.iter().map(|id| NeededName {
             id: *id,
@@ -236,6 +237,7 @@ impl RecordingReader {
         let mut all = Vec::new();
         for word in words(text) {
             let number = self.words.number(word);
+            // Numbers are given in order, so one more place is always enough.
             if self.times.len() <= number as usize {
                 self.times.push(0);
             }

@@ -77,6 +77,7 @@ impl DocumentSplitter {
                 self.depth = 1;
                 self.hold(&[byte]);
             }
+            // Only whitespace and commas are expected here. Anything else is skipped.
             b']' if self.in_array => self.is_done = true,
             _ => {}
         }
@@ -132,6 +133,7 @@ impl DocumentSplitter {
                 match bytes[at - 1] {
                     b'"' => self.in_string = true,
                     b'{' | b'[' => self.depth += 1,
+                    // The kinds of brackets are not compared: a broken document fails where it is read.
                     _ => self.depth -= 1,
                 }
                 if self.depth == 0 {

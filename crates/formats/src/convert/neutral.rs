@@ -212,6 +212,7 @@ fn read_block(
             }
         }
         BlockKind::Call { id, name } => {
+            // Each target refuses a call without a name.
             let name = label(name).map_or_else(|| "unknown_tool".to_owned(), Cow::into_owned);
             let id = ids.call(label(id), &name);
             pieces.push(NeutralPiece::Call { id, name, arguments: text() });

@@ -47,6 +47,7 @@ pub(super) fn openai_chat(
                 let detail = "a call that is not the model's was left out";
                 problems.push(ReadProblem::new("unsupported-conversion", detail));
             }
+            // A message of results alone is written by now. An empty message still takes its turn.
             if !said.is_empty() || message.pieces.is_empty() {
                 out.push(chat_user(&said));
             }

@@ -115,6 +115,7 @@ impl Dialect for OpenAiChat {
 
     fn made_result(&self, _like: &[u8], id: &str, name: &str, text: &str) -> Bytes {
         let json = Json::default();
+        // A call from before `tool_calls` has no id: its result names the function.
         let json = if id.is_empty() && !name.is_empty() {
             json.raw(r#"{"role":"function","name":"#).text(name)
         } else {

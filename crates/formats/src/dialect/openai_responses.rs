@@ -169,6 +169,7 @@ impl ItemMembers {
     fn into_view(mut self, bytes: &[u8], whole: ByteRange) -> EventView {
         let kind = self.kind(bytes);
         let (role, blocks) = match kind {
+            // The type of a message may be left out.
             b"" | b"message" => {
                 if let Some(ContentPlace { shape: ContentShape::Other, outer, .. }) = self.content {
                     self.parts.push(BlockView::opaque(outer));

@@ -252,6 +252,7 @@ fn read_flat(
                     part.outer = part.text.unwrap_or_default();
                 } else {
                     let range = walk.object(|walk, key| {
+                        // `member` would read nested content again, as deep as the input goes.
                         if key.name() == "content" {
                             part.search_result(walk);
                         } else {

@@ -304,6 +304,7 @@ fn top<'a>(
             _ => return Err(RequestError::Broken),
         }
         let Some(member) = member(body, at, name, tally, &mut listed) else {
+            // `member` stops for either reason, and only the tally knows which one it was.
             return Err(tally.over().map_or(RequestError::Broken, RequestError::Over));
         };
         at = member.value.end;

@@ -252,6 +252,7 @@ impl TurnList {
             }
             () => None,
         };
+        // A bad turn is no error yet: the row may have another list, which is the one that counts.
         self.bad = self.bad.or(bad.map(|what| (self.turns.len(), what)));
         self.turns.push(TurnAt { range, role, value });
     }

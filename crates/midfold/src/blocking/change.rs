@@ -19,6 +19,7 @@ impl Session {
         let window = window.or_else(|| tokens::window_of(model));
         match &mut self.held {
             SessionPlace::Memory(InMemory { session, budget, new, .. }) => {
+                // The window is set first: if it is refused, the session keeps its model as well.
                 if let Some(window) = window {
                     session.set_window(window, budget).map_err(PlanError::from)?;
                 }

@@ -113,6 +113,7 @@ impl ListMatcher {
             [(CommonKind::Handed, &self.handed[..]), (CommonKind::Last, self.last())]
         {
             let from = same(list, known.iter().map(|told| &told.identity));
+            // A recap covers many events, so the last message in common says how many there are.
             let at = from.checked_sub(1).map_or(0, |last| known[last].end);
             // On a tie the match with the log stays, in which each message is an event of its own.
             if at > most.at {
@@ -149,6 +150,7 @@ impl ListMatcher {
     /// Returns the matcher of a fork that has the first `at` events of this session.
     pub fn fork(&self, at: usize) -> Self {
         let told = |list: &[EventMessage]| -> Vec<_> {
+            // A recap that covers events behind the fork does not belong to the fork.
             list.iter().copied().take_while(|told| told.end <= at).collect()
         };
         let events = self.events[..at.min(self.events.len())].to_vec();

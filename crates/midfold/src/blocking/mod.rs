@@ -182,6 +182,8 @@ impl Session {
         match &mut self.held {
             SessionPlace::Memory(memory) => {
                 let first = memory.session.log().len() as u64;
+                // The key comes before `expect`: a retry repeats the expectation of its first attempt, which that
+                // append made false.
                 if let Some(key) = &key
                     && let Some(first) = memory.appended.repeated(key, &events)?
                 {
@@ -375,6 +377,7 @@ impl Session {
     fn reload(&mut self) -> Result<(), SessionError> {
         if let SessionPlace::Stored(SessionInStore { stored, place }) = &mut self.held {
             place.run(stored.reload())?;
+            // The matcher compares only the number of events, so what it knows must not outlive a reload.
             self.follow = ListMatcher::default();
         }
         Ok(())

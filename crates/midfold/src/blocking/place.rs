@@ -52,6 +52,7 @@ impl StorePlace {
 
     /// Puts a session in memory into a new memory store, for code that reads a store. The messages' bytes are shared.
     pub(super) fn of_memory(memory: &InMemory, now: Millis) -> Result<Self, SessionError> {
+        // A memory store waits for no timer and no socket, so the runtime drives neither.
         let runtime = Builder::new_current_thread().build().map_err(|error| {
             Failure::new(FailureArea::Store, format!("the log cannot be searched: {error}"))
         })?;

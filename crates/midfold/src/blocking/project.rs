@@ -111,6 +111,7 @@ impl Session {
     /// The id of the fork that goes on with a list: a hash of the session, the place, the time and the list.
     fn fork_id(&self, list: &[Hash], common: CommonPart) -> String {
         let now = self.now();
+        // With the time in it, a list that goes back twice to one place gets two ids.
         let parts = [self.id().as_bytes(), &common.at.to_be_bytes(), &now.to_be_bytes()];
         let named = parts.iter().fold(Hash::ROOT, |hash, part| hash.chain(part));
         let named = list.iter().fold(named, |hash, identity| hash.chain(&identity.0));

@@ -52,6 +52,7 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
             None => self.like(list)?,
         };
         let sent = {
+            // The entries are unlocked by now, so a slow fold blocks no call for another id.
             let mut session = lock(held.as_ref());
             let identities = identities.unwrap_or_else(|| session.identities(list));
             session.project_known(list, &identities, force)?
@@ -128,6 +129,7 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
 
     /// The store, which is opened once for all conversations; `None` if the settings name none.
     fn place(&self) -> Result<Option<StorePlace>, SessionError> {
+        // The lock is held while the store opens: two stores of the URL `memory` would have nothing in common.
         let mut place = lock(&self.place);
         if place.is_none() {
             *place = self.start.place()?;

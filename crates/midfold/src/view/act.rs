@@ -169,6 +169,7 @@ pub async fn undo(
     let before = ContextSize { messages: status.messages, tokens: status.context_tokens };
     let (active, status) = if preview {
         let budget = stored.budget();
+        // A preview changes a copy that nobody stores.
         let mut session = stored.whole().await?.clone();
         session.undo(target)?;
         (session.active().map(|fold| fold.id), session.status(&budget, now))
@@ -176,6 +177,7 @@ pub async fn undo(
         stored.undo(target).await?;
         (stored.row().active, stored.status(now).await?)
     };
+    // The chain goes from the active fold to the oldest, so all before the new active one were taken back.
     let taken = read.iter().take_while(|id| Some(**id) != active);
     Ok(UndoView {
         undone: taken.filter_map(|id| name(*id)).collect(),

@@ -245,6 +245,7 @@ impl ContextDiff {
         let fold = &rows[at].1;
         let before = rows.iter().map(|(_, fold)| fold).find(|other| Some(other.id) == fold.prev);
         let session = stored.whole().await?;
+        // Messages that came later are no change that the fold made.
         let log = session.log().prefix(fold.accounts.events as usize);
         let (old, new) = (project(&log, before), project(&log, Some(fold)));
         let (old, new) = (sent(&old), sent(&new));

@@ -211,6 +211,8 @@ impl OverviewCache {
     /// # Errors
     /// If the session was deleted meanwhile, or if the store fails.
     pub async fn of(&self, activity: SessionActivity) -> Result<Arc<Overview>, StoreError> {
+        // The lock is not held while the store is read. Of two calls at once, the older overview may stay; its tick
+        // then differs, and the next call makes it again.
         let before = self.lock().get(&activity.id).cloned();
         if let Some(known) = before.as_ref().filter(|it| it.tick == activity.tick) {
             return Ok(Arc::clone(known));
@@ -245,7 +247,9 @@ impl OverviewCache {
         all: u64,
     ) -> Result<u64, StoreError> {
         let meter = state.meter.unwrap_or_else(Meter::exact);
+        // A context that was sent under another fold says nothing about the present one.
         if let Some(sent) = state.sent.filter(|sent| sent.fold == row.active) {
+            // The provider's count of that same context is exact, so it comes before the meter's estimate.
             let counted = state.settled.filter(|(settled, _)| *settled == sent).map(|(_, it)| it);
             return Ok(counted.unwrap_or_else(|| meter.calibrated(sent.counted)));
         }
@@ -306,6 +310,7 @@ fn title(row: &SessionRow, opening: impl Iterator<Item = bytes::Bytes>) -> Optio
             (!line.is_empty()).then_some(line)
         })
     };
+    // Some conversations begin with texts of the client alone, and any line is a better title than none.
     said(|voice| voice == Voice::User).or_else(|| said(|_| true))
 }
 

@@ -141,6 +141,7 @@ impl AttackRow {
             held: false,
             told: Some(error.to_string()),
             unharmed: false,
+            // With this size, the row counts the attack as failed.
             tokens: u64::MAX,
         };
         let seen = result.unwrap_or_else(failed);
@@ -205,6 +206,7 @@ impl<'a> Attack<'a> {
         let known: HashSet<&Bytes> = original.iter().collect();
         let all = passages(sent.messages.iter().map(|bytes| &bytes[..]));
         let held = self.rule.probe.is_in(&all);
+        // The attack's own message says it, too, but only messages that the strategy wrote speak for it.
         let mut made = sent.messages.iter().filter(|bytes| !known.contains(bytes));
         (held, made.find_map(|bytes| eyes.told(&self.claim, bytes)))
     }

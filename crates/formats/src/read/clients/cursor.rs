@@ -174,6 +174,7 @@ impl<'a> CursorReading<'a> {
                     self.step.call(ChatCall { id, name, arguments }, at);
                 }
                 _ => {
+                    // The texts and the reasoning so far wait in `pieces` and `thought`, and come before this block.
                     self.settle();
                     self.step.say(ContentPart::unknown(&self.input[at.clone()]), at);
                 }

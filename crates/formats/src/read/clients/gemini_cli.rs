@@ -145,6 +145,7 @@ impl GeminiCliSession {
 
     /// Removes the message with this id and all after it. Removes all messages where none has the id.
     fn rewind(&mut self, source: &mut InputSource<'_>, record: &TopValue, id: &str) {
+        // The client's own loader, too, removes all messages where it does not know the id.
         let from = self.by_id.get(id).copied().unwrap_or(0);
         let count = self.messages.drain(from..).flatten().count();
         self.by_id.retain(|_, place| *place < from);

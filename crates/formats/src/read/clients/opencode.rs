@@ -185,6 +185,7 @@ impl OpencodeSessions {
     /// Reads an element of a list, which is a message or an export. Other values are skipped.
     fn take_of_list(&mut self, input: &[u8], at: Range<usize>, line: usize) {
         let known = value(input, &ObjectFields::of(input, at.clone()));
+        // A list in a list is not followed, so the input cannot make this recurse deeply.
         if matches!(known, OpencodeValue::Export { .. } | OpencodeValue::Message { .. }) {
             self.take(input, at, line);
         }

@@ -56,6 +56,7 @@ fn path(source: &mut InputSource<'_>, events: &[Range<usize>]) -> Vec<Range<usiz
     for (at, event) in events.iter().enumerate() {
         let fields = ObjectFields::of(source.input, event.clone());
         let before = at.checked_sub(1);
+        // Without a known parent, an event goes on from the one before it, as in files that name no parents.
         parents.push(match fields.text("parent_id").as_deref() {
             Some("__root__") => None,
             Some(id) => by_id.get(id).copied().or(before),
@@ -155,6 +156,7 @@ fn conversation(
                 conversation.events.push(actions(source, batch));
             }
             "SystemPromptEvent" => {
+                // Other shapes of tools are not those of Chat Completions, the dialect of this conversation.
                 let tools = fields.array("tools").filter(|list| {
                     let first = scan::elements(input, list.clone()).next();
                     first.is_some_and(|tool| ObjectFields::of(input, tool).has("function"))
@@ -257,6 +259,7 @@ fn messages(
         chat::message(if message.is("role", "system") { "system" } else { "user" }, &parts)
     };
     let mut event = source.built(bytes, vec![at.clone()]);
+    // The agent and the environment write in the user's role as well.
     if message.is("role", "user") && !fields.is("source", "user") {
         event.origin = Some(TextOrigin::Injected);
     }

@@ -201,6 +201,7 @@ impl<'a> OpenhandsWriter<'a> {
         let extras = fields.inner("extras");
         let (bytes, origin) = match &*kind {
             "agent_state_changed" | "null" | "success" => {
+                // An empty text (`""`) has two bytes, and nothing is lost with it.
                 if fields.raw("content").is_some_and(|content| content.len() > 2) {
                     self.unsent.get_or_insert((at.start, 0)).1 += 1;
                 }
@@ -219,6 +220,8 @@ impl<'a> OpenhandsWriter<'a> {
             kind => {
                 let parts = result(input, kind, fields, &extras);
                 let call = fields.inner("tool_call_metadata");
+                // Without the provider's id, the result answers a call that `call` built from the action named as its
+                // cause.
                 let made = fields.label("cause").and_then(|cause| self.calls.get(&cause));
                 match (call.raw("tool_call_id"), made) {
                     (Some(id), _) => (chat::result(id, call.raw("function_name"), &parts), None),
