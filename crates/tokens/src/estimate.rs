@@ -127,6 +127,7 @@ impl Counter for EstimateCounter {
             + marks * factors.marks
             + wide * factors.wide;
         let tokens = match content {
+            // All factors are in thousandths, so one thousand is divided out again.
             TextKind::Arguments => (scaled / 1_000).saturating_mul(factors.arguments),
             _ => scaled,
         };

@@ -105,8 +105,10 @@ impl ProviderFamily {
             _ => size.div_ceil(bytes),
         };
         clamp(match (media.kind, media.extent) {
+            // The text of such a document is counted as text of the message.
             (_, MediaExtent::Read) => 0,
             (MediaKind::Image, _) => self.image(media),
+            // A URL or an id has no bytes here, and nothing else is known of what it names.
             _ if size == 0 => IMAGE_UNKNOWN,
             (MediaKind::Audio, _) => {
                 let rate = if self.is_gemini() { SOUND_TOKENS_GEMINI } else { SOUND_TOKENS };

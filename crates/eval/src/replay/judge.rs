@@ -233,6 +233,7 @@ fn by(view: &EventView, blocks: &[u32], total: u32) -> TokensBy {
             _ => by_role(&mut by, view.role),
         } += tokens;
     }
+    // The frame of the message belongs to no block. With it, the parts add up to the total.
     *by_role_rest(&mut by, view) += rest;
     by
 }

@@ -32,6 +32,7 @@ impl ChatAnswer {
         if chunk.object("usage").is_some() || chunk.has("prompt_eval_count") {
             notes.note_usage(usage::reported(data));
         } else if let Some(groq) = chunk.object("x_groq") {
+            // In a stream, Groq has the usage in a member of its own.
             notes.note_usage(usage::reported(&data[groq]));
         }
         if let Some(choices) = chunk.array("choices") {

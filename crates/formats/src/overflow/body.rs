@@ -53,6 +53,7 @@ impl ErrorBody {
         match bytes.get(start) {
             Some(b'{' | b'[') => match scan::value(bytes, start) {
                 Some(range) => self.value(bytes, range, depth),
+                // JSON that was cut off has no members to read, but its words can still say the cause.
                 None => self.say(&String::from_utf8_lossy(ends(bytes).as_ref())),
             },
             Some(_) if is_stream(&bytes[start..]) => self.stream(&bytes[start..], depth),

@@ -39,6 +39,7 @@ fn judge(status: Option<u16>, body: &ErrorBody) -> Diagnosis {
     if wording::bound_reasoning(text) {
         return Diagnosis::BoundReasoning;
     }
+    // This comes before the status: a plan without long prompts refuses with 429 as well, and waiting would not help.
     if wording::tier_gate(text) {
         return Diagnosis::TierGate;
     }
@@ -70,6 +71,7 @@ fn judge(status: Option<u16>, body: &ErrorBody) -> Diagnosis {
         return Diagnosis::PayloadTooLarge;
     }
     match status {
+        // A bare 413 says nothing about its cause. `diagnose` judges it by the size of the prompt.
         Some(413) if !text.is_empty() => Diagnosis::PayloadTooLarge,
         _ => Diagnosis::Other,
     }

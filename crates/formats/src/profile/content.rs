@@ -80,6 +80,8 @@ fn is_blank(bytes: &[u8], block: &BlockView) -> bool {
     block.kind == BlockKind::Text
         && block.texts.iter().all(|text| {
             let token = inside(text.token.of(bytes));
+            // These bytes are a space and the escapes `\n`, `\r` and `\t`. They may spell letters, so the decoded text
+            // decides.
             token.iter().all(|byte| b" \\nrt".contains(byte))
                 && text.decode(bytes).trim().is_empty()
         })

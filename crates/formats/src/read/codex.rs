@@ -144,6 +144,7 @@ fn restart(
     payload: &ObjectFields<'_>,
     conversation: &mut Conversation,
 ) {
+    // In a recording, `take` has put the events so far aside already.
     if !source.recorded {
         let before = conversation.events.len();
         conversation.events.clear();

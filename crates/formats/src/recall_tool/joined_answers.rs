@@ -224,6 +224,7 @@ fn with_texts(kind: DialectKind, message: &Bytes, name: &str, before: &[Bytes]) 
     };
     let earlier: String = before.iter().filter_map(of).collect();
     let fields = ObjectFields::of(message, 0..message.len());
+    // A text cannot be put before a list of parts.
     if earlier.is_empty() || fields.array(name).is_some() {
         return message.clone();
     }

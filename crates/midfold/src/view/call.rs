@@ -123,6 +123,7 @@ pub async fn call(stored: &mut StoredSession, number: u64) -> Result<CallDetail,
     let log = stored.whole().await?.log();
     let (call, record) = (said(row, &folds, log), &row.1);
     let fold = folds.iter().map(|(_, fold)| fold).find(|fold| Some(fold.id) == record.fold);
+    // A log only grows, so its first events are the log of that time.
     let log = log.prefix(record.events as usize);
     let context = project_with_void(&log, fold, record.void);
     let proven = context_hash(&context) == record.context_hash;

@@ -110,6 +110,7 @@ async fn one(
 ) -> Result<Option<RememberedSession>, StoredError> {
     let query = text.to_owned();
     let search = LogSearch { query, mode: SearchMode::Literal, range: None, limit: 1 };
+    // To open a session loads its whole log, so it is searched first.
     if store.search(id, &search).await?.is_empty() {
         return Ok(None);
     }

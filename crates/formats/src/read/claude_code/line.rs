@@ -79,6 +79,7 @@ impl LineReading {
     fn group(&mut self, fields: &ObjectFields<'_>, parent: Option<usize>, line: usize) -> usize {
         let is_sidechain = fields.is_true("isSidechain");
         let agent = fields.text("agentId").filter(|_| is_sidechain);
+        // A chain that hangs on a line of the main conversation is a conversation of its own.
         let parent = parent.map(|at| self.lines[at].group).filter(|at| !self.groups[*at].is_main);
         let group = match (agent, parent) {
             // Older files name no agent. A record then belongs to the conversation of its parent.

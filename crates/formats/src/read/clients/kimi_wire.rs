@@ -180,6 +180,7 @@ impl<'a> KimiTalk<'a> {
         }
         self.names.clear();
         for KimiCall { id, name, arguments, at } in self.calls.drain(..) {
+            // An empty text is no JSON, and so no arguments.
             let none = b"{}".to_vec();
             let arguments = if arguments.is_empty() { none } else { arguments };
             self.step.call_whole((id, name), [&b"\""[..], &arguments, b"\""].concat(), at);

@@ -88,6 +88,7 @@ impl MessagesStream {
         let fields = ObjectFields::of(data, 0..data.len());
         let mut splices = Splices::default();
         if let Some(usage) = fields.object("usage") {
+            // The client gets no `message_start` of a later answer, so the end has to carry the counts of its prompt.
             let start = Some(&self.usage[..]).filter(|_| self.ended > 0);
             splices.replace(usage.clone(), spent(&data[usage], start, self.output));
         }

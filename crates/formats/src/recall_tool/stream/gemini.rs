@@ -71,6 +71,7 @@ impl GeminiStream {
         // The end is also held back for every later answer: the caller may have to note something before the client
         // continues.
         if !(finish && (self.hides || self.ended > 0)) {
+            // A chunk of nothing but hidden calls is left out.
             if !(is_cut && kept.is_empty()) {
                 event.write(&whole, out);
             }
