@@ -135,6 +135,7 @@ fn after_compaction(
     let kept = if let Some(id) = fields.label("firstKeptEntryId") {
         path[..last].iter().position(|at| entries[*at].id.as_ref() == Some(&id))
     } else if fields.has("firstKeptEntryIndex") {
+        // Older files have no ids, so they name the entry by its index.
         let index = usize::try_from(fields.number("firstKeptEntryIndex")).unwrap_or(usize::MAX);
         path[..last].iter().position(|at| *at >= index)
     } else {

@@ -135,6 +135,7 @@ impl QwenTurns {
     /// bytes as before. The first other content in the user's role is the summary.
     pub(super) fn restart(&mut self, input: &[u8], history: Range<usize>) {
         let before = std::mem::take(self);
+        // The new history does not say who wrote a text, so a text that was there before keeps its origin.
         let kept: HashMap<&[u8], Option<TextOrigin>> = before
             .turns
             .iter()
