@@ -77,8 +77,8 @@ impl DocumentSplitter {
                 self.depth = 1;
                 self.hold(&[byte]);
             }
-            // Only whitespace and commas are expected here. Anything else is skipped.
             b']' if self.in_array => self.is_done = true,
+            // Only whitespace and commas are expected here. Anything else is skipped.
             _ => {}
         }
     }
