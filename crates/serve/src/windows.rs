@@ -145,6 +145,7 @@ async fn asked(
     };
     let said = || answers.iter().find_map(|(question, answer)| question.window(answer, model));
     let window = loaded.or_else(said);
+    // Where another question brought the window, a refused one is no reason to ask again sooner.
     ReportedWindow { window, is_refused: is_refused && window.is_none() }
 }
 
