@@ -89,6 +89,8 @@ async fn export_session<W: Write + Send>(
         put(out, &TransferLine::Fold(Box::new(fold)))?;
         moved.folds += 1;
     }
+    // The calls are a chain, which may be cut only at its end. So those behind the first that saw more are left out,
+    // too.
     for row in store.calls(id).await?.into_iter().take_while(|row| row.call.head <= head) {
         let NewCall { number, head, fold, hash, body, now } = row.call;
         put(out, &TransferLine::Call { number, head, fold, hash, body, now, usage: row.usage })?;
