@@ -83,6 +83,7 @@ impl ReportedWindows {
     /// The answer about a model, which is asked for anew if it is too old.
     fn cell(&self, key: ModelAtPlace, now: u64) -> WindowProbe {
         let mut told = lock(&self.told);
+        // Names of models come from clients, so the map needs a bound.
         if told.len() >= MOST && !told.contains_key(&key) {
             told.clear();
         }

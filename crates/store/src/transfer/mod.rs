@@ -63,6 +63,7 @@ async fn export_session<W: Write + Send>(
     out: &mut W,
     moved: &mut TransferCounts,
 ) -> Result<(), TransferError> {
+    // Read again: the page may be minutes old, and its head would leave newer events out.
     let row = store.session(id).await?;
     // The folds are read after the session's row, so that the active fold is among them.
     let folds = store.folds(id).await?;
