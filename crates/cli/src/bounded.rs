@@ -23,6 +23,7 @@ pub fn any(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// All of a stream. More than `most` is refused as [`ErrorKind::FileTooLarge`].
 pub fn stream(read: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    // One byte more, so that a stream of exactly `most` bytes is not refused.
     read.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         return Err(ErrorKind::FileTooLarge.into());

@@ -148,6 +148,7 @@ fn written(path: &Path, text: &str, output: &Output) -> Result<(), CommandError>
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     match options.open(path) {
+        // A file that is there keeps its own mode.
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
             let text = format!("{} cannot be written: {}", path.display(), reason(&error));
             Err(CommandError::failed(text).hint("name a file in a folder that is there"))

@@ -126,6 +126,7 @@ impl Output {
 
     /// Writes a file as a whole or not at all: the old file stays until the new text is complete.
     pub fn file(&self, path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
+        // A rename would replace a pipe or a device by a file.
         let special = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
         let written = if special { fs::write(path, bytes) } else { replace(path, bytes) };
         written.map_err(|error| {

@@ -75,6 +75,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
 /// Waits for the signal to end, and passes it to the workers.
 async fn end(stop: watch::Sender<bool>) {
     signals::told_to_end().await;
+    // `stop` is kept after this: receivers of a closed channel would not wait any more.
     let _ = stop.send(true);
     std::future::pending().await
 }
@@ -108,6 +109,7 @@ impl WorkerShared {
                 async move {
                     tokio::select! {
                         answer = client.summarise(&request) => answer,
+                        // A class that is tried again, so that the next worker gets the job.
                         () = after(stopped) => Err(SummaryFailure {
                             class: FailureClass::Network,
                             detail: "the worker was told to stop; the job was given back".to_owned(),

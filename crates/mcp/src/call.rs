@@ -72,12 +72,14 @@ async fn grep_all(call: &ToolCall<'_>, found: NewestSessions) -> Result<CallAnsw
         arguments.entry("limit").or_insert_with(|| HITS_OF_EACH.into());
         looked_into += 1;
         match recall_in_session(&*call.store, row, call.name, arguments).await {
+            // An answer without hits is advice and quotes nothing.
             Ok(hits) if hits.starts_with(recall::QUOTED) => {
                 with_hits += 1;
                 text += &format!("── session {}\n", listing::line(&*call.store, row).await);
                 text += &hits[recall::QUOTED.len()..];
             }
             Ok(_) => {}
+            // A tool that one session never called may be in another, so the error counts only if no session has hits.
             Err(refused) => wrong = wrong.or(Some(refused)),
         }
     }

@@ -44,6 +44,7 @@ impl Handed {
             Piece {
                 place: place.and_then(|place| u32::try_from(place).ok()),
                 seq: if let PieceFate::Verbatim(seq) = piece.fate { Some(seq) } else { None },
+                // The host has an unchanged message itself, so its text need not cross into JavaScript.
                 json: (!is_same).then(|| text(&piece.bytes)),
             }
         });
@@ -104,6 +105,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// The messages of a host's list, in this dialect, for a session that is called so.
 pub fn list(json: &str, kind: DialectKind, id: &str) -> NodeResult<Vec<RawEvent>> {
+    // A reader takes an empty list for no conversation, but a host may have one at its start.
     let empty = json.trim_matches(|c: char| c.is_whitespace() || c == '[' || c == ']').is_empty();
     if empty {
         return Ok(Vec::new());

@@ -215,6 +215,7 @@ impl NamedOptions for FoldingOptions {
 /// Reads options by their names, and says what is wrong with them.
 pub fn read_options<T: NamedOptions>(json: &str) -> NodeResult<T> {
     let given: serde_json::Map<String, Value> = read_json(json)?;
+    // serde cannot refuse unknown names where structs are flattened, so the names are read on their own first.
     if let Some(name) = given.keys().find(|name| !T::NAMES.contains(&name.as_str())) {
         return Err(midfold::Failure::unknown(FailureArea::Input, "option", name, T::NAMES).into());
     }

@@ -204,6 +204,7 @@ impl RecordBatchStream {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         py.check_signals()?;
+        // Detached: a batch takes a while, and the caller's reader may need Python for the next one.
         let next = py.detach(|| {
             let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
             made.as_mut()?.next()

@@ -157,6 +157,7 @@ pub fn compact<'py>(
     let bytes = given.bytes();
     let mut done = py.detach(|| wish.run(&bytes))?;
     py.check_signals()?;
+    // The first run says which messages leave. The second one puts the caller's text in their place.
     if let Some(write) = compress_middle
         && let Some(recap) = own_recap(py, write, &given, &done)?
     {

@@ -72,6 +72,7 @@ fn any(value: &Bound<'_, PyAny>, out: &mut Vec<u8>, levels: usize) -> Result<(),
 }
 
 fn number(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), JsonFlaw> {
+    // Before the test for `int`, because a bool of Python is one.
     if let Ok(flag) = value.cast::<PyBool>() {
         out.extend_from_slice(if flag.is_true() { b"true" } else { b"false" });
         return Ok(());

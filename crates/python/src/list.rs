@@ -23,6 +23,7 @@ impl<'py> HostList<'py> {
                 .into());
         };
         let objects: Vec<_> = list.iter().collect();
+        // A reader takes an empty list for no conversation, but a host may have one at its start.
         if objects.is_empty() {
             return Ok(Self { objects, read: None });
         }

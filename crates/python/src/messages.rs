@@ -135,6 +135,7 @@ impl<'py> GivenMessages<'py> {
         let Some(list) = lists.iter().find(|list| Some(list.start) == start) else {
             return Ok(messages.into_any());
         };
+        // A shallow copy: the other values of the body stay the caller's own objects.
         let copy = body.copy()?;
         copy.set_item(list.name, messages)?;
         Ok(copy.into_any())

@@ -89,6 +89,7 @@ fn holder(
     if scopes.contains(&KeyScope::Proxy) && found.is_in_place {
         parts.extensions.insert(KeyInPlace);
     }
+    // Counted last, so that a request which is refused for its scope takes nothing from the rate.
     holder.count_request(app.now()).map_err(AdmitRefusal::Rate)?;
     Ok(Arc::clone(holder))
 }

@@ -115,6 +115,8 @@ impl BodyMemory {
     /// are in memory already.
     pub fn take(&self, room: &mut BodyRoom, bytes: usize) -> bool {
         room.taken += bytes;
+        // `Relaxed` is enough: each caller decides by the sum that its own addition returned, and the count guards no
+        // other memory.
         let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.peak.fetch_max(used, Ordering::Relaxed);
         used <= self.all

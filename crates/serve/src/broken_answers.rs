@@ -55,6 +55,7 @@ where
     }
 
     fn is_end_stream(&self) -> bool {
+        // While an error waits, this is not the end: a client would take the cut answer for a whole one.
         self.broken.is_none() && self.inner.is_end_stream()
     }
 

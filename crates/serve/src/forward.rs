@@ -44,6 +44,8 @@ pub(crate) async fn forward(
 ) -> Response {
     let (parts, body) = request.into_parts();
     let aim = RouteHints::new(&route, &parts.uri);
+    // A body that stays unread names no model, so each request gets the goal of its path alone. `generate` chooses
+    // again once it knows the model.
     let goal = match aim.goal(&app, None) {
         Ok(goal) => goal,
         Err(error) => return no_answer(&app, &error),
@@ -154,6 +156,7 @@ impl ProxyRequest {
         });
         let (plain, (request, working)) = match read {
             Ok(read) => read,
+            // The packed body, not `plain`: the headers still name its compression.
             Err(UnreadReason::Open(cause)) => return self.open(Body::from(body), cause).await,
             Err(UnreadReason::Ended(ended)) => return ended.response(),
         };
@@ -218,6 +221,7 @@ impl ProxyRequest {
             Ok(turn) => turn,
             Err(cause) => return self.open(Body::from(body), cause).await,
         };
+        // Before `turn.work`, which writes the summary and uses the narration that is there by then.
         if let (Some(narrator), Some(work)) = (&self.app.narrator, &work) {
             let told = narrator.before(&turn, work).await;
             told.into_iter().for_each(|is_accepted| self.app.metrics.narration(is_accepted));
@@ -247,6 +251,7 @@ impl ProxyRequest {
             VendorOutcome::Ask(insert) => insert,
             VendorOutcome::Refused(refused) => return vendor::refused(refused),
             VendorOutcome::Answer(made) => {
+                // No provider sees this request, so midfold's own answer counts as the acceptance.
                 turn.accept();
                 self.written(&turn).await;
                 return vendor::made(made, turn.sent());
@@ -331,6 +336,8 @@ impl ProxyRequest {
             return no_key(&self.app, no);
         }
         let mut out = headers::for_upstream(&self.parts.headers, false);
+        // `for_upstream` drops the length with the other headers of the connection. The body goes on unchanged, so the
+        // length still holds.
         if let Some(length) = self.parts.headers.get(CONTENT_LENGTH) {
             out.insert(CONTENT_LENGTH, length.clone());
         }

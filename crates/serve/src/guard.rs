@@ -87,6 +87,7 @@ impl GuardedBody {
     }
 
     fn end(&self, why: BodyEnd) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        // The first reason stays, also if the body is polled again after its end.
         let _ = self.watch.0.set(why);
         Poll::Ready(Some(Err(axum::Error::new(why))))
     }

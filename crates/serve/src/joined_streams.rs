@@ -52,6 +52,7 @@ impl StreamedAnswer {
         tee: AnswerTee,
     ) -> Response {
         let mut headers = trip.told(head);
+        // Calls are hidden and further answers join the stream, so the length of the first answer does not hold.
         headers.remove(CONTENT_LENGTH);
         let insert = trip.insert.take();
         let joined = JoinedStream::new(trip.turn.request().kind());
@@ -117,6 +118,7 @@ impl StreamedAnswer {
             Ok(UpstreamAnswer { head, .. }) => StreamStop::Refused(head.status),
             Err(error) => StreamStop::NoAnswer(error.to_string()),
         };
+        // `hear` has counted the usage of the answers before, so there are no facts to add.
         trip.ending().end(&AnswerFacts::default(), true);
         Err(stopped)
     }
@@ -173,6 +175,8 @@ impl hyper::body::Body for PulledBody {
             self.0 = PullState::Under(under);
             return Poll::Pending;
         };
+        // After an error or the end, the state stays `Ended`, and dropping the stream records what was not recorded
+        // yet.
         if matches!(next, Some(Ok(_))) {
             self.0 = PullState::Next(streamed);
         }

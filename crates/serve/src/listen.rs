@@ -132,6 +132,7 @@ impl ConnectionShared {
         };
         match begun {
             Ok(()) => ended(talk.await),
+            // Dropping `talk` closes the connection.
             Err(_) => tracing::debug!("no request came in time"),
         }
     }

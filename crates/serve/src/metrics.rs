@@ -328,6 +328,7 @@ impl ServerMetrics {
         );
         let mut sum = 0;
         for (class, count) in self.latency.iter().enumerate() {
+            // Buckets of Prometheus are cumulative: each counts all shorter times, too.
             sum += count.load(Ordering::Relaxed);
             let end = CLASSES.get(class).map(|end| Duration::from_micros(*end).as_secs_f64());
             let end = end.map_or("+Inf".to_owned(), |end| end.to_string());

@@ -98,6 +98,7 @@ impl BackgroundNarrator {
     async fn ask(&self, narratable: &NarrationTarget, request: &SummaryRequest) -> Option<bool> {
         let answer = tokio::select! {
             answer = self.narration.client.summarise(request) => answer,
+            // Nobody could take the answer any more, so waiting for it would only cost tokens.
             () = gone(narratable) => return None,
         };
         self.used(&answer);

@@ -86,6 +86,7 @@ pub fn may_ask(
     let is_allowed = !origins.is_empty() && origins.iter().all(|origin| allowed.has(origin));
     let mut sites = texts(&parts.headers, SITE);
     let is_own = origins.iter().all(|origin| hosts.iter().all(|host| is_of(origin, host)))
+        // `all` also holds for no hosts, so an origin with no host beside it is not taken for our own.
         && (origins.is_empty() || !hosts.is_empty())
         && sites.all(|site| matches!(site, "same-origin" | "none"));
     if !is_allowed && !is_own {
@@ -123,5 +124,6 @@ fn is_of_this_machine(host: &str) -> bool {
     name == "localhost"
         || name.ends_with(".localhost")
         || CONTAINERS.contains(&name.as_str())
+        // An address cannot be made to resolve to another machine, as an attacker's name can.
         || name.parse::<std::net::IpAddr>().is_ok()
 }

@@ -42,6 +42,8 @@ pub(crate) fn read(
     };
     let request = match caught(|| app.proxy.read(asked.kind, plain.clone(), purpose, bounds)) {
         Some(Ok(request)) => request,
+        // One bound carries two limits. Beyond that of the key the request is refused; beyond that of the server it
+        // passes unread.
         Some(Err(RequestError::Over(BoundsError::Messages(most)))) if most == may => {
             return Err(UnreadReason::Ended(BodyEnd::Messages(most)));
         }

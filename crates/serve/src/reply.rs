@@ -24,6 +24,8 @@ impl UpstreamCall {
             ResponseBody::Refused(refusal) => return self.refused(&head, refusal),
             ResponseBody::Passing(held, body, tee) => (held, body, tee),
         };
+        // Before the answer is read: the provider took the prompt, so the conversation is real even if its answer
+        // breaks off.
         self.turn.accept();
         self.way.written(&self.turn).await;
         match reads(&self, &head) {

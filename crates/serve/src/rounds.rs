@@ -130,6 +130,7 @@ impl UpstreamCall {
         let is_other = answers.len() > 1
             || heard.calls + heard.wishes > 0
             || kind == DialectKind::OpenAiResponses;
+        // An answer in which nothing has to be hidden keeps its bytes.
         let body = match answers {
             [only] if !is_other => only.clone(),
             all => Bytes::from(joined(kind, all)),

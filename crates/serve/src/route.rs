@@ -81,6 +81,7 @@ fn work(segments: &[&str]) -> Option<(Provider, RouteWork)> {
     let (last, before) = segments.split_last()?;
     let above = before.last().copied().unwrap_or_default();
     let asked = |kind| HistoryRequest { kind, model: named_model(before), stream: false };
+    // Google serves OpenAI's formats under paths of its own, and such a request needs Google's address and key.
     let openai = if is_google(before) { Provider::Gemini } else { Provider::OpenAi };
     let found = match (above, *last) {
         ("api", "chat") => (Provider::Ollama, RouteWork::Generate(asked(DialectKind::Ollama))),
@@ -156,6 +157,7 @@ fn is_signed(headers: &HeaderMap) -> bool {
 
 /// The provider of a request without a history: by its headers, or else by its path.
 fn provider(segments: &[&str], headers: &HeaderMap) -> Provider {
+    // Headers first, because several providers list their models at the same path.
     if headers.contains_key("anthropic-version") || headers.contains_key("x-api-key") {
         Provider::Anthropic
     } else if headers.contains_key("x-goog-api-key") || is_google(segments) {

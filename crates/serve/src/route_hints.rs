@@ -53,6 +53,8 @@ impl RouteHints {
         goal: &RequestGoal,
         parts: &mut Parts,
     ) -> Result<(), NoKey> {
+        // Removed, because a request that is passed on after `generate` comes here a second time, and has the
+        // provider's key by then.
         if parts.extensions.remove::<KeyInPlace>().is_none() {
             return Ok(());
         }

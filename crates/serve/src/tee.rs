@@ -75,6 +75,8 @@ impl Body for TeedBody {
     }
 
     fn size_hint(&self) -> SizeHint {
+        // The hint of `inner` counts only the bytes behind the held frames. Taken for the length of the body, it would
+        // cut the end off.
         if self.first.is_empty() { self.inner.size_hint() } else { SizeHint::default() }
     }
 }

@@ -44,6 +44,7 @@ impl PackedBody {
     /// compression.
     pub fn again(packed: Option<&Self>, body: Bytes, headers: &mut HeaderMap) -> Bytes {
         match packed {
+            // By address: an unchanged body is the same buffer, and no bytes need to be compared.
             Some(packed) if packed.plain.as_ptr() == body.as_ptr() => return packed.came.clone(),
             Some(_) => drop(headers.remove(CONTENT_ENCODING)),
             None => {}
@@ -83,6 +84,7 @@ impl BodyPacking {
         let before = room.taken();
         let read = unpacked(&mut *reader, rooms, room, longest);
         if read.is_err() {
+            // The unpacked bytes are dropped here. The packed ones stay, because they are sent on.
             room.shrink_to(before);
         }
         read

@@ -127,6 +127,7 @@ impl UpstreamClient {
             .with_custom_certificate_verifier(Arc::new(verifier))
             .with_no_client_auth();
         let mut http = HttpConnector::new();
+        // The TLS connector around this one hands `https://` addresses down, which it would refuse otherwise.
         http.enforce_http(false);
         http.set_nodelay(true);
         let https = HttpsConnectorBuilder::new()

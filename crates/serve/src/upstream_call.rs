@@ -72,6 +72,7 @@ impl UpstreamCall {
         let answer = self.ask().await?;
         match answer.refused {
             // The rest of the first answer is dropped, which closes its connection.
+            // A refusal of the second request is final, because `answer_refusal` gives a shorter one only once.
             Some(diagnosis) if self.has_shorter(diagnosis) => self.ask().await,
             _ => Ok(answer),
         }
@@ -247,6 +248,7 @@ impl PassingAnswer {
                 });
             }
         }
+        // Held until here, because `awaited` kept the bytes of the request.
         drop(room);
     }
 }
@@ -256,6 +258,7 @@ pub(crate) fn framing(kind: &str, stream: bool) -> AnswerFraming {
     match kind.split(';').next().unwrap_or_default().trim() {
         "text/event-stream" => AnswerFraming::Sse,
         "application/x-ndjson" => AnswerFraming::NdJson,
+        // Gemini streams one JSON array unless the client asks for events, and its content type says no more than JSON.
         _ if stream => AnswerFraming::JsonArray,
         _ => AnswerFraming::Json,
     }

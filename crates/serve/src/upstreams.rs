@@ -294,6 +294,7 @@ impl BaseAddress {
     fn rest_of<'a>(&self, path_and_query: &'a str) -> &'a str {
         let ends = |rest: &str| rest.is_empty() || rest.starts_with(['/', '?']);
         let starts = self.path.match_indices('/').map(|(at, _)| &self.path[at..]);
+        // The longest end of the base path comes first, so `/api/v1` is removed as a whole before `/v1` is tried.
         let shared = starts.filter_map(|end| path_and_query.strip_prefix(end));
         if let Some(rest) = shared.into_iter().find(|rest| ends(rest)) {
             return rest;

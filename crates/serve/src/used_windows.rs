@@ -27,6 +27,7 @@ pub(crate) struct KnownWindows(Mutex<BTreeMap<(String, String), (u64, WindowSour
 impl KnownWindows {
     /// Notes the window that a request had to fit.
     pub fn note(&self, upstream: &str, model: &str, (window, from): (u64, WindowSource)) {
+        // The name comes from a client, and may have any length.
         let key = (upstream.to_owned(), model.chars().take(LONGEST_NAME).collect());
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST && !known.contains_key(&key) {

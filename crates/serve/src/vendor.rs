@@ -75,6 +75,8 @@ impl<B: Body> InsertedAnswer<B> {
                 whole.extend_from_slice(data);
                 if whole.len() > LONGEST_ANSWER {
                     out = std::mem::take(whole);
+                    // From here on the bytes pass by: the start of the document is gone, and nothing can be inserted
+                    // any more.
                     self.insert = None;
                 }
             }

@@ -83,6 +83,7 @@ impl ReportedWindows {
     /// The answer about a model, which is asked for anew if it is too old.
     fn cell(&self, key: ModelAtPlace, now: u64) -> WindowProbe {
         let mut told = lock(&self.told);
+        // Names of models come from clients, so the map needs a bound.
         if told.len() >= MOST && !told.contains_key(&key) {
             told.clear();
         }
@@ -145,6 +146,7 @@ async fn asked(
     };
     let said = || answers.iter().find_map(|(question, answer)| question.window(answer, model));
     let window = loaded.or_else(said);
+    // Where another question brought the window, a refused one is no reason to ask again sooner.
     ReportedWindow { window, is_refused: is_refused && window.is_none() }
 }
 

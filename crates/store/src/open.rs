@@ -18,6 +18,7 @@ const FORMS: &str = "`memory`, `sqlite:PATH` or `postgres://user:password@host/d
 pub async fn open_existing(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     if let Some(path) = url.strip_prefix("sqlite:") {
         let path = std::path::Path::new(path.strip_prefix("//").unwrap_or(path));
+        // An empty path is no missing file: `open` says how a URL has to look.
         if !path.as_os_str().is_empty() && !path.exists() {
             let path = path.display();
             let why =

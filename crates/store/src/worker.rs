@@ -169,6 +169,7 @@ impl JobWorker {
                 Err(changed) => return Ok(Err(changed)),
             };
             let fold = session.prepare(&budget);
+            // Nothing is saved here: who uses the session next learns the verdict and the fold from the job.
             if fold.is_some() || verdict.code != VerdictCode::ACCEPTED {
                 return Ok(Ok((verdict, fold)));
             }

@@ -237,6 +237,7 @@ async fn serve(mut stream: TcpStream, script: Arc<ModelScript>) -> io::Result<()
             headers: Vec::new(),
             body: "the script is at its end".to_owned(),
         });
+    // Only now: a test that waited for this request may look at `seen`, and push the answer to the next one.
     script.arrived.add_permits(1);
     while let ScriptedAnswer::Held(inner) = answer {
         if let Ok(permit) = script.held.acquire().await {
@@ -308,18 +309,21 @@ async fn write(stream: &mut TcpStream, answer: ScriptedAnswer, streams: bool) ->
         ScriptedAnswer::Unfinished(text) => {
             whole(stream, "text/event-stream", reply_start(&text).as_bytes()).await
         }
+        // A socket without linger is closed with a reset.
         ScriptedAnswer::Reset => stream.set_zero_linger(),
         ScriptedAnswer::Hang => std::future::pending().await,
         ScriptedAnswer::HangAfter(text) => {
             open(stream, &text).await?;
             std::future::pending().await
         }
+        // `serve` has taken the answer out before.
         ScriptedAnswer::Held(_) => Ok(()),
     }
 }
 
 /// Writes headers and the start of a chunked stream.
 async fn open(stream: &mut TcpStream, text: &str) -> io::Result<()> {
+    // The last chunk is never sent, so that the client notices that the body broke off.
     let body = reply_start(text);
     let head = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n\

@@ -71,6 +71,7 @@ where
             },
             Some(done) = asks.tasks.join_next() => {
                 let (ask, answer) = done.map_err(|error| format!("a question ended: {error}"))?;
+                // Before the state takes the answer, which may lead to the same question again.
                 asks.running.retain(|running| *running != ask);
                 state.note_answer(&ask, answer)
             }

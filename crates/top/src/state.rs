@@ -427,6 +427,7 @@ impl TopState {
             TopView::List => self.choose(to),
             TopView::Session => {
                 if let Some(opened) = &mut self.opened {
+                    // A choice of the newest fold moves on with the folds that come.
                     opened.at = Some(to).filter(|to| *to < last);
                     return opened.wants();
                 }

@@ -112,6 +112,7 @@ pub fn pi(
         ("google", front.base(Provider::Gemini, "/v1beta", None)),
     ];
     if let Some(own) = own {
+        // The user's own address for a provider goes before the usual one; registered twice, the order would decide.
         bases.retain(|(name, _)| *name != own.name);
         bases.push((&own.name, front.base(own.provider, "/v1", Some(&own.url))));
     }

@@ -42,6 +42,7 @@ pub fn install(text: Option<&str>, hooks: &[HookSetting]) -> Result<SettingsChan
     };
     check(text)?;
     let found = installed(text)?;
+    // Further hooks of midfold in the file are those of an earlier version, and would run as well.
     if hooks.iter().all(|hook| found.contains(hook)) && found.len() == hooks.len() {
         return Ok(SettingsChange::None);
     }

@@ -179,6 +179,7 @@ impl ImportPlan<'_> {
     }
 
     async fn hash_before(&self, stored: &StoredSession, count: u64) -> Result<Hash, Failure> {
+        // The row has this hash, so a transcript that only grew costs no read of an event.
         if count == stored.row().head {
             return Ok(stored.row().head_hash);
         }

@@ -57,6 +57,8 @@ pub fn run(args: &ImportArgs, json: bool, output: &Output) -> Result<(), Command
         loop {
             tokio::select! {
                 () = &mut end => break,
+                // The step runs in the arm: as a branch of its own, the signal would drop it in the middle of an
+                // import.
                 _ = ticks.tick() => tell(&follower.step().await?, json, output)?,
             }
             if let Some(trouble) = follower.trouble.take() {
@@ -64,6 +66,7 @@ pub fn run(args: &ImportArgs, json: bool, output: &Output) -> Result<(), Command
                 output.stderr(&format!("{note} {trouble}: waiting for more\n"));
             }
         }
+        // The client may have written since the last look.
         tell(&follower.last().await?, json, output)?;
         if follower.waiting > 0 {
             let what = plural(follower.waiting as u64, "message");

@@ -96,6 +96,7 @@ fn lines<'a>(
     }
     let key =
         |line: &StrategyLine<'_>| if line.sum().requests > 0 { figures(line).0 } else { -1.0 };
+    // A strategy without a request has no figures and comes last.
     lines.sort_by(|a, b| key(b).total_cmp(&key(a)));
     lines
 }

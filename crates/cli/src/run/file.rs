@@ -21,6 +21,7 @@ impl TemporaryFile {
     /// Makes the file. Only the user can read it.
     pub fn new(text: &str) -> io::Result<Self> {
         let pid = std::process::id();
+        // The random part keeps a folder that somebody else made beforehand from being taken for this one.
         let name = format!("{PREFIX}{pid}-{}-{:x}", started(pid).unwrap_or(0), random());
         let folder = std::env::temp_dir().join(name);
         private::folder(&folder)?;

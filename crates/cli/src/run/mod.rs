@@ -54,6 +54,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
             client.told(&around, &front, own.as_ref())
         });
         let ended = start(program, arguments, args.client.is_some(), &front, told).await;
+        // Stopped before an error is returned, so that the last conversations are written in any case.
         let totals = RunningServer::stop(running).await;
         let code = ended?;
         if !args.quiet {
@@ -130,7 +131,9 @@ async fn start(
         let before = env::get(variable.name);
         command.env(variable.name, front.value(variable, before.as_deref()));
     }
+    // Last, because the variables of a known client override the common ones.
     command.envs(told.variables);
+    // `file` lives until here, because a client may read it at any time.
     let ended = child::run(command).await;
     ended.map(child::code).map_err(|error| not_started(program, &error))
 }

@@ -233,6 +233,8 @@ impl RowSink {
                 .map_err(|error| unwritable(path, &error)),
             None => Ok(()),
         };
+        // Rows first: after a crash the files may be longer than the manifest says, and `resume` cuts them. A manifest
+        // that is ahead of its files could not be repaired.
         put(&mut self.output, &done.output, &paths.output_part)?;
         put(&mut self.rejects, &done.rejects, &paths.rejects_part)?;
         if sync {

@@ -245,6 +245,8 @@ impl SummaryNeed {
         }
         let key = folding.key(&self.ask);
         {
+            // This block ends before the request is sent. Sending waits for room in the queue, and the asking thread
+            // needs this lock to make room.
             let mut state = self.shared.lock();
             state.told.rows += 1;
             let known = state.under_way.contains(&key) || state.failed.contains_key(&key);
@@ -307,6 +309,8 @@ pub fn ask(
         let asked = asking
             .join()
             .unwrap_or_else(|_| Err(CommandError::failed("the thread that asks has died")));
+        // Where planning fails, it closes the queue, and the asking thread ends as well. The error of planning comes
+        // first.
         looked.and(asked)
     })?;
     let state = std::mem::take(&mut *shared.lock());
@@ -374,6 +378,7 @@ impl PassState {
                 self.in_a_row = 0;
                 self.told.answers += 1;
                 self.told.calls += calls;
+                // Each call before the last one failed.
                 self.told.errors += calls - 1;
             }
             Err(failure) => {
@@ -412,6 +417,7 @@ impl PassState {
     fn is_given_up(&mut self, key: &Hash) -> bool {
         let given_up = self.hopeless.is_some();
         if given_up && self.under_way.remove(key) {
+            // The span was counted when it was queued, and nobody asks for it now.
             self.told.spans -= 1;
         }
         given_up

@@ -176,6 +176,8 @@ fn write(
     let mut wanted = 0;
     for (seq, to, done) in results {
         waiting.insert(seq, (to, done));
+        // Chunks are done in any order, and written in that of the input. A permit goes back only after the write,
+        // because a chunk that waits for an earlier one takes memory, too.
         while let Some((to, done)) = waiting.remove(&wanted) {
             sink.take(&done?, to, paths)?;
             progress.show(sink.manifest());

@@ -45,6 +45,7 @@ impl Session {
             return Ok(message);
         }
         let read = loads(py, bytes)?.unbind();
+        // Another thread may have read the same event meanwhile; then its object is the one that stays.
         Ok(self.known(py).entry(seq).or_insert(read).clone_ref(py))
     }
 
@@ -102,6 +103,7 @@ impl Session {
                 known.insert(seq.into(), list.objects[place].clone().unbind());
             }
         }
+        // `handed_out` takes this lock again.
         drop(known);
         let context = self.handed_out(py, sent)?;
         let messages = context.messages.bind(py);

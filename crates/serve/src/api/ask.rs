@@ -104,6 +104,7 @@ pub(crate) async fn document(
             return Err(ApiProblem::bad(why));
         }
     };
+    // The values are counted before serde makes them: a few bytes of JSON can become many times as many in memory.
     let memory = memory_of(&bytes);
     if memory > app.rooms.longest() * MEMORY || !app.rooms.take(&mut room, memory) {
         return Err(too_large(

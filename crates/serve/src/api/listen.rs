@@ -51,6 +51,8 @@ async fn listen(asked: ApiRequest<ListenQuery>) -> Result<Response, ApiProblem> 
         activity(&desk, &caller, id).await?;
     }
     let listener = done(&desk, desk.feed.listen()).await?;
+    // The queue is short, so a listener that does not read lags behind in the broadcast and gets a new `hello`, and no
+    // memory grows.
     let (sender, body) = Channel::<Bytes, Infallible>::new(16);
     let stopped = desk.stopped.clone();
     tokio::spawn(

@@ -130,6 +130,7 @@ async fn list(asked: ApiRequest<ListQuery>) -> Result<SessionPage, ApiProblem> {
         for overview in found.iter().filter(|overview| matches(overview, &wanted)) {
             page.sessions.push((**overview).clone());
             if page.sessions.len() == limit {
+                // The page is full before the end of what was read, so the next page starts behind its last row.
                 before = Some(overview.tick);
                 break;
             }
@@ -261,6 +262,7 @@ async fn delete(asked: ApiRequest) -> Result<SessionExtent, ApiProblem> {
     desk.opened.close(asked.id());
     let extent = done(desk, desk.store.delete(asked.id(), None)).await?;
     desk.feed.deleted(&gone);
+    // The session is gone for every reader, so a failed scrub does not make the deletion fail.
     if let Err(error) = desk.store.scrub().await {
         tracing::warn!(%error, "the bytes of a deleted session may still be in the file");
     }

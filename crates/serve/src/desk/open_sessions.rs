@@ -47,6 +47,8 @@ impl OpenedSessions {
     ) -> Result<LockedSession, StoredError> {
         let slot = self.slot(id);
         let mut guard = Arc::clone(&slot).lock_owned().await;
+        // Taken out of its slot: if the client leaves during the refresh, the slot is left empty, and not with a
+        // session that was read half.
         let stored = match guard.take() {
             Some(mut stored) => match stored.refresh().await {
                 Ok(()) => Ok(stored),
@@ -88,6 +90,8 @@ impl OpenedSessions {
         if let Some(entry) = all.iter_mut().find(|entry| entry.id == id) {
             entry.messages = messages;
         }
+        // The session that was just opened stays, however large it is. One that another request has locked may go: that
+        // request keeps its slot alive.
         while all.len() > 1
             && (all.len() > SESSIONS
                 || all.iter().map(|entry| entry.messages).sum::<u64>() > MESSAGES)

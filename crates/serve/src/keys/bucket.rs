@@ -31,6 +31,7 @@ impl Bucket {
                 self.level = left;
                 Ok(())
             }
+            // In a second the bucket gains `rate * 1_000`.
             None => Err((ONE - self.level).div_ceil(rate * 1_000)),
         }
     }

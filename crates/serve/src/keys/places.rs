@@ -41,6 +41,7 @@ fn in_headers(parts: &mut Parts) -> Option<String> {
             .headers
             .get_all(name)
             .iter()
+            // Any other key is the client's own for its provider, and goes on.
             .find_map(|value| key(value).filter(|key| key.starts_with(PREFIX)));
         if here.is_some() {
             parts.headers.remove(name);

@@ -120,6 +120,7 @@ fn resource() -> Resource {
     let said = Resource::builder().build();
     let name = said.get(&"service.name".into());
     match name {
+        // The SDK begins the name so if the environment sets none.
         Some(name) if !name.as_str().starts_with("unknown_service") => said,
         _ => Resource::builder().with_service_name(SERVICE).build(),
     }

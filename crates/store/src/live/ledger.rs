@@ -98,6 +98,7 @@ impl StoredSession {
                 now,
             };
             match self.store.record_call(&self.row.new.id, &call).await {
+                // The context stays as it is; only the number of its call and the hash before it change.
                 Err(StoreError::StaleCall { .. }) => self.ledger = None,
                 other => return Ok(other?),
             }

@@ -415,6 +415,7 @@ impl StoredSession {
     async fn everything(&self) -> Result<u64, StoredError> {
         Ok(match &self.inner {
             LoadedParts::Brief(brief) => {
+                // The folded events are not loaded, so the sum comes from the store.
                 let activity = self.store.activity(&self.row.new.id).await?;
                 brief.meter().calibrated(activity.tokens + brief.envelope_tokens())
             }

@@ -65,6 +65,7 @@ impl StoredSession {
         let Some(job) = self.store.newest_job(&self.row.new.id).await? else { return Ok(()) };
         let handled = self.narration().handled.map(Hash::to_hex);
         let wanted: Option<WantedNarration> = serde_json::from_str(&job.job.body).ok();
+        // The result of a handled job is known. Noted again, it would be waited for without an end.
         if let Some(wanted) = wanted.filter(|_| handled.as_ref() != Some(&job.job.key)) {
             match &mut self.inner {
                 LoadedParts::Brief(brief) => brief.note_asked(wanted),

@@ -47,6 +47,7 @@ impl StoredSession {
         let injections = Injections::default();
         let mut stored = Self { store, row, meta, inner, ledger: None, injections, hooks: None };
         let folds = match &stored.inner {
+            // No fold is active, but there may be prepared ones, and others that were undone.
             LoadedParts::Whole(_) => stored.folds().await?,
             LoadedParts::Brief(_) => Vec::new(),
         };
@@ -63,6 +64,7 @@ impl StoredSession {
     /// # Errors
     /// Fails as [`StoredSession::open`] does.
     pub async fn reload(&mut self) -> Result<(), StoredError> {
+        // Both belong to this process and are not in the store.
         let injections = std::mem::take(&mut self.injections);
         let hooks = self.hooks.take();
         *self = Self::open(self.store.clone(), &self.row.new.id).await?.with_hooks(hooks);
@@ -73,6 +75,7 @@ impl StoredSession {
     /// Loads the events that the active fold covers, and all folds, so that the whole session is in memory.
     pub(super) async fn hydrate(&mut self) -> Result<(), StoredError> {
         let LoadedParts::Brief(brief) = &self.inner else { return Ok(()) };
+        // Not the state of the row: this one may have changes that are not saved yet.
         let state = brief.state();
         let id = self.row.new.id.clone();
         // Only up to the head in the row: its hash does not cover what others appended since.
@@ -151,6 +154,8 @@ impl StoredSession {
             for event in new {
                 session.append(event.event.raw());
             }
+            // A fold that was stored and not activated leaves the row as it is, so the number of folds is compared,
+            // too.
             let known = session.folds().len() as u64;
             if session.log().head_hash() == row.head_hash
                 && self.store.activity(&row.new.id).await?.folds == known

@@ -162,6 +162,7 @@ impl MemoryInner {
     /// Queues a job. Returns false where its key was used, or another job of the session is ready or leased.
     pub(super) fn enqueue(&mut self, job: NewJob) -> bool {
         let Some(kept) = self.sessions.get_mut(&job.session) else { return false };
+        // In this order: a job that is refused because another one is live leaves its key free.
         if kept.live || !kept.job_keys.insert(job.key.clone()) {
             return false;
         }

@@ -9,6 +9,7 @@ pub fn lines(old: &str, new: &str) -> String {
     let (old, new) = (split(old), split(new));
     let same = |(a, b): &(&&str, &&str)| a == b;
     let head = old.iter().zip(&new).take_while(same).count();
+    // The common end must not reach into the common start, or a line of the shorter text would count twice.
     let rest = old.len().min(new.len()) - head;
     let tail = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(same).count();
     let mut out = Vec::with_capacity(old.len() + new.len());

@@ -206,6 +206,7 @@ impl ToolRequest<'_> {
 
     /// The line with the call that continues where this one ended.
     fn next(&self, key: &str, value: Value) -> String {
+        // `cursor` is read as another name of `from`, so a call with both would contradict itself.
         let old = |name: &String| name != key && name != "cursor";
         let kept = self.arguments.iter().filter(|(name, value)| old(name) && !value.is_null());
         let mut all: Vec<String> = kept.map(|(name, value)| format!("{name}={value}")).collect();

@@ -239,6 +239,7 @@ impl Pager {
                 return self.end(Some(&item), 0);
             }
             let empty = self.page.originals.is_empty();
+            // On an empty page the headline costs nothing, so that a message as long as the page is not cut.
             let fits = item.cost() <= self.room || (empty && item.len() <= self.room);
             if !fits && !empty && (item.cost() <= self.max || self.room < self.max / 4) {
                 return self.end(Some(&item), 0);

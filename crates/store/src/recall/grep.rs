@@ -185,6 +185,7 @@ pub async fn grep(
     let (skip, limit) = (ask.skip as usize, ask.limit.clamp(1, MAX_HITS) as usize);
     let end = skip.saturating_add(limit);
     // Messages behind the limit are not joined, so each of them counts as a hit of its own.
+    // A page behind the limit is looked at all the same.
     let (looked_at, unseen) = ranked.split_at(ranked.len().min(LOOKED_AT.max(end)));
     let mut groups = groups(&log, &query, looked_at, ask);
     let total = groups.len() + unseen.len();

@@ -85,6 +85,7 @@ impl LineQuery {
     ) -> MessageLines {
         let all = || lines.shown.iter().map(|line| &line.text).chain([&lines.best]);
         let stands = |line: &String| {
+            // A long line was cut around its match, and the marks of the cut are not in the text.
             let line = line.trim_matches('…').trim();
             part.contains(line)
         };

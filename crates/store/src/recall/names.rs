@@ -49,6 +49,7 @@ pub async fn names(
     let fold = loaded.fold.as_ref().ok_or(RecallError::Unfolded)?;
     let dialect = loaded.session.new.dialect.as_str();
     let mut here = made(fold, dialect)?;
+    // Beside the texts of the fold, these messages are all that the model sees. A name in them is not gone.
     for event in loaded.head.iter().chain(&loaded.kept).chain(&loaded.tail) {
         add(&mut here, &plain_text(dialect, &event.event.bytes));
     }

@@ -92,6 +92,7 @@ pub async fn outline(
                 page.next = Some(at);
                 return Ok(page);
             }
+            // Messages behind the limit are not read, because one may have megabytes.
             let left = (limit - page.rows.len()) as u64;
             let chunk = at..run.end.min(at + CHUNK.min(left));
             at = chunk.end;

@@ -305,6 +305,7 @@ fn without_cd(command: &str) -> &str {
 
 /// The text on one line of at most `most` characters.
 pub(super) fn line(text: &str, most: usize) -> String {
+    // Four times as many, because space between words shrinks; of a long text the rest is not walked through.
     let part: String = text.chars().take(most * 4).collect();
     let words = part.split_whitespace().collect::<Vec<_>>().join(" ");
     let whole = part.len() == text.len();

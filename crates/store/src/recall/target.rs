@@ -95,6 +95,7 @@ fn ends(part: &str) -> Option<(u64, u64)> {
     }
     let (from, to) =
         ["..=", "..", "-", "–", "…", " to "].iter().find_map(|mark| part.split_once(mark))?;
+    // One less than the largest number, because the end of the run is one more.
     let to = if to.trim().is_empty() { Some(u64::MAX - 1) } else { number(to) };
     number(from).zip(to)
 }

@@ -113,9 +113,11 @@ pub(super) async fn append_all<D: SqlConnection>(
     }
     let count = append.events.len() as u64;
     let fresh = AppendOutcome { first: append.expected, count, repeated: false };
+    // The key comes first: a retry gets its first answer also where the head has moved on since.
     if let Some(key) = &append.key {
         let fingerprint = crate::check::fingerprint(&append.events);
         if !take_key(&mut *tx, no, key, fingerprint, fresh).await? {
+            // Nothing was written, and dropping the transaction rolls it back.
             return match answer(&mut *tx, no, key).await? {
                 Some((before, answer)) if before == fingerprint => Ok(Some(answer)),
                 Some(_) => Err(StoreError::KeyReused(key.clone())),

@@ -14,6 +14,7 @@ pub(super) async fn session_and_fold<D: SqlConnection>(
     db: &mut D,
     no: i64,
 ) -> Result<Option<(SessionRow, Option<FoldRow>)>, StoreError> {
+    // One statement, so that the session, its head and its fold are of the same moment.
     let found = query(
         "SELECT s.id, s.dialect, s.profile, s.counter, s.policy, s.meta, s.created, \
          s.active, s.state, s.state_version, e.seq, e.hash, e.turn, f.number, f.id, \
@@ -100,6 +101,7 @@ pub(super) async fn put_fold<D: SqlConnection>(
         if fold(db, no, new.id).await?.is_some() {
             return Ok(Some(PutOutcome::Same));
         }
+        // Neither new nor stored: the session is gone, or another fold took the number and this one tries the next.
         if !hold(db, no).await? {
             return Ok(None);
         }
@@ -119,6 +121,7 @@ pub(super) async fn activate<D: SqlConnection>(
         return Err(StoreError::NoFold(id));
     }
     let done = query(
+        // `=` is never true for NULL, which means that no fold is active.
         "UPDATE sessions SET active = $2 \
          WHERE no = $1 AND active IS NOT DISTINCT FROM $3",
     )

@@ -25,6 +25,7 @@ pub(super) async fn index<D: SqlConnection>(
 ) -> Result<(), StoreError> {
     let Some((last, _)) = texts.last() else { return Ok(()) };
     let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
+    // First, because it locks the row: of two searches that read the same events, only one adds their words.
     let moved = query("UPDATE sessions SET indexed = $3 WHERE no = $1 AND indexed = $2")
         .bind(no)
         .bind(from)

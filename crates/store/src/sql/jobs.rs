@@ -71,6 +71,7 @@ pub(super) async fn heartbeat<D: SqlConnection>(
     until: Millis,
 ) -> Result<bool, StoreError> {
     let done = query(
+        // A lease that ran out may be extended as well, as long as no other worker has begun another attempt.
         "UPDATE jobs SET lease_until = $3 \
          WHERE id = $1 AND attempt = $2 AND state = 'leased'",
     )
@@ -130,6 +131,7 @@ pub(super) async fn fail<D: SqlConnection>(
 ) -> Result<bool, StoreError> {
     let state = if retry_at.is_some() { JobState::Ready } else { JobState::Dead };
     let done = query(
+        // `failures` is not `attempt`: a worker that died began an attempt, and no model failed.
         "UPDATE jobs SET state = $3, outcome = $4, lease_until = NULL, failures = failures + 1, \
          run_at = coalesce($5, run_at) \
          WHERE id = $1 AND attempt = $2 AND state = 'leased'",

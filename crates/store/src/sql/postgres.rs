@@ -77,6 +77,7 @@ impl PostgresStore {
         let pool = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
             .acquire_timeout(WAIT)
+            // A test would cost a round trip for each call.
             .test_before_acquire(false)
             .connect_lazy_with(options);
         Ok(Self { place, pool, notes: StoreNotes::default() })

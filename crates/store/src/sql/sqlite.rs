@@ -107,6 +107,7 @@ impl SqliteStore {
         let file = OpenedFile::at(path);
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
+            // A connection to a local file does not break while it waits.
             .test_before_acquire(false)
             // A reader must not bring a removed file back as an empty one.
             .connect_lazy_with(options.clone().create_if_missing(false).pragma("query_only", "on"));
@@ -233,6 +234,7 @@ const ROWS: usize = 128;
 
 /// The index has one number for an event, made of its session and its seq.
 fn rowid(no: i64, seq: u64) -> i64 {
+    // The session is in the high bits, so that its events are one range of the index.
     (no << 32) | signed(seq.min(u64::from(u32::MAX)))
 }
 
@@ -256,6 +258,7 @@ impl SqlDatabase for SqliteStore {
     async fn writer(&self) -> Result<Self::Writer<'_>, StoreError> {
         self.is_there()?;
         let mut db = self.writer.lock().await;
+        // A future that was dropped in the middle of a transaction leaves it open.
         if db.is_in_transaction() {
             self.settle(&mut db).await?;
         }
@@ -275,6 +278,7 @@ impl SqlDatabase for SqliteStore {
             return Ok(());
         }
         sqlx::raw_sql("VACUUM").execute(&mut *db).await.map_err(failed)?;
+        // The first column is 1 where a reader keeps the log from being truncated.
         if pragma(&mut db, "PRAGMA wal_checkpoint(TRUNCATE)").await? != 0 {
             let text = "another process is reading an older state of it; end that and try again";
             return Err(StoreError::Backend { kind: FailureKind::Locked, text: text.to_owned() });
@@ -287,10 +291,13 @@ impl SqlDatabase for SqliteStore {
 impl SqlConnection for SqliteConnection {
     type Row = SqliteRow;
 
+    // Takes the write lock at once. A transaction that reads first and writes later fails where another process wrote
+    // in between, and the busy timeout does not help there.
     const BEGIN: &'static str = "BEGIN IMMEDIATE";
     const SKIP_LOCKED: &'static str = "";
     const HOLD: &'static str = "";
     const TAKE: &'static str = "";
+    // An insert of several rows may leave a part of them behind (`OR FAIL`), so it needs a transaction to roll back.
     const AT_ONCE: usize = 1;
 
     async fn execute(&mut self, query: SqlQuery<'_>) -> Result<u64, sqlx::Error> {

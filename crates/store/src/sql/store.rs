@@ -156,6 +156,7 @@ impl<S: SqlDatabase> Store for S {
             Some(answer) => Ok(answer),
             None => {
                 still(self, &mut *db, id, no).await?;
+                // The session is there, so the events were refused because they do not follow its head.
                 let actual = events::head(&mut *db, no).await?;
                 Err(StoreError::Conflict { expected: *expected, actual })
             }
@@ -352,6 +353,7 @@ impl<S: SqlDatabase> Store for S {
 
     async fn extent(&self, id: &str) -> Result<SessionExtent, StoreError> {
         let mut db = self.reader().await?;
+        // Read anew: a remembered number may be that of a deleted session with the same id.
         let no = sessions::find_number(&mut *db, id).await?;
         delete::extent(&mut *db, no).await?.ok_or_else(|| gone(self, id))
     }
@@ -388,6 +390,7 @@ impl<S: SqlDatabase> Store for S {
     async fn search(&self, id: &str, query: &LogSearch) -> Result<Vec<Hit>, StoreError> {
         let matcher = Matcher::new(query)?;
         let (no, row) = row(self, id).await?;
+        // The head of this row bounds the search, so events that are appended meanwhile do not count in one half of it.
         let asked = query.range.clone().unwrap_or(0..row.head);
         let range = asked.start..asked.end.min(row.head);
         let dialect = &row.new.dialect;

@@ -63,6 +63,7 @@ async fn export_session<W: Write + Send>(
     out: &mut W,
     moved: &mut TransferCounts,
 ) -> Result<(), TransferError> {
+    // Read again: the page may be minutes old, and its head would leave newer events out.
     let row = store.session(id).await?;
     // The folds are read after the session's row, so that the active fold is among them.
     let folds = store.folds(id).await?;
@@ -89,6 +90,8 @@ async fn export_session<W: Write + Send>(
         put(out, &TransferLine::Fold(Box::new(fold)))?;
         moved.folds += 1;
     }
+    // The calls are a chain, which may be cut only at its end. So those behind the first that saw more are left out,
+    // too.
     for row in store.calls(id).await?.into_iter().take_while(|row| row.call.head <= head) {
         let NewCall { number, head, fold, hash, body, now } = row.call;
         put(out, &TransferLine::Call { number, head, fold, hash, body, now, usage: row.usage })?;

@@ -81,6 +81,7 @@ impl<R: BufRead> PartReader<R> {
     fn advance(&mut self) -> Result<bool, TransferError> {
         self.line += 1;
         let Some(text) = self.lines.next() else {
+            // The error names the last line that the file has.
             self.line -= 1;
             return if self.ended {
                 Ok(false)

@@ -111,6 +111,7 @@ impl PrefixCache {
             let common = prefix.common(known);
             if explicit { found(prefix, known, common) } else { common }
         });
+        // Read before the prompt is remembered, or it would find itself.
         let cached = prefix.tokens(longest.max().unwrap_or(0));
         self.known.push_back(prefix.clone());
         if self.known.len() > REMEMBERED {

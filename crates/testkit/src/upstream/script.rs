@@ -111,12 +111,14 @@ impl StepLoop {
     /// Whether the result of this step has a fact.
     #[must_use]
     pub fn plants(&self, step: u32) -> bool {
+        // With an interval of 3 or less, 3 itself is no remainder.
         step > 0 && self.plant_every > 0 && step % self.plant_every == 3 % self.plant_every
     }
 
     /// Whether the model states a fact of its own with this step.
     #[must_use]
     pub fn decides(&self, step: u32) -> bool {
+        // With an interval of 2 or less, 2 itself is no remainder.
         step > 0 && self.decide_every > 0 && step % self.decide_every == 2 % self.decide_every
     }
 

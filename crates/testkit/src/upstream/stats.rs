@@ -237,6 +237,7 @@ impl AnsweredTurns {
         Some(CommonTurn {
             append_only: prefix.extends(&before),
             shared,
+            // `raw_messages` is empty where the server keeps messages; then nothing can be compared.
             same_bytes: (raw.len() >= shared && before_raw.len() >= shared)
                 .then(|| pairs.into_iter().all(same)),
         })

@@ -60,6 +60,7 @@ impl ServerSource {
             .timeout(ANSWER)
             .default_headers(headers)
             .tls_backend_preconfigured(tls()?);
+        // A proxy would look for this address on its own machine.
         if is_loopback(&base) {
             builder = builder.no_proxy();
         }

@@ -255,6 +255,7 @@ impl AgentSession {
                 Err(trouble) => {
                     let again = match &trouble {
                         ReplyTrouble::Failed { status, .. } => {
+                            // A status of 200 is an error event in a stream, which clients try again.
                             *status == 429 || *status >= 500 || *status == 200
                         }
                         ReplyTrouble::Broken(_) => true,
