@@ -303,7 +303,7 @@ impl<'a> RedactionPass<'a> {
             return;
         }
         let text = self.text;
-        let Some(name) = names::secret_name_around(text, hit, word) else { return };
+        let Some(name) = names::around(text, hit, word) else { return };
         for (cell, kind) in self.tables.below(text, &name.at) {
             let value = &text[cell.clone()];
             if judge::of_name(kind, value, true, forms::FormCertainty::Assigned, true) {

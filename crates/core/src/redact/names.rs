@@ -145,11 +145,9 @@ const PLAIN_KEYS: &[&str] = &[
     "query",
     "event",
     "job",
-    "host",
     "candidate",
     "translation",
     "message",
-    "storage",
     "restore",
     "sha",
     "state",
@@ -234,7 +232,7 @@ const NOT_SECRET_AFTER: &[&str] = &[
     "per",
 ];
 
-/// If one of these parts comes before the word, the value is not the secret: `max_tokens`, `public_key`.
+/// If one of these parts comes before the word, the value is a count, or something public: `max_tokens`.
 const NOT_SECRET_BEFORE: &[&str] = &[
     "max",
     "min",
@@ -253,7 +251,7 @@ const NOT_SECRET_BEFORE: &[&str] = &[
 ];
 
 /// Parts before `pass` that form another word, such as `bypass`.
-const OTHER_WORDS_WITH_PASS: &[&str] = &[
+const OTHER_PASSES: &[&str] = &[
     "by", "com", "encom", "tres", "sur", "under", "over", "multi", "single", "render", "one", "two",
 ];
 
@@ -277,68 +275,90 @@ pub(super) struct SecretName {
 }
 
 /// The name around a matched word; `None` where the name is not that of a secret.
-pub(super) fn secret_name_around(
-    text: &str,
-    hit: Range<usize>,
-    word: &SecretWord,
-) -> Option<SecretName> {
+pub(super) fn around(text: &str, hit: Range<usize>, word: &SecretWord) -> Option<SecretName> {
     let bytes = text.as_bytes();
     let before = &bytes[..hit.start];
-    let first = bytes[hit.start];
-    let hump = first.is_ascii_uppercase() && before.last().is_some_and(u8::is_ascii_lowercase);
-    let glued =
-        before.last().is_some_and(u8::is_ascii_alphabetic) && !hump && !after_escape(before);
+    let starts_camel_part =
+        bytes[hit.start].is_ascii_uppercase() && before.last().is_some_and(u8::is_ascii_lowercase);
+    let continues_a_word = before.last().is_some_and(u8::is_ascii_alphabetic)
+        && !starts_camel_part
+        && !after_escape(before);
     // Matches `dbpass`, but not `bypass`.
-    let short = word.stand == Last && matches!(word.text, "pass" | "pw");
-    if glued && matches!(word.stand, Part | Last) && !short {
+    let may_follow_letters = word.stand == Last && matches!(word.text, "pass" | "pw");
+    if continues_a_word && matches!(word.stand, Part | Last) && !may_follow_letters {
         return None;
     }
     let end = suffix(text, hit.clone(), word.stand)?;
-    let start = start(bytes, hit.start);
+    let start = name_start(bytes, hit.start);
     let front = &text[start..hit.start];
-    let kind = match word.stand {
-        Key if front.is_empty() && before.ends_with(b" ") => spaced_key(text, hit.start)?,
-        Key => key(front, hump, &text[hit.start..end])?,
-        _ => word.kind,
-    };
-    let marked =
-        |part: &str| NOT_SECRET_BEFORE.iter().any(|aside| part.eq_ignore_ascii_case(aside));
-    let ordinary =
-        |part: &str| OTHER_WORDS_WITH_PASS.iter().any(|pass| part.eq_ignore_ascii_case(pass));
-    if parts(front).any(marked) || glued && short && parts(front).last().is_some_and(ordinary) {
+    let kind = kind_of(text, start..end, &hit, word)?;
+    let is_public =
+        |part: &str| NOT_SECRET_BEFORE.iter().any(|other| part.eq_ignore_ascii_case(other));
+    let is_other_word =
+        |part: &str| OTHER_PASSES.iter().any(|pass| part.eq_ignore_ascii_case(pass));
+    if parts(front).any(is_public)
+        || continues_a_word && may_follow_letters && parts(front).last().is_some_and(is_other_word)
+    {
         return None;
     }
-    let joined = hump || matches!(before.last(), Some(b'_' | b'-' | b'.'));
-    let whole = &bytes[start..end];
+    let is_joined = starts_camel_part || matches!(before.last(), Some(b'_' | b'-' | b'.'));
     let capital = |b: &u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b"_-.".contains(b);
+    Some(SecretName {
+        kind,
+        alone: word.stand == Last && !is_joined,
+        constant: bytes[start..end].iter().all(capital),
+        flag: is_flag(bytes, start, front),
+        element: is_element(&text[..start]),
+        at: start..end,
+    })
+}
+
+/// The kind of value that the name promises; `None` where it names a key that is no secret.
+fn kind_of(
+    text: &str,
+    name: Range<usize>,
+    hit: &Range<usize>,
+    word: &SecretWord,
+) -> Option<SecretNameKind> {
+    let front = &text[name.start..hit.start];
+    match word.stand {
+        Key if front.is_empty() && text[..hit.start].ends_with(' ') => spaced_key(text, hit.start),
+        Key => {
+            let starts_camel_part = text[hit.start..].starts_with(|c: char| c.is_ascii_uppercase())
+                && front.ends_with(|c: char| c.is_ascii_lowercase());
+            key(front, starts_camel_part, &text[hit.start..name.end])
+        }
+        _ => Some(word.kind),
+    }
+}
+
+/// Whether the name that begins at `start` is the name of a flag: it has dashes in front, and nothing of a word before
+/// them. `front` is the name up to the matched word: `--no-password` takes no value.
+fn is_flag(bytes: &[u8], start: usize, front: &str) -> bool {
     let dashes = bytes[..start].iter().rev().take(2).take_while(|b| **b == b'-').count();
     let outer = &bytes[..start - dashes];
     let opens = outer.last().is_none_or(|b| b.is_ascii_whitespace() || b"\"'`[(,=".contains(b));
-    // The name of an element may have a prefix: `<wsse:Password>`.
-    let tag = text[..start].trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == ':');
-    let tag =
-        if text[..start].ends_with(':') && start - tag.len() < 16 { tag } else { &text[..start] };
-    Some(SecretName {
-        at: start..end,
-        kind,
-        alone: word.stand == Last && !joined,
-        constant: whole.iter().all(capital),
-        // `--no-password` takes no value.
-        flag: dashes > 0 && opens && !front.to_ascii_lowercase().starts_with("no-"),
-        element: tag.ends_with('<'),
-    })
+    dashes > 0 && opens && !front.to_ascii_lowercase().starts_with("no-")
+}
+
+/// Whether a name behind this text is the name of an element. It may have a prefix: `<wsse:Password>`.
+fn is_element(before: &str) -> bool {
+    let tag = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == ':');
+    let has_prefix = before.ends_with(':') && before.len() - tag.len() < 16;
+    if has_prefix { tag.ends_with('<') } else { before.ends_with('<') }
 }
 
 /// The kind of secret that a cell in a table's head names; `None` where it names none.
 pub(super) fn whole(cell: &str) -> Option<SecretNameKind> {
     let lower = cell.to_lowercase();
+    // Lower-casing may change the length; then no position would fit the cell.
+    if cell.len() != lower.len() {
+        return None;
+    }
     let found = WORDS.iter().filter_map(|word| {
         let at = lower.find(word.text)?;
-        // Lower-casing may change the length; then the position would not fit the cell.
-        let hit = at..at + word.text.len();
-        let name =
-            secret_name_around(cell.get(..).filter(|cell| cell.len() == lower.len())?, hit, word)?;
-        (name.at == (0..cell.len()) || cell[name.at.end..].is_empty()).then_some(name.kind)
+        let name = around(cell, at..at + word.text.len(), word)?;
+        (name.at.end == cell.len()).then_some(name.kind)
     });
     // A vague name counts only where no other word fits.
     found.max_by_key(|kind| *kind != Vague)
@@ -364,7 +384,7 @@ fn ends_in_colour(before: &[u8]) -> bool {
 }
 
 /// Byte offset of the start of the name that ends at `at`.
-fn start(bytes: &[u8], at: usize) -> usize {
+fn name_start(bytes: &[u8], at: usize) -> usize {
     let of = |b: &&u8| b.is_ascii_alphanumeric() || b"_-.".contains(*b);
     let held = bytes[..at].iter().rev().take(LONGEST).take_while(of).count();
     let start = at - held;
@@ -394,7 +414,7 @@ fn suffix(text: &str, word: Range<usize>, stand: WordPosition) -> Option<usize> 
     };
     let secret = text[word.clone()].eq_ignore_ascii_case("secret");
     let aside = |part: &str| {
-        NOT_SECRET_AFTER.iter().any(|aside| part.eq_ignore_ascii_case(aside))
+        NOT_SECRET_AFTER.iter().any(|other| part.eq_ignore_ascii_case(other))
             && !(secret && part.eq_ignore_ascii_case("id"))
     };
     (opens && !parts(more).any(aside)).then_some(from + more.len())
@@ -421,28 +441,28 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The kind of a key, by the text before `key`. `None` where it is no secret.
-fn key(front: &str, hump: bool, key: &str) -> Option<SecretNameKind> {
+fn key(front: &str, starts_camel_part: bool, key: &str) -> Option<SecretNameKind> {
     let cut = front.trim_end_matches(['_', '-', '.']);
     let last = parts(cut).last().unwrap_or_default();
     let is = |names: &[&str]| names.iter().any(|name| last.eq_ignore_ascii_case(name));
-    let glued = cut.len() == front.len() && !hump;
-    if is(QUALIFIERS) && !(last.eq_ignore_ascii_case("in") && glued) {
+    let continues_a_word = cut.len() == front.len() && !starts_camel_part;
+    if is(QUALIFIERS) && !(last.eq_ignore_ascii_case("in") && continues_a_word) {
         return Some(Made);
     }
-    if glued {
+    if continues_a_word {
         // Matches `SECRETACCESSKEY`.
         let last = last.to_ascii_lowercase();
         let ends = ["api", "access", "secret", "private", "auth", "master", "account", "shared"];
         return ends.iter().any(|end| last.ends_with(end)).then_some(Made);
     }
     let constant = key.bytes().all(|b| b.is_ascii_uppercase()) || front.ends_with('_');
-    (!glued && !last.is_empty() && constant && !is(PLAIN_KEYS)).then_some(Vague)
+    (!last.is_empty() && constant && !is(PLAIN_KEYS)).then_some(Vague)
 }
 
 /// The kind of a key in separate words: `API key`, `secret access key`.
 fn spaced_key(text: &str, at: usize) -> Option<SecretNameKind> {
     let before = text[..at].trim_end_matches(' ');
-    let last = start(before.as_bytes(), before.len());
+    let last = name_start(before.as_bytes(), before.len());
     QUALIFIERS.iter().any(|name| before[last..].eq_ignore_ascii_case(name)).then_some(Made)
 }
 

@@ -96,7 +96,7 @@ fn marks(bytes: &[u8], at: Range<usize>, depth: usize, cuts: &mut Vec<Range<usiz
                     }
                 } else {
                     kept_before = Some(member.value.end);
-                    if !DATA[..4].iter().any(|name| member.is(bytes, name)) {
+                    if !DATA.iter().any(|name| member.is(bytes, name)) {
                         marks(bytes, member.value.clone(), depth + 1, cuts);
                     }
                 }

@@ -18,12 +18,24 @@ pub(crate) struct RawEvents {
     line: usize,
     /// Whether the last byte was `\r`, so that a `\n` belongs to the same line break.
     after_return: bool,
+    /// Whether the held event has ended with `\r`, so that a `\n` would belong to its blank line.
+    ends_at_return: bool,
 }
 
 impl RawEvents {
     /// Passes each event that ends in this chunk to `sink`, with the blank line after it.
     pub(crate) fn push(&mut self, chunk: &[u8], sink: &mut impl FnMut(&[u8])) {
         for &byte in chunk {
+            if std::mem::take(&mut self.ends_at_return) {
+                // As the first byte of the next event, this `\n` would be lost if that event is rewritten.
+                if byte == b'\n' {
+                    self.held.push(byte);
+                    self.after_return = false;
+                    self.pass(sink);
+                    continue;
+                }
+                self.pass(sink);
+            }
             self.held.push(byte);
             let is_end = match byte {
                 // The second byte of a `\r\n`, which was counted at the `\r`.
@@ -35,11 +47,22 @@ impl RawEvents {
                 }
             };
             self.after_return = byte == b'\r';
-            if is_end || self.held.len() >= EVENT_LIMIT {
-                sink(&self.held);
-                self.held.clear();
+            self.ends_at_return = is_end && self.after_return;
+            if is_end && !self.ends_at_return || self.held.len() >= EVENT_LIMIT {
+                self.pass(sink);
             }
         }
+        // A stream whose lines end with `\r` alone must not hold each event until the next one begins. In a stream of
+        // `\r\n` the rest of the line break is on its way.
+        if self.ends_at_return && memchr::memmem::find(&self.held, b"\r\n").is_none() {
+            self.pass(sink);
+        }
+    }
+
+    fn pass(&mut self, sink: &mut impl FnMut(&[u8])) {
+        self.ends_at_return = false;
+        sink(&self.held);
+        self.held.clear();
     }
 
     /// The bytes that are left where the stream ended without a blank line.
@@ -167,5 +190,22 @@ mod tests {
             assert_eq!(parsed, wanted, "{size}");
             assert_eq!(event(&rest), Some((Vec::new(), b"4".to_vec())), "{size}");
         }
+    }
+
+    #[test]
+    fn a_blank_line_stays_with_its_event() {
+        let stream = b"data: 1\r\n\r\ndata: 2\r\n\r\ndata: 3\r\n\r\n";
+        for size in 1..stream.len() {
+            let (mut events, mut found) = (RawEvents::default(), Vec::new());
+            for chunk in stream.chunks(size) {
+                events.push(chunk, &mut |raw| found.push(raw.to_vec()));
+            }
+            let wanted = [1, 2, 3].map(|n| format!("data: {n}\r\n\r\n").into_bytes());
+            assert_eq!(found, wanted, "{size}");
+        }
+        // Nothing waits for a byte that never comes.
+        let (mut events, mut found) = (RawEvents::default(), Vec::new());
+        events.push(b"data: 1\r\r", &mut |raw| found.push(raw.to_vec()));
+        assert_eq!(found, [b"data: 1\r\r"]);
     }
 }
