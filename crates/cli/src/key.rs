@@ -153,6 +153,7 @@ fn written(path: &Path, text: &str, output: &Output) -> Result<(), CommandError>
             let text = format!("{} cannot be written: {}", path.display(), reason(&error));
             Err(CommandError::failed(text).hint("name a file in a folder that is there"))
         }
+        // The file exists now, and its replacement takes over the permissions.
         _ => output.file(path, text.as_bytes()),
     }
 }

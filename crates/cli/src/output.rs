@@ -218,6 +218,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         return fs::write(path, bytes);
     }
     let mut name = path.file_name().unwrap_or_default().to_owned();
+    // In the same folder, because a rename does not cross file systems.
     name.push(format!(".{}.part", std::process::id()));
     let part = path.with_file_name(name);
     let written = fs::write(&part, bytes).and_then(|()| {

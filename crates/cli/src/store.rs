@@ -146,6 +146,7 @@ async fn whole(
         let mut out = BufWriter::new(private::file(&part)?);
         let moved = transfer::export(&*host.store, only, &mut out).await?;
         out.flush()?;
+        // Before the rename, so that after a power cut the name does not lead to an incomplete file.
         out.get_ref().sync_all()?;
         std::fs::rename(&part, &args.file)?;
         Ok(moved)

@@ -60,10 +60,12 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         }
         let mut failed = None;
         while let Some(done) = all.join_next().await {
+            // The others go on to their end, so that no running job is cut off.
             if let Ok(Err(error)) = done {
                 failed = Some(error);
             }
         }
+        // `end` never returns by itself, because it keeps the sender alive for the workers.
         signals.abort();
         if let Some(error) = failed {
             return Err(error.into());

@@ -55,6 +55,7 @@ impl<R: AsyncRead + Send + Unpin> ClientLines<R> {
             }
             let end = part.iter().position(|byte| *byte == b'\n');
             let taken = end.map_or(part.len(), |end| end + 1);
+            // Kept until the line ends: the rest of a long line must not be read as a line of its own.
             self.is_long |= self.line.len() + taken > LONGEST;
             if self.is_long {
                 self.line = Vec::new();
@@ -81,6 +82,7 @@ impl<R: AsyncRead + Send + Unpin> ClientLines<R> {
         if text.trim_ascii().is_empty() {
             return Ok(None);
         }
+        // Some editors and shells put a byte order mark in front of the first line.
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
         let value: Value = serde_json::from_slice(text)
             .map_err(|error| (ErrorCode::PARSE_ERROR, format!("no JSON: {error}"), None))?;

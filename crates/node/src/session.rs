@@ -223,6 +223,7 @@ impl Session {
     pub fn audit(&self) -> napi::Result<String> {
         let found = self.run(|engine| Ok(engine.audit()?))?;
         let mut value = serde_json::to_value(&found).map_err(Failure::from)?;
+        // `is_clean` is a method of the audit, and JSON carries fields alone.
         value["ok"] = found.is_clean().into();
         json(&value)
     }

@@ -78,6 +78,7 @@ impl Sessions {
         force: bool,
     ) -> NodeResult<(Arc<Mutex<Engine>>, midfold::blocking::HandedContext)> {
         let name = id.as_deref().unwrap_or("new");
+        // `name` only appears in errors, so any word serves for a conversation without an id.
         let list = whole(list(messages, self.kind, name)?, count, self.kind)?;
         let force = (force || focus.is_some()).then_some(ForcedFold { focus: focus.as_deref() });
         Ok(self.held.project(id.as_deref(), &list, force)?)

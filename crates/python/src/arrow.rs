@@ -67,6 +67,7 @@ impl BatchCompressor {
     fn stream(&self, stream: &Bound<'_, PyAny>) -> PyResult<RecordBatchStream> {
         let given: PyRecordBatchReader = arrow(stream, "__arrow_c_stream__", "stream", None)?;
         let given = given.into_reader()?;
+        // A wrong column fails here, and not only when the first batch is asked for.
         let schema = output_schema(&given.schema(), &self.options).map_err(failed)?;
         let made =
             MadeBatches { given, schema: Arc::clone(&schema), options: Arc::clone(&self.options) };
@@ -219,6 +220,7 @@ impl RecordBatchStream {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
+        // Another thread may hold the lock in `__next__`, and that thread may need Python to read its batch.
         let made = py.detach(|| self.made.lock().unwrap_or_else(PoisonError::into_inner).take());
         let made = made.ok_or_else(|| Failure::input("this stream was handed over before"))?;
         let rows = made.map(|batch| Ok(Arc::new(StructArray::from(batch?)) as ArrayRef));

@@ -82,6 +82,7 @@ fn number(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), JsonFlaw> {
             let hint = "JSON has no NaN and no infinity: write null, or a number";
             return Err(JsonFlaw::new(format!("{} is not JSON", number.value()), hint));
         }
+        // As Python writes it, so that the bytes equal those of `json.dumps`.
         return plain::<PyFloat>(value, out);
     }
     if value.is_instance_of::<PyInt>() {
@@ -90,6 +91,7 @@ fn number(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), JsonFlaw> {
                 out.extend_from_slice(small.to_string().as_bytes());
                 Ok(())
             }
+            // Python's integers have no bound, and JSON does not limit them either.
             Err(_) => plain::<PyInt>(value, out),
         };
     }

@@ -85,6 +85,7 @@ fn steps(
     stop: &AtomicBool,
     ask: &Sender<WorkQuestion>,
 ) -> Result<Vec<WorkerReport>, Failure> {
+    // The name only shows who holds a job; leases tell workers apart by job and attempt.
     let name = format!("midfold-python-{}", std::process::id());
     let worker = JobWorker::new(place.store(), &name, Arc::new(now));
     let mut done = Vec::new();

@@ -68,6 +68,7 @@ fn enter(app: &SharedApp, scopes: &[KeyScope], parts: &mut Parts) -> Result<(), 
     let any_name = app.keys.is_some() || !app.is_local;
     may_ask(parts, &app.origins, any_name).map_err(AdmitRefusal::Stranger)?;
     let Some(keys) = &app.keys else { return Ok(()) };
+    // Cloned, so that the lock is free while the key is looked up: a changed file of keys replaces the value.
     let keys = Arc::clone(&keys.read().unwrap_or_else(PoisonError::into_inner));
     let holder = holder(app, &keys, scopes, parts)?;
     parts.extensions.insert(holder);
@@ -86,6 +87,7 @@ fn holder(
     if !holder.entry.scopes.iter().any(|scope| scopes.contains(scope)) {
         return Err(AdmitRefusal::Scope(scopes.first().copied().unwrap_or(KeyScope::Admin)));
     }
+    // Only a forwarded request needs a key of the provider.
     if scopes.contains(&KeyScope::Proxy) && found.is_in_place {
         parts.extensions.insert(KeyInPlace);
     }

@@ -98,6 +98,7 @@ impl BodyMemory {
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else { return BodyRead::Broken };
             let Ok(data) = frame.into_data() else { continue };
+            // A chunked body names no length, so the limit of one request is checked here as well.
             let fits = self.take(&mut room, data.len()) && room.taken <= self.one;
             // Kept even if they do not fit, because the upstream has to get every byte that was taken from the client.
             read.extend_from_slice(&data);

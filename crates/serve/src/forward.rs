@@ -160,6 +160,7 @@ impl ProxyRequest {
             Err(UnreadReason::Open(cause)) => return self.open(Body::from(body), cause).await,
             Err(UnreadReason::Ended(ended)) => return ended.response(),
         };
+        // Gemini and Vertex ask for a stream in the path, all others in the body.
         let stream = asked.stream || request.stream;
         let scope = KeyHolder::name(&self.parts);
         let mut who = headers::who(&self.parts.headers, scope, asked.model);
@@ -168,6 +169,7 @@ impl ProxyRequest {
             Ok(goal) => self.goal = goal,
             Err(error) => return no_answer(&self.app, &error),
         }
+        // Only now is the upstream certain. `give_key` takes its mark away, so the call in `pass` adds nothing.
         if let Err(no) = self.aim.give_key(&self.app, &self.goal, &mut self.parts) {
             return no_key(&self.app, no);
         }
@@ -175,6 +177,7 @@ impl ProxyRequest {
         who.is_local = self.goal.target.is_local();
         let to = (&self.goal.target, &self.goal.address);
         self.trace.asks((self.aim.provider, purpose), to, model.as_deref());
+        // The upstream is asked with the headers of this request, so its key has to be among them already.
         let is_usual = self.goal.target.is_usual;
         if self.app.proxy.wants_window(model.as_deref(), request.window, &who, is_usual) {
             let (app, target, headers) = (&self.app, &self.goal.target, &self.parts.headers);

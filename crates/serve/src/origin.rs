@@ -88,6 +88,7 @@ pub fn may_ask(
     let is_own = origins.iter().all(|origin| hosts.iter().all(|host| is_of(origin, host)))
         // `all` also holds for no hosts, so an origin with no host beside it is not taken for our own.
         && (origins.is_empty() || !hosts.is_empty())
+        // `same-site` is not enough: a page on another port or subdomain may belong to somebody else.
         && sites.all(|site| matches!(site, "same-origin" | "none"));
     if !is_allowed && !is_own {
         return Err(OriginRefusal::Page);

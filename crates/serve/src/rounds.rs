@@ -54,6 +54,7 @@ enum RoundAnswer {
 impl UpstreamCall {
     /// Handles the calls in an answer, before the client gets its end.
     pub fn hear(&mut self, seen: &mut AnswerFacts) -> RecallRound {
+        // Read before `self.turn.hear`, which changes both.
         let (usage, length) = (seen.usage, self.turn.sent().body.len());
         let now = self.way.app.now();
         // If midfold panics here, no call is answered, and the answer is passed on.
@@ -64,6 +65,7 @@ impl UpstreamCall {
             recalled(self.turn.sent(), heard);
         }
         if heard.asks_again {
+            // At the end only the last answer is counted, so the one before a further request is counted here.
             usage.iter().for_each(|usage| app.metrics.usage(*usage));
             usage.iter().for_each(|usage| self.way.trace.spent(*usage));
             // The request and the sent body have grown by this much. The result is ignored, because the request is

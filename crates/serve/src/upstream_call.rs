@@ -111,6 +111,7 @@ impl UpstreamCall {
         }
         let framing = framing(content_type(&head.headers), self.stream);
         let tee = AnswerTee::new(self.turn.request().kind(), framing);
+        // The text of an answer takes memory: it is kept only if a later request may name it, or tools are offered.
         let is_read = self.turn.wants_output() || self.turn.recalls();
         let tee = if is_read { tee } else { tee.without_output() };
         self.watched(head, body, tee).await
@@ -235,6 +236,7 @@ impl PassingAnswer {
         }
         if is_answered {
             seen.usage.iter().for_each(|usage| app.metrics.usage(*usage));
+            // Taken first, because `answered` consumes the turn.
             let narratable = awaited.narratable();
             if let Some(truncation) = awaited.answered(seen, app.now()) {
                 app.metrics.truncated();

@@ -292,6 +292,7 @@ impl BaseAddress {
     /// base URL (`…/v1`, `…/api/v1`), so they are removed once. OpenAI's clients also write `/v1` if the server has
     /// another version.
     fn rest_of<'a>(&self, path_and_query: &'a str) -> &'a str {
+        // `/v1` must not match the start of `/v1beta`.
         let ends = |rest: &str| rest.is_empty() || rest.starts_with(['/', '?']);
         let starts = self.path.match_indices('/').map(|(at, _)| &self.path[at..]);
         // The longest end of the base path comes first, so `/api/v1` is removed as a whole before `/v1` is tried.

@@ -139,6 +139,7 @@ where
             };
             match (out.is_empty(), is_last) {
                 (true, true) => return Poll::Ready(None),
+                // All bytes so far are held back, or only the error is left: the loop goes on to either.
                 (true, false) => {}
                 (false, _) => return Poll::Ready(Some(Ok(Frame::data(out.into())))),
             }

@@ -90,6 +90,7 @@ impl ReportedWindows {
         let (at, cell) = told.entry(key).or_insert_with(|| (now, Arc::default()));
         let lasts = if cell.get().is_some_and(|told| told.is_refused) { SOONER } else { AGAIN };
         if now.saturating_sub(*at) > lasts {
+            // A new cell, so that requests which wait for the old one still get its answer.
             (*at, *cell) = (now, Arc::default());
         }
         Arc::clone(cell)
@@ -137,6 +138,7 @@ async fn asked(
         .into_iter()
         .filter_map(|(_, question, reply)| Some((question, reply.text()?)))
         .collect();
+    // Ollama fixes a model's window when it loads it, so an unloaded model has none yet.
     let to_be_loaded = answers.iter().any(|(question, answer)| {
         *question == WindowQuestion::OllamaLoaded && is_to_be_loaded(answer, model)
     });

@@ -425,6 +425,7 @@ impl Store for MemoryStore {
     }
 
     async fn restore(&self, parts: TransferParts<'_>, now: Millis) -> Result<(), StoreError> {
+        // Filled aside, so that a fault in a later part changes nothing in this store.
         let fresh = MemoryStore::new();
         let mut at = String::new();
         let mut head = 0;

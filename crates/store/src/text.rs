@@ -258,6 +258,7 @@ impl<'a> CandidateRanking<'a> {
         };
         let mut score: f64 = counts.iter().zip(&self.weights).map(gain).sum();
         let at = find_folded(text, self.phrase);
+        // A query of one word is its own phrase in nearly every candidate, so the bonus would tell nothing apart.
         if at.is_some() && self.words.len() > 1 {
             score *= 1.5;
         }

@@ -15,6 +15,7 @@ pub fn short(n: u64) -> String {
     match n {
         0..=999 => n.to_string(),
         1_000..=999_499 => tenths(1_000, "k"),
+        // From 999,500 on, rounding would give `1000k`.
         999_500..=999_499_999 => tenths(1_000_000, "M"),
         _ => tenths(1_000_000_000, "G"),
     }

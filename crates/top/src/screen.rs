@@ -34,6 +34,7 @@ impl Screen {
     pub fn open() -> io::Result<(Self, Receiver<TerminalEvent>)> {
         let terminal = ratatui::try_init().inspect_err(|_| ratatui::restore())?;
         let is_over = Arc::new(AtomicBool::new(false));
+        // Made before the thread, so that an error of the thread drops it and restores the terminal.
         let screen = Self { terminal, is_over: Arc::clone(&is_over) };
         let (send, receive) = channel(WAITING);
         std::thread::Builder::new()

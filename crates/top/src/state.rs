@@ -349,6 +349,7 @@ impl TopState {
         self.scroll = 0;
         self.views.pop();
         self.is_done = self.views.is_empty();
+        // Help and answers lie on top of the session, which stays open below them.
         if !self.views.contains(&TopView::Session) {
             self.opened = None;
         }

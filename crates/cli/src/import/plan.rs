@@ -165,6 +165,7 @@ impl ImportPlan<'_> {
         stored: &StoredSession,
     ) -> Result<Option<(PreparedConversation, usize)>, Failure> {
         let last = recording.newest();
+        // Most sessions go on with the newest part. Of the others, the longest comes first.
         for at in std::iter::once(last).chain(0..last) {
             let prepared = self.prepare(recording.since(at))?;
             let head = stored.row().head;

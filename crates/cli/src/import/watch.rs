@@ -154,6 +154,7 @@ impl<'a> FileFollower<'a> {
         let Some(stamp) = stamp(&path) else { return Ok(done) };
         // A change is imported at once, without the last message, which may not be complete. The first look without a
         // change imports that too. Then nothing is read until the file changes again.
+        // The stamp is taken before the bytes are read, so a write in between counts as a change at the next look.
         let is_quiet = self.seen.replace(stamp) == Some(stamp);
         if !is_quiet || !self.is_done {
             self.is_done = is_quiet;

@@ -101,6 +101,7 @@ impl ReplayCorpus {
 
     /// The number of the open file, from 1.
     fn file(&self) -> usize {
+        // The open file has left `files` already.
         self.count - self.files.len()
     }
 

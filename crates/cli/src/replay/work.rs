@@ -76,6 +76,7 @@ pub fn work(
     }
     let mut results = state.results;
     for ran in &mut results {
+        // Threads end in any order, and a report should not depend on it.
         ran.each.sort_by_key(|(at, _)| *at);
     }
     Ok(WorkOutcome { conversations: state.conversations, results, skipped: state.corpus.skipped })

@@ -25,6 +25,7 @@ impl TemporaryFile {
         let name = format!("{PREFIX}{pid}-{}-{:x}", started(pid).unwrap_or(0), random());
         let folder = std::env::temp_dir().join(name);
         private::folder(&folder)?;
+        // Made before the file, so that its drop removes the folder if the file cannot be written.
         let made = Self { path: folder.join(FILE) };
         private::file(&made.path)?.write_all(text.as_bytes())?;
         Ok(made)

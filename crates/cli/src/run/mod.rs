@@ -114,6 +114,7 @@ async fn start(
     told: ClientInstructions,
 ) -> Result<u8, CommandError> {
     file::sweep();
+    // Kept until the program has ended: dropping it removes the file.
     let file = told.file.as_deref().map(file::TemporaryFile::new).transpose().map_err(|error| {
         CommandError::failed(format!("no file can be made for the client: {}", reason(&error)))
     })?;

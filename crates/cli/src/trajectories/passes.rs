@@ -335,6 +335,7 @@ async fn summarise(
     let mut work = JoinSet::new();
     while let Some(request) = wanted.recv().await {
         while let Some(done) = work.try_join_next() {
+            // A task that panicked brings no answer. The last pass computes the summary of such a span.
             done.unwrap_or(Ok(()))?;
         }
         let Ok(permit) = Arc::clone(&room).acquire_owned().await else { break };
@@ -344,6 +345,7 @@ async fn summarise(
         }
         if let Some(between) = between {
             sleep_until(next).await;
+            // A pause in planning must not save up calls that then go out all at once.
             next = next.max(Instant::now()) + between;
         }
         let (client, cache, shared) = (Arc::clone(&client), cache.clone(), Arc::clone(&shared));

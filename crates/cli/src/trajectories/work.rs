@@ -172,6 +172,7 @@ fn write(
     permits: &Receiver<()>,
     progress: &mut TrajectoryProgress,
 ) -> Result<(), CommandError> {
+    // Chunks end in any order. The manifest names one position, so all rows before it have to be written.
     let mut waiting = BTreeMap::new();
     let mut wanted = 0;
     for (seq, to, done) in results {

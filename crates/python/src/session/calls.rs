@@ -24,6 +24,7 @@ impl Session {
         key: Option<String>,
         expect: Option<u64>,
     ) -> PyResult<Vec<u64>> {
+        // One message counts as a list of one, so that its object is kept as well.
         let given = match messages.is_instance_of::<PyDict>() {
             true => GivenMessages::new(PyList::new(py, [messages])?.as_any())?,
             false => GivenMessages::new(messages)?,
@@ -167,6 +168,7 @@ impl Session {
     pub(super) fn forked(&self, py: Python<'_>, id: &str, at: Option<u64>) -> PyResult<Self> {
         let engine = self.run(py, |engine| Ok(engine.fork(id, at)?))?;
         let copy = |(seq, message): (&u64, &Py<PyAny>)| (*seq, message.clone_ref(py));
+        // The objects of messages behind the fork belong to the parent alone.
         let is_kept = |(seq, _): &(&u64, _)| **seq < engine.len() as u64;
         let shared = self.known(py).iter().filter(is_kept).map(copy).collect();
         Ok(Self::of(engine).with_known(py, shared))

@@ -101,6 +101,7 @@ impl Sessions {
         let events = list.events_for(self.kind, id.unwrap_or("new"))?;
         let force = (force || focus.is_some()).then_some(ForcedFold { focus });
         let done = py.detach(|| self.held.project(id, &events, force));
+        // Ctrl-C may have come while Python was not running.
         py.check_signals()?;
         let (session, sent) = done.map_err(Failure::from)?;
         Session { inner: session }.projected(py, sent, &list)

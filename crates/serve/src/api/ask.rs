@@ -142,6 +142,7 @@ fn query<Q: DeserializeOwned>(text: &str) -> Result<Q, ApiProblem> {
         false => serde_json::Value::Object(found),
     };
     serde_json::from_value::<Q>(value.clone())
+        // A type with optional fields alone does not read from null, but from an empty object.
         .or_else(|error| match value.is_null() {
             true => serde_json::from_value(serde_json::json!({})),
             false => Err(error),

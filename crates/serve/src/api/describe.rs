@@ -329,6 +329,7 @@ where
     // `ok` only hides the error of a closed semaphore, and nobody closes it.
     let permit = Arc::clone(&asked.desk.room).acquire_owned().await.ok();
     let handle = Handle::current();
+    // Such a task runs to its end even if the client leaves, so no open session stays in the middle of a change.
     let work = tokio::task::spawn_blocking(move || {
         let _permit = permit;
         match handle.block_on(handler(asked)) {

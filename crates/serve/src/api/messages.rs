@@ -116,6 +116,7 @@ async fn append(
     }
     let mut stored = open(&asked).await?;
     let kind = DialectKind::from_name(&stored.row().new.dialect);
+    // A session of an unknown dialect cannot be opened, so this default is never used.
     let kind = kind.unwrap_or(DialectKind::OpenAiChat);
     let events = events(asked.body.messages.get(), kind, asked.id(), asked.most_messages)?;
     let (expect, now) = (asked.query.expect, asked.now());

@@ -258,6 +258,7 @@ async fn status(asked: ApiRequest) -> Result<SessionDetail, ApiProblem> {
 
 async fn delete(asked: ApiRequest) -> Result<SessionExtent, ApiProblem> {
     let ApiRequest { desk, caller, .. } = &asked;
+    // The feed reports the last figures of the session, which can only be read before it is deleted.
     let gone = activity(desk, caller, asked.id()).await?;
     desk.opened.close(asked.id());
     let extent = done(desk, desk.store.delete(asked.id(), None)).await?;

@@ -99,6 +99,7 @@ impl ChangeFeed {
         if !*looks {
             let newest = newest(&*self.store, None).await?;
             let seen = newest.first().map_or(0, |it| it.tick);
+            // Folds in force are not counted here: that reads the folds of each session, and most will not change.
             let before = newest.into_iter().map(|it| (it.id.clone(), (it, None))).collect();
             let looking = StoreWatch {
                 store: Arc::clone(&self.store),
@@ -177,6 +178,7 @@ impl StoreWatch {
 
     /// Reports the sessions that changed since the last reading, the oldest change first.
     async fn tell(&mut self, now: Vec<SessionActivity>) {
+        // The newest change comes first, so its tick is the highest.
         self.seen = now.first().map_or(self.seen, |it| it.tick);
         for it in now.into_iter().rev() {
             let before = self.before.get(&it.id);

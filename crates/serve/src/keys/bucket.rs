@@ -16,6 +16,7 @@ impl Bucket {
     /// Makes a full bucket. With `None`, there is no limit.
     pub fn full(per_minute: Option<u32>) -> Self {
         let per_minute = per_minute.map(u64::from);
+        // The first request sees a long pause since 0, which adds nothing to a full bucket.
         Self { per_minute, level: per_minute.unwrap_or(0) * ONE, seen: 0 }
     }
 

@@ -28,6 +28,7 @@ pub struct FoundKey {
 /// Takes midfold's key out of a request, from all places, so that none is forwarded.
 pub fn take(parts: &mut Parts) -> Option<FoundKey> {
     let ours = parts.headers.remove(OURS).and_then(|value| key(&value));
+    // `in_address` runs even if a header has a key, so that the address does not carry one to the provider.
     let theirs = in_headers(parts).into_iter().chain(in_address(parts)).reduce(|first, _| first);
     let is_in_place = theirs.is_some();
     ours.or(theirs).map(|key| FoundKey { key, is_in_place })

@@ -32,6 +32,7 @@ impl StoredSession {
         record: bool,
         now: Millis,
     ) -> Result<InjectedRequest, StoredError> {
+        // Not recorded yet: the ledger holds what is sent, and that includes the texts of the hooks.
         let context = self.context(false, now).await?.context;
         let sent = match &self.inner {
             LoadedParts::Brief(brief) => self.injections.apply(&context, outputs, &brief.rules()),

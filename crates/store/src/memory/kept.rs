@@ -189,6 +189,7 @@ impl MemoryInner {
     pub(super) fn claim(&mut self, claim: &JobClaim) -> Vec<StoreJob> {
         let Self { jobs, live, .. } = self;
         let mut claimed = Vec::new();
+        // Ended jobs stay in `jobs`, so only live ones are looked at. Their ids are in the order of queueing.
         for id in live.iter() {
             if claimed.len() >= claim.limit as usize {
                 break;

@@ -164,6 +164,7 @@ fn pairs_of<'a>(node: &'a ArgumentNode, facts: &CallFacts) -> Vec<(&'a str, &'a 
     match node {
         ArgumentNode::Object(_) => pair(node).into_iter().collect(),
         ArgumentNode::List(items) => {
+            // One item without a pair means a list of something else, which is then shown as it is.
             items.iter().map(pair).collect::<Option<Vec<_>>>().unwrap_or_default()
         }
         _ => Vec::new(),

@@ -253,6 +253,7 @@ impl ToolRequest<'_> {
 
     /// An argument as a number; `usual` where it is missing.
     fn size(&self, key: &str, usual: usize) -> Result<usize, ToolRefusal> {
+        // A size of 0 is valid only where 0 is the default, as for lines of context.
         let asked = self.number(key, u64::from(usual > 0))?;
         Ok(asked.map_or(usual, |size| usize::try_from(size).unwrap_or(usize::MAX)))
     }

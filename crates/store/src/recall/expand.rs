@@ -300,6 +300,7 @@ impl Pager {
     /// Puts the start of a long message on the page. It ends with a whole line, unless that would leave more than half
     /// of the room empty.
     fn cut(&mut self, mut item: WaitingMessage) -> bool {
+        // At least one character, so that each page gets further.
         let room = self.room.max(1);
         let end = item.text.char_indices().nth(room).map_or(item.text.len(), |(at, _)| at);
         let line = item.text[..end].rfind('\n').map(|at| at + 1);

@@ -227,6 +227,7 @@ fn find_word(line: &str, word: &str) -> Option<usize> {
         if !inside(before) && !inside(after) {
             return Some(at);
         }
+        // Only one character further, because the whole word may begin inside this match.
         from = at + line[at..].chars().next().map_or(1, char::len_utf8);
     }
 }

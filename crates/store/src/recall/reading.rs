@@ -147,6 +147,7 @@ pub(super) fn begins(events: &[Event], at: usize) -> bool {
     let plain = |event: &Event| !event.view.has_calls() && !event.view.has_results();
     let Some(event) = events.get(at) else { return true };
     let Some(before) = at.checked_sub(1).and_then(|at| events.get(at)) else { return true };
+    // A message with calls behind another one with calls stays in its step: the results of both follow.
     plain(event) || (!event.view.has_results() && (before.view.has_results() || plain(before)))
 }
 

@@ -77,6 +77,7 @@ impl ExpandTarget {
 
 /// The first and last number of each part of a list; `None` where the text is not such a list.
 fn numbers(text: &str) -> Option<Vec<(u64, u64)>> {
+    // Models also write a list as JSON: `[12, 15]`.
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let parts = bare.split([',', ';']).filter(|part| !part.trim().is_empty());
     let all: Vec<(u64, u64)> = parts.map(|part| ends(part.trim())).collect::<Option<_>>()?;

@@ -14,6 +14,7 @@ pub(super) async fn record_call<D: SqlConnection>(
     no: i64,
     call: &NewCall,
 ) -> Result<bool, StoreError> {
+    // A number that is taken and one that leaves a gap are both refused, so the ledger has no holes.
     let sql = format!(
         "INSERT INTO calls (session_no, number, head, fold, hash, made, body) \
          SELECT $1, $2, $3, $4, $5, $6, $7 WHERE $2 = \

@@ -132,6 +132,7 @@ pub(super) async fn append_all<D: SqlConnection>(
         enqueue(&mut *tx, no, job).await?;
     }
     let done = match append.events.is_empty() {
+        // An append of no events has no insert that would check the position.
         true => head(&mut *tx, no).await? == append.expected,
         false => tx.insert_events(no, append.expected, &append.events, append.now).await?,
     };

@@ -180,6 +180,7 @@ impl SqlConnection for PgConnection {
         events: &[NewEvent],
         now: Millis,
     ) -> Result<bool, StoreError> {
+        // As `bigint`, because the upper half of `u32` does not fit PostgreSQL's `integer`.
         let numbers = |of: fn(&NewEvent) -> u32| -> Vec<i64> {
             events.iter().map(|event| i64::from(of(event))).collect()
         };
@@ -249,6 +250,7 @@ impl SqlConnection for PgConnection {
     ) -> Result<(), StoreError> {
         for (words, part) in parts(words).zip(0i64..) {
             sqlx::query(
+                // `to_tsvector` would split and stem the words again, and they would differ from those of a query.
                 "INSERT INTO words (session_no, seq, part, words) \
                  VALUES ($1, $2, $3, array_to_tsvector($4::text[]))",
             )

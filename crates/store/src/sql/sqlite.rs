@@ -317,6 +317,7 @@ impl SqlConnection for SqliteConnection {
         now: Millis,
     ) -> Result<bool, StoreError> {
         let mut seq = signed(expected);
+        // Several events come in a transaction, so nobody can append between this check and the inserts.
         if events.len() > 1 && seq > 0 {
             let before = sqlx::query("SELECT 1 FROM events WHERE session_no = $1 AND seq = $2 - 1")
                 .bind(no)
@@ -423,12 +424,14 @@ impl SqlConnection for SqliteConnection {
             "SELECT rowid FROM words WHERE words MATCH $1 AND rowid >= $2 AND rowid < $3 \
              ORDER BY rowid",
         )
+        // A word holds letters and digits only (`text::words`), so it cannot end the quotes.
         .bind(format!("\"{word}\""))
         .bind(rowid(no, range.start))
         .bind(rowid(no, range.end))
         .fetch_all(&mut *self)
         .await
         .map_err(failed)?;
+        // The lower half of the number is the seq: see `rowid`.
         all.iter().map(|row| Ok(number_of(row, 0)? & u64::from(u32::MAX))).collect()
     }
 }

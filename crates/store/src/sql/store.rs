@@ -155,6 +155,7 @@ impl<S: SqlDatabase> Store for S {
         match answer {
             Some(answer) => Ok(answer),
             None => {
+                // A refused append may also mean that the session is gone, which is no conflict for the caller.
                 still(self, &mut *db, id, no).await?;
                 // The session is there, so the events were refused because they do not follow its head.
                 let actual = events::head(&mut *db, no).await?;

@@ -73,6 +73,7 @@ async fn export_session<W: Write + Send>(
     let mut seq = 0;
     while seq < head {
         let page = store.events(id, seq..head.min(seq + PAGE as u64)).await?;
+        // A damaged session gives fewer events than its line promises, and an import refuses that.
         let Some(last) = page.last() else { break };
         seq = last.seq + 1;
         for row in page {

@@ -176,6 +176,7 @@ impl<R: BufRead> PartReader<R> {
 
     /// Checks the record of a fold.
     fn fold(&mut self, line: FoldLine) -> Result<(), TransferError> {
+        // Stores take the events of a session before the folds over them.
         self.flush();
         let new = NewFold::from(line);
         let open = self.session()?;
