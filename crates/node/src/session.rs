@@ -110,7 +110,7 @@ impl Session {
         self.run(|engine| {
             let events = events(&messages, engine.dialect(), engine.id())?;
             let count = events.len() as u64;
-            let expect = expect.and_then(|expect| u64::try_from(expect).ok());
+            let expect = expect.map(|expect| count_of("expect", expect)).transpose()?;
             let first = engine.append(events, key, expect)?;
             Ok((first..first + count).map(number).collect())
         })
@@ -268,10 +268,19 @@ impl Session {
     /// A session of its own over the first `at` messages, all without.
     #[napi]
     pub fn fork(&self, id: String, at: Option<i64>) -> napi::Result<Self> {
-        let at = at.and_then(|at| u64::try_from(at).ok());
-        let fork = self.run(|engine| Ok(engine.fork(&id, at)?))?;
+        let fork = self.run(|engine| {
+            let at = at.map(|at| count_of("at", at)).transpose()?;
+            Ok(engine.fork(&id, at)?)
+        })?;
         Ok(fork.into())
     }
+}
+
+/// A number of messages among the arguments.
+fn count_of(name: &str, value: i64) -> NodeResult<u64> {
+    u64::try_from(value).map_err(|_| {
+        Failure::input(format!("`{name}` is {value}")).hint("give a number of messages, from 0 on")
+    })
 }
 
 fn hash(hex: &str) -> NodeResult<Hash> {

@@ -252,9 +252,14 @@ impl UpstreamTarget {
         let host = host.parse::<Authority>().map(|it| it.host().to_ascii_lowercase());
         let host = host.unwrap_or_default();
         match host.trim_matches(['[', ']']).parse::<IpAddr>() {
-            Ok(IpAddr::V4(ip)) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
+            Ok(IpAddr::V4(ip)) => {
+                ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified()
+            }
             Ok(IpAddr::V6(ip)) => {
-                ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local()
+                ip.is_loopback()
+                    || ip.is_unique_local()
+                    || ip.is_unicast_link_local()
+                    || ip.is_unspecified()
             }
             Err(_) => {
                 !host.contains('.') || host.ends_with(".local") || host.ends_with(".internal")

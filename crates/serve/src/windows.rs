@@ -33,8 +33,10 @@ const SOONER: u64 = 60_000;
 const LONGEST: usize = 8 << 20;
 /// The most models that are remembered; with more, all are forgotten and asked for again.
 const MOST: usize = 4_096;
-/// The headers with a client's credentials, which are sent with the question.
-const CREDENTIALS: [HeaderName; 4] = [
+/// The headers of a client that are sent with the question: its credentials, and the version without which Anthropic
+/// refuses every request.
+const SENT_ALONG: [HeaderName; 5] = [
+    HeaderName::from_static("anthropic-version"),
     AUTHORIZATION,
     HeaderName::from_static("x-api-key"),
     HeaderName::from_static("api-key"),
@@ -211,7 +213,7 @@ impl ProbeReply {
 /// The headers of a question: the credentials of the client's request, and no other header of it.
 fn credentials(headers: &HeaderMap) -> HeaderMap {
     let mut out = HeaderMap::new();
-    for name in CREDENTIALS {
+    for name in SENT_ALONG {
         if let Some(value) = headers.get(&name) {
             out.insert(name, value.clone());
         }

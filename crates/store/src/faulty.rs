@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use midfold_core::Hash;
@@ -34,13 +34,15 @@ pub struct FaultyStore {
     fails: Range<u64>,
     writes: AtomicU64,
     looks: AtomicU64,
+    is_away: AtomicBool,
 }
 
 impl FaultyStore {
     /// Makes the writes with these numbers fail, counted from 0. With an empty range, none fails.
     #[must_use]
     pub fn new(inner: Arc<dyn Store>, failure: WriteFailure, fails: Range<u64>) -> Self {
-        Self { inner, failure, fails, writes: AtomicU64::new(0), looks: AtomicU64::new(0) }
+        let (writes, looks) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { inner, failure, fails, writes, looks, is_away: AtomicBool::new(false) }
     }
 
     /// How many writes there were so far, failed ones included.
@@ -55,12 +57,26 @@ impl FaultyStore {
         self.looks.load(Ordering::SeqCst)
     }
 
+    /// Makes every write and every load of a session fail from now on, as if nobody answered; `false` ends that.
+    pub fn set_away(&self, is_away: bool) {
+        self.is_away.store(is_away, Ordering::SeqCst);
+    }
+
+    fn check_away(&self) -> Result<(), StoreError> {
+        let text = || "nobody answers".to_owned();
+        match self.is_away.load(Ordering::SeqCst) {
+            true => Err(StoreError::Backend { kind: FailureKind::Busy, text: text() }),
+            false => Ok(()),
+        }
+    }
+
     /// Runs a write of the inner store, unless it is one that has to fail.
     async fn write<T: Send>(
         &self,
         what: &str,
         work: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
+        self.check_away()?;
         let number = self.writes.fetch_add(1, Ordering::SeqCst);
         if !self.fails.contains(&number) {
             return work.await;
@@ -166,6 +182,7 @@ impl Store for FaultyStore {
     }
 
     async fn load(&self, id: &str) -> Result<LoadedSession, StoreError> {
+        self.check_away()?;
         self.inner.load(id).await
     }
 

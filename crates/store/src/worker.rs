@@ -123,7 +123,7 @@ impl JobWorker {
         F: Fn(SummaryRequest) -> Fut,
         Fut: Future<Output = Result<SummaryReply, SummaryFailure>>,
     {
-        let (mut stored, request) = match self.request(job).await {
+        let (mut stored, request) = match self.request(job).await? {
             Ok(ready) => ready,
             // Such a job cannot succeed at a later attempt.
             Err(reason) => return self.end(job, VerdictCode::Stale, &reason, None).await,
@@ -184,16 +184,32 @@ impl JobWorker {
     }
 
     /// The session and the request for the model, or the reason why the job is useless now.
-    async fn request(&self, job: &StoreJob) -> Result<(StoredSession, SummaryRequest), String> {
-        let text = |error: &dyn std::fmt::Display| error.to_string();
-        let wanted: WantedNarration = serde_json::from_str(&job.job.body).map_err(|e| text(&e))?;
-        let mut stored = StoredSession::open(self.store.clone(), &job.job.session)
-            .await
-            .map_err(|e| text(&e))?;
-        let session = stored.whole().await.map_err(|e| text(&e))?;
-        let mut request = session.request_of(&wanted).map_err(|e| text(&e))?;
+    async fn request(
+        &self,
+        job: &StoreJob,
+    ) -> Result<Result<(StoredSession, SummaryRequest), String>, StoredError> {
+        let Ok(wanted) = serde_json::from_str::<WantedNarration>(&job.job.body) else {
+            return Ok(Err("the job is not one that this version knows".to_owned()));
+        };
+        let open = async {
+            let mut stored = StoredSession::open(self.store.clone(), &job.job.session).await?;
+            stored.whole().await?;
+            Ok(stored)
+        };
+        let mut stored = match open.await {
+            Ok(stored) => stored,
+            // The lease runs out, and the job is tried again: a store that is away says nothing about the job.
+            Err(StoredError::Store(error)) if !matches!(error, StoreError::NoSession(_)) => {
+                return Err(error.into());
+            }
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let mut request = match stored.whole().await?.request_of(&wanted) {
+            Ok(request) => request,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
         request.today = Some(date((self.clock)()));
-        Ok((stored, request))
+        Ok(Ok((stored, request)))
     }
 
     /// Waits for the call, and extends the lease meanwhile. `None` where the lease was lost; then another worker has

@@ -84,6 +84,7 @@ fn local_is_what_no_name_server_of_the_internet_knows() {
         ("http://[::1]:8080", true),
         ("http://192.168.1.20:8000", true),
         ("http://10.0.0.3", true),
+        ("http://0.0.0.0:11434", true),
         ("http://ollama:11434", true),
         ("http://host.docker.internal:11434", true),
         ("http://gpu.local:8000", true),

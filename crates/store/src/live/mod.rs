@@ -48,6 +48,9 @@ pub struct StoredSession {
     injections: Injections,
     /// The host's hooks for folds that are made here.
     hooks: Option<Arc<dyn FoldHooks>>,
+    /// Whether the loaded part has events that the store may not have, because an append failed and the session could
+    /// not be read again. Nothing goes on from them: it is read again first.
+    is_torn: bool,
 }
 
 /// The part of the session that was loaded so far.
@@ -176,19 +179,27 @@ impl StoredSession {
         key: Option<String>,
         now: Millis,
     ) -> Result<AppendOutcome, StoredError> {
+        self.mend().await?;
         if self.narration().is_overdue(now) {
             // An overdue narration may be finished; that has to be known before it is queued again.
             self.learn(now).await?;
         }
         let new: Vec<_> = events.into_iter().filter_map(|event| self.push(event)).collect();
-        let wanted = self.wanted_narration(now).await?;
-        let job = wanted.as_ref().map(|wanted| self.job(wanted, now)).transpose()?;
+        let wanted = match self.wanted_narration(now).await {
+            Ok(wanted) => wanted,
+            Err(error) => return Err(self.torn(error).await),
+        };
+        let job = match wanted.as_ref().map(|wanted| self.job(wanted, now)).transpose() {
+            Ok(job) => job,
+            Err(error) => return Err(self.torn(error).await),
+        };
         let (count, head_hash) = (new.len() as u64, self.head_hash());
         let append = AppendRequest { expected, key, events: new, job, now };
         let appended = match self.store.append(&self.row.new.id, append).await {
             Ok(appended) if !appended.repeated => appended,
             other => {
                 // The events pushed above are only in memory, and the store has others.
+                self.is_torn = true;
                 self.reload().await?;
                 return Ok(other?);
             }
@@ -206,6 +217,19 @@ impl StoredSession {
             let _ = self.reload().await;
         }
         Ok(appended)
+    }
+
+    /// Drops the events that were pushed for an append which failed with `error`.
+    async fn torn(&mut self, error: StoredError) -> StoredError {
+        self.is_torn = true;
+        // If the store cannot be read now, the next use reads the session again.
+        let _ = self.reload().await;
+        error
+    }
+
+    /// Reads the session again, if it has events that the store may not have.
+    async fn mend(&mut self) -> Result<(), StoredError> {
+        if self.is_torn { self.reload().await } else { Ok(()) }
     }
 
     /// Adds an event in memory, and returns the row to store.
@@ -273,6 +297,7 @@ impl StoredSession {
 
     /// The context to send, folded first where a fold is due.
     async fn current(&mut self, now: Millis) -> Result<Context, StoredError> {
+        self.mend().await?;
         let budget = self.budget();
         if let LoadedParts::Brief(brief) = &mut self.inner {
             if let Some(context) = brief.context(&budget, now) {
@@ -378,6 +403,7 @@ impl StoredSession {
         call: Option<u64>,
         now: Millis,
     ) -> Result<(), StoredError> {
+        self.mend().await?;
         // This comes first, because it may read the session again.
         self.learn(now).await?;
         let everything = self.everything().await?;

@@ -45,7 +45,8 @@ impl StoredSession {
         let meta = rows::meta(&row)?;
         let inner = assemble(&meta, loaded)?;
         let injections = Injections::default();
-        let mut stored = Self { store, row, meta, inner, ledger: None, injections, hooks: None };
+        let (ledger, hooks, is_torn) = (None, None, false);
+        let mut stored = Self { store, row, meta, inner, ledger, injections, hooks, is_torn };
         let folds = match &stored.inner {
             // No fold is active, but there may be prepared ones, and others that were undone.
             LoadedParts::Whole(_) => stored.folds().await?,
@@ -64,16 +65,18 @@ impl StoredSession {
     /// # Errors
     /// Fails as [`StoredSession::open`] does.
     pub async fn reload(&mut self) -> Result<(), StoredError> {
-        // Both belong to this process and are not in the store.
+        let opened = Self::open(self.store.clone(), &self.row.new.id).await?;
+        // Both belong to this process and are not in the store. They are moved only now: a session that cannot be read
+        // keeps them.
         let injections = std::mem::take(&mut self.injections);
-        let hooks = self.hooks.take();
-        *self = Self::open(self.store.clone(), &self.row.new.id).await?.with_hooks(hooks);
+        *self = opened.with_hooks(self.hooks.take());
         self.injections = injections;
         Ok(())
     }
 
     /// Loads the events that the active fold covers, and all folds, so that the whole session is in memory.
     pub(super) async fn hydrate(&mut self) -> Result<(), StoredError> {
+        self.mend().await?;
         let LoadedParts::Brief(brief) = &self.inner else { return Ok(()) };
         // Not the state of the row: this one may have changes that are not saved yet.
         let state = brief.state();
@@ -140,6 +143,9 @@ impl StoredSession {
     /// Fails as [`StoredSession::open`] does.
     pub async fn refresh(&mut self) -> Result<(), StoredError> {
         let row = self.store.session(&self.row.new.id).await?;
+        if self.is_torn {
+            return self.reload().await;
+        }
         if row == self.row {
             return Ok(());
         }
@@ -154,6 +160,8 @@ impl StoredSession {
             for event in new {
                 session.append(event.event.raw());
             }
+            // Until the row is known to be theirs, these events may not go on.
+            self.is_torn = true;
             // A fold that was stored and not activated leaves the row as it is, so the number of folds is compared,
             // too.
             let known = session.folds().len() as u64;
@@ -161,7 +169,7 @@ impl StoredSession {
                 && self.store.activity(&row.new.id).await?.folds == known
             {
                 session.set_state(rows::state(&row)?);
-                (self.row, self.ledger) = (row, None);
+                (self.row, self.ledger, self.is_torn) = (row, None, false);
                 return Ok(());
             }
         }

@@ -123,3 +123,38 @@ async fn a_write_that_was_done_and_not_heard_of() {
 async fn a_disk_that_stays_full_for_a_while() {
     every_write_may_fail(WriteFailure::Before, 4).await;
 }
+
+/// The append fails, and so does the attempt to read the session again. What was pushed for it must not go on.
+#[tokio::test]
+async fn a_store_that_is_away_for_a_while_damages_nothing() {
+    let inner: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    inner.create(script::new_session()).await.unwrap();
+    let faulty = Arc::new(FaultyStore::new(inner.clone(), WriteFailure::Before, 0..0));
+    let script = Script::new(78, 12);
+    for is_whole in [false, true] {
+        let mut stored = StoredSession::open(faulty.clone(), ID).await.unwrap();
+        if is_whole {
+            stored.whole().await.unwrap();
+        }
+        let (step, head) = (usize::from(is_whole), stored.row().head);
+        let (events, now) = (script.step_events(step), script.now(step));
+        faulty.set_away(true);
+        for _ in 0..2 {
+            assert!(stored.append(events.clone(), None, now).await.is_err());
+        }
+        assert!(
+            stored.context(false, now).await.is_err(),
+            "{is_whole}: nobody knows what is there"
+        );
+        faulty.set_away(false);
+        stored.append(events.clone(), None, now).await.unwrap();
+        assert_eq!(stored.row().head, head + events.len() as u64);
+        let again = StoredSession::open(inner.clone(), ID).await.unwrap().row().clone();
+        assert_eq!(&again, stored.row());
+        let mut again = StoredSession::open(inner.clone(), ID).await.unwrap();
+        let known = stored.whole().await.unwrap().log().head_hash();
+        assert_eq!(again.whole().await.unwrap().log().head_hash(), known);
+    }
+    let report = fsck(&*inner).await.unwrap();
+    assert!(report.findings.is_empty(), "{:?}", report.findings);
+}
