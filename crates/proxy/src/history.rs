@@ -73,10 +73,11 @@ impl HistoryCache {
         let history = HistoryItems { before, items, used, key: found_by, is_placed };
         let key = (scope.to_owned(), answer.to_owned());
         self.bytes.fetch_add(history.memory(), Ordering::Relaxed);
-        // A key that is put twice keeps its one place in the order: dropping a second one would drop the newer history.
-        if self.known.insert(key.clone(), Arc::new(history)).is_none() {
-            self.order.push_back(key);
+        if self.known.insert(key.clone(), Arc::new(history)).is_some() {
+            // A second entry would drop the newer history at the age of the older one.
+            self.order.retain(|known| *known != key);
         }
+        self.order.push_back(key);
         // The newest stays whatever its size: the client's next request names its answer.
         while self.bytes.load(Ordering::Relaxed) > MEMORY && self.order.len() > 1 {
             // Later histories still hold the items of the dropped one, so its memory is free only after they are

@@ -409,7 +409,9 @@ fn suffix(text: &str, word: Range<usize>, stand: WordPosition) -> Option<usize> 
         _ if matches!(stand, Last | Key) => false,
         Some(b'_' | b'-') => true,
         Some(b) => {
-            b.is_ascii_digit() || (lower && b.is_ascii_uppercase()) || !word_is_ascii(text, &word)
+            b.is_ascii_digit()
+                || (lower && b.is_ascii_uppercase())
+                || !text[word.clone()].is_ascii()
         }
     };
     let secret = text[word.clone()].eq_ignore_ascii_case("secret");
@@ -418,10 +420,6 @@ fn suffix(text: &str, word: Range<usize>, stand: WordPosition) -> Option<usize> 
             && !(secret && part.eq_ignore_ascii_case("id"))
     };
     (opens && !parts(more).any(aside)).then_some(from + more.len())
-}
-
-fn word_is_ascii(text: &str, word: &Range<usize>) -> bool {
-    text[word.clone()].is_ascii()
 }
 
 /// The parts of a name: `dbUser_name-2` has `db`, `User`, `name` and `2`.
@@ -470,10 +468,6 @@ fn spaced_key(text: &str, at: usize) -> Option<SecretNameKind> {
 mod tests {
     use super::*;
 
-    fn kind(name: &str) -> Option<SecretNameKind> {
-        whole(name)
-    }
-
     #[test]
     fn a_name_tells_by_its_parts() {
         for (name, wanted) in [
@@ -497,7 +491,7 @@ mod tests {
             ("bypass", None),
             ("compass", None),
         ] {
-            assert_eq!(kind(name), wanted, "{name}");
+            assert_eq!(whole(name), wanted, "{name}");
         }
     }
 }

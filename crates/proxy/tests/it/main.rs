@@ -3,6 +3,7 @@
 mod agent;
 mod asides;
 mod fuzz_seeds;
+mod histories;
 mod identities;
 mod learned;
 mod long_step;
