@@ -20,11 +20,14 @@ const KEPT = 40;
 const narrow = matchMedia("(max-width: 980px)");
 const rem = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
 
+/** A page that was asked for. Each question is an object of its own. */
+interface AskedPage { asked: true }
+
 export function messagesTab(context: Context, place: SessionPlace): Part {
   const { id, signal } = context;
   let total = context.detail.events;
   let open = place.number;
-  const pages = new Map<number, Message[] | "asked">();
+  const pages = new Map<number, Message[] | AskedPage>();
   const box = el("div", { class: "messages-box" });
   const pane = el("div", { class: "message-pane", role: "region", "aria-label": "The open message" });
   const told = el("p", { class: "told", role: "status" });
@@ -49,13 +52,17 @@ export function messagesTab(context: Context, place: SessionPlace): Part {
 
   async function read(page: number): Promise<void> {
     if (pages.has(page)) return;
-    pages.set(page, "asked");
+    const asked: AskedPage = { asked: true };
+    pages.set(page, asked);
     try {
       const got = await request<MessagesPage>(path(["sessions", id, "messages"], { from: page * PAGE, limit: PAGE, chars: 240 }), { signal });
+      // The session changed meanwhile: this answer may be older than that, and would take away what came.
+      if (pages.get(page) !== asked) return;
       pages.set(page, got.messages);
       if (got.total !== total) grow(got.total);
       else list.renew();
     } catch (error) {
+      if (pages.get(page) !== asked) return;
       pages.delete(page);
       if (!signal.aborted) told.replaceChildren(failure(error, () => { told.replaceChildren(); list.renew(); }));
     }
