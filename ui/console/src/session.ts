@@ -44,6 +44,8 @@ export function sessionView(first: SessionPlace): View & { place: (hash: string)
   let part: Part | null = null;
   let partControl = new AbortController();
   const kinds = new Set<string>();
+  /** The numbers of the last question for the session, and of the newest one that was answered. */
+  let [asked, answered] = [0, 0];
   const head = el("div", { class: "session-head" });
   const actions = el("div", { class: "actions" });
   const tabs = TABS.map(([tab, name]) => el("a", { href: toSession(id, tab) }, name));
@@ -53,8 +55,13 @@ export function sessionView(first: SessionPlace): View & { place: (hash: string)
     head, el("nav", { class: "tabs", "aria-label": "Parts of this session" }, tabs), slot);
 
   async function read(): Promise<void> {
+    asked += 1;
+    const mine = asked;
     try {
       const next = await request<Detail>(path(["sessions", id]), { signal: control.signal });
+      // A later question was answered first: this answer is older.
+      if (mine < answered) return;
+      answered = mine;
       const isFirst = detail === null;
       detail = next;
       const seen = new Set(kinds);
