@@ -100,6 +100,7 @@ pub fn compress_with(
     options: &BatchOptions,
     pass: RowPass<'_>,
 ) -> Result<CompressedBatch, BatchError> {
+    // A name that is taken is found before any row is compressed.
     let schema = output_schema(batch.schema_ref(), options)?;
     let source = BatchRows::of(batch, options)?;
     let mut rows = Vec::with_capacity(batch.num_rows());
@@ -112,6 +113,7 @@ pub fn compress_with(
         rows.push(report);
     }
     let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
+    // Without a change, all columns keep their buffers.
     if !changes.is_empty() {
         columns[source.index] = rebuild::column(&columns[source.index], &source, &changes)?;
         aligned::columns(batch, &mut columns, &changes, &rows, &options.settings.aligned)?;

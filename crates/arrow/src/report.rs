@@ -63,6 +63,7 @@ impl RowReport {
     pub fn status(&self) -> RowStatus {
         match self {
             Self::Failed { .. } => RowStatus::Error,
+            // A row above the limit may have a summary as well, so this is asked first.
             Self::Done { metrics, .. } if metrics.still_over_limit => RowStatus::OverLimit,
             Self::Done { metrics, .. } if metrics.was_compressed => RowStatus::Compressed,
             Self::Done { .. } => RowStatus::Skipped,

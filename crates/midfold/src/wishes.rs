@@ -52,6 +52,7 @@ pub fn pin(session: &mut Session, budget: &Budget, seq: u32, tokens: u64) -> Str
         return format!("message @{seq} is kept already\n");
     }
     let events = session.log().events();
+    // A pin may be of an event that is not in the log yet, whose size is not known here.
     let pinned = session.pins().iter().filter_map(|pin| events.get(*pin as usize));
     let pinned: u64 = pinned.map(|event| u64::from(event.tokens.total)).sum();
     let most = budget.tokens() / SHARE;

@@ -157,6 +157,7 @@ impl ProviderFamily {
                 if width <= CROP_WHOLE && height <= CROP_WHOLE {
                     return CROP;
                 }
+                // Google documents the shorter side divided by 1.5.
                 let side = width.min(height) * 2 / 3;
                 CROP * pieces((width, height), side.clamp(*CROP_SIDES.start(), *CROP_SIDES.end()))
             }

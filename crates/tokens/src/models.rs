@@ -14,6 +14,7 @@ pub fn for_model(model: &str) -> &'static str {
     if name.starts_with("gemma") {
         return "estimate:gemini";
     }
+    // These names begin like the older models and have the newer vocabulary.
     let newer_gpt_4 = ["gpt-4o", "gpt-4.1", "gpt-4.5"].iter().any(|p| name.starts_with(p));
     let older = ["gpt-4", "gpt-3.5", "gpt-35", "text-embedding"];
     if !newer_gpt_4 && older.iter().any(|prefix| name.starts_with(prefix)) {
@@ -27,6 +28,7 @@ pub(crate) fn bare(model: &str) -> String {
     let name = model.trim().to_ascii_lowercase();
     let name = name.rsplit('/').next().unwrap_or_default();
     let vendors = ["anthropic.", "meta.", "mistral.", "deepseek.", "openai.", "qwen.", "google."];
+    // A region may come before the vendor: `us.anthropic.`.
     for vendor in vendors {
         if let Some(at) = name.find(vendor) {
             return name[at + vendor.len()..].to_owned();

@@ -137,6 +137,7 @@ impl ListMatcher {
             CommonKind::Handed => self.handed[..from].to_vec(),
             CommonKind::Last => self.last()[..from].to_vec(),
         };
+        // A recap covers many events, so an event's number is not its place in the list.
         told.extend((at..).zip(&list[from..]).map(event));
         self.events.truncate(at);
         self.events.extend(&list[from..]);

@@ -303,6 +303,7 @@ impl Session {
         focus: Option<&str>,
         preview: bool,
     ) -> Result<(PlanOutcome, CompactionFeedback), SessionError> {
+        // The status is read before the fold, which changes both of its counts.
         let (status, now) = (self.status()?, self.now());
         let outcome = match &mut self.held {
             SessionPlace::Memory(InMemory { session, budget, .. }) if preview => {
