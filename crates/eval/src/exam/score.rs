@@ -66,6 +66,7 @@ impl Probe {
     /// Whether this text alone holds the probe.
     #[must_use]
     pub fn holds(&self, text: &str) -> bool {
+        // An expression that takes too long to match counts as one that does not.
         self.0.iter().all(|group| group.is_match(text).unwrap_or(false))
     }
 

@@ -65,6 +65,7 @@ impl NameClass {
         match class_of(id) {
             IdClass::Path => Self::Path,
             IdClass::Value => Self::Id,
+            // The engine's own classes have no tickets, so `FRE-512` is a symbol there.
             IdClass::Symbol if is_ticket(id) => Self::Id,
             IdClass::Symbol => Self::Symbol,
         }
@@ -72,6 +73,7 @@ impl NameClass {
 }
 
 fn is_hash(bytes: &[u8], digits: usize) -> bool {
+    // Digits alone are a number, letters alone a word.
     (7..=64).contains(&bytes.len())
         && digits > 0
         && digits < bytes.len()

@@ -69,6 +69,7 @@ fn sentences(line: &str) -> impl Iterator<Item = &str> {
 }
 
 fn is_rule(sentence: &str) -> bool {
+    // Editors write a curly apostrophe in `don’t`.
     let lower = sentence.to_lowercase().replace('’', "'");
     sentence.chars().count() <= RULE_CHARS && RULE_WORDS.iter().any(|word| holds(&lower, word))
 }

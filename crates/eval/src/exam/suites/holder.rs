@@ -106,6 +106,7 @@ impl ConversationHolder {
     /// # Errors
     /// The events that may not be folded do not fit, or the engine fails.
     pub fn ask(&mut self) -> ExamResult<HeldRequest> {
+        // A session judges by the time between requests, so each request gets a later one.
         self.now += PACE;
         match &mut self.kind {
             HolderKind::Session(session) => {
@@ -136,6 +137,7 @@ impl ConversationHolder {
             HolderKind::Outside(log, process, folds) => {
                 let held: Vec<Bytes> = log.events().iter().map(|e| e.bytes.clone()).collect();
                 let answer = process.compact(&held, self.size).at("the engine")?;
+                // An engine that returns what it got has folded nothing.
                 if answer != held {
                     *folds += 1;
                     *log = log_of(answer)?;
@@ -228,6 +230,7 @@ fn asked(log: &EventLog, policy: &Policy, size: u64) -> ExamResult<Vec<Bytes>> {
         let done = wish.run(&prepared, &[], &ModelNarration::default(), Door::Command);
         done.map_err(|failure| ExamError(failure.message))
     };
+    // A policy may miss the target without an error, so the size of the result decides.
     let done = match compacted(WINDOW, Some(size)) {
         Ok(done) if done.context.tokens() <= size => done,
         _ => compacted(size, None)?,

@@ -72,6 +72,7 @@ fn standing(out: &mut String, marks: &[SuiteMarks]) {
         let _ = write!(out, "{:<16}", marks.strategy);
         for name in names() {
             let mut all = FoundShare::default();
+            // No wording has the name of a position, so one look-up finds either.
             let of = |row: &Standing| row.wordings.get(name).or(row.positions.get(name)).copied();
             marks.standing.iter().filter_map(of).for_each(|share| all.join(share));
             let _ = write!(out, "{:>9}", cell(Some(&all)));

@@ -189,6 +189,7 @@ pub fn run(
         rows[at].take(case, result);
     }
     for row in &mut rows {
+        // Each case has two contexts. A failed one counts as an empty one.
         let contexts = 2 * cases.iter().filter(|case| case.family == row.family).count().max(1);
         row.context /= contexts as f64;
     }
