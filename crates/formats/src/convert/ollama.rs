@@ -27,6 +27,7 @@ pub(super) fn ollama(
         Role::System | Role::Developer => {
             out.push(said(Role::System.name(), &message.text()).raw("}").done());
         }
+        // A message of results alone is written above. An empty message still takes its turn.
         _ if message.pieces.is_empty() || !message.pieces.iter().all(is_result) => {
             out.push(user(message, problems));
         }

@@ -81,6 +81,7 @@ fn result(input: &[u8], fields: &ObjectFields<'_>) -> Vec<u8> {
 
 /// A command that the user ran: the typed line and its output.
 fn shell(fields: &ObjectFields<'_>) -> Vec<u8> {
+    // The insides are joined as they are escaped, so nothing is decoded and written anew.
     let mut out = br#""$ "#.to_vec();
     out.extend_from_slice(inside(fields.raw("command").unwrap_or_default()));
     out.extend_from_slice(br"\n");

@@ -56,6 +56,7 @@ fn read_list(
     let elements: Vec<_> = doc.elements(record.range.clone()).collect();
     let rows: Vec<_> =
         elements.iter().map(|at| TopValue { range: at.clone(), line: record.line }).collect();
+    // The first element decides: a list of requests has its messages one level further down.
     let first = rows.first().map(|row| detect::shape(doc, row.range.clone()));
     if !matches!(first, Some(DetectedShape::Holder { .. })) {
         let format = forced.or_else(|| detect::format(doc, std::slice::from_ref(record)));
@@ -67,6 +68,7 @@ fn read_list(
         return;
     }
     for mut row in rows {
+        // Until here each row has the line of the whole list.
         row.line = source.line_of(row.range.start);
         match detect::shape(doc, row.range.clone()) {
             DetectedShape::Holder { format, messages } => {

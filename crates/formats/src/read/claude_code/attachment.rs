@@ -42,6 +42,7 @@ pub(super) fn read(
     for range in holds.iter().filter_map(|name| attachment.get(name)) {
         strings(input, range, DEPTH, &mut text);
     }
+    // Only a kind without members for content, such as an opened file, says something by its subject alone.
     if text.is_empty() && (about.is_none() || !holds.is_empty()) {
         return None;
     }
@@ -91,6 +92,7 @@ pub(super) fn strings(input: &[u8], range: Range<usize>, depth: u32, out: &mut S
             }
         }
         Some(b'{') if depth > 0 => {
+            // The type of a block is no text of its own.
             for member in scan::members(input, range).filter(|m| !m.is(input, "type")) {
                 strings(input, member.value, depth - 1, out);
             }

@@ -63,6 +63,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     let mut found = Vec::new();
     for record in records {
         let fields = ObjectFields::of(source.input, record.range.clone());
+        // A file may repeat the header of its own session; only another id begins another one.
         let starts = is_header(&fields)
             && !session.messages.is_empty()
             && fields.label("sessionId") != session.about.id;

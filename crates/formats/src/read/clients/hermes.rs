@@ -124,6 +124,7 @@ fn conversations(
     rows: Vec<Range<usize>>,
 ) -> Vec<Conversation> {
     let input = source.input;
+    // Exports from SQLite write flags as numbers, session files as booleans.
     let is_set =
         |fields: &ObjectFields<'_>, name: &str| matches!(fields.raw(name), Some(b"1" | b"true"));
     let (mut live, mut compacted, mut rewound) = (Vec::new(), Vec::new(), 0_usize);

@@ -43,6 +43,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
                 let prompt = fields.string("content").map(|at| source.slice(at));
                 conversation.envelope.system = prompt.or(conversation.envelope.system.take());
             }
+            // Checkpoints and token counts are the client's own records and are never sent.
             role if role.starts_with('_') => {}
             _ => conversation.events.push(event(source, &fields, &record.range)),
         }
