@@ -132,6 +132,7 @@ impl ErrorBody {
         }
         let told = text(bytes, value);
         let inner = told.trim_start();
+        // A text that only begins like JSON is read as words.
         if inner.starts_with('{') && depth < DEPTH && scan::value(inner.as_bytes(), 0).is_some() {
             self.document(inner.as_bytes(), depth + 1);
         } else {

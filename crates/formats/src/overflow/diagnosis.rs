@@ -104,6 +104,7 @@ impl Diagnosis {
             Self::OutputCap { input: Some(input), limit: Some(limit), .. }
                 if limit.saturating_sub(input) < reply =>
             {
+                // The session knows nothing of the reply, so its room is taken off the limit here.
                 let limit = limit.checked_sub(reply);
                 Some(ReportedOverflow { have: Some(input), limit })
             }

@@ -101,6 +101,7 @@ impl Validator {
     pub fn violations(&self) -> Vec<Violation> {
         let end = self.end();
         let mut all: Vec<_> = self.found.0.iter().chain(&end.0).collect();
+        // The sort is stable: violations of one message and rank keep the order in which they were found.
         all.sort_by_key(|(rank, index, ..)| (*index, *rank));
         all.into_iter().map(|found| violation(&self.profile, found)).collect()
     }

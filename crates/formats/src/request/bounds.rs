@@ -76,6 +76,7 @@ impl<'a> Tally<'a> {
             self.over = Some(BoundsError::Messages(self.bounds.messages));
             return None;
         }
+        // A known message is not scanned: a client sends its whole history with each request.
         if let Some(length) = (self.known)(body.get(at..)?) {
             self.takes(KNOWN)?;
             return Some(at..at + length);

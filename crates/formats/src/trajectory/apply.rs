@@ -93,6 +93,7 @@ pub(super) fn apply_spent(
         edits.extend(aligned::edit(row.bytes, &elements, &map));
     }
     let bytes = splice(row.bytes, edits);
+    // Reading the row again checks that the edits left valid JSON, and finds the places of its turns.
     let new = TrajectoryRow::read(&bytes)?;
     let mut metrics = measured(&new, &map, &changed, weights, settings, counter);
     spent.note(&mut metrics);

@@ -150,6 +150,7 @@ impl<'a> TrajectoryRow<'a> {
             return Ok(none);
         };
         let mut row = TrajectoryRow { found: true, ..none };
+        // The list that does not count stays an ordinary member.
         row.members.retain(|(name, _)| name != LISTS[at]);
         match found {
             FoundTurns::List(list) => list.finish(row),

@@ -59,6 +59,7 @@ impl JoinedStream {
 
     /// Reads the next chunk, and appends to `out` what the client gets of it.
     pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
+        // Taken out for the call, because the sink borrows all of `self`.
         let mut events = std::mem::take(&mut self.events);
         events.push(chunk, &mut |raw| self.event(raw, out));
         self.events = events;
@@ -89,6 +90,7 @@ impl JoinedStream {
     }
 
     fn rest(&mut self, out: &mut Vec<u8>) {
+        // A provider may end a stream without the blank line of its last event.
         let rest = std::mem::take(&mut self.events).rest();
         if !rest.is_empty() {
             self.event(&rest, out);

@@ -133,6 +133,7 @@ pub fn asked(request: &[u8]) -> Result<OpenaiRequest, OpenaiRefusal> {
         }
     }
     if let Some(trigger) = &asked.trigger {
+        // The loop above sees only items that hold the word, so an item behind the trigger is found here.
         let input = fields.array("input").unwrap_or(0..0);
         let count = scan::elements(request, input.clone()).count();
         if scan::elements(request, input).last().as_ref() != Some(trigger) {
