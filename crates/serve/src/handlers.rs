@@ -32,7 +32,6 @@ pub(crate) fn router(app: Arc<SharedApp>) -> Router {
         .merge(sessions)
         .merge(console::router())
         .merge(mcp::router(&app))
-        // A path that midfold does not know is the provider's, so it is forwarded and not answered with 404.
         .fallback(any(pass).with_state(app))
         .layer(middleware::from_fn(logged))
 }

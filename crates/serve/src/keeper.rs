@@ -76,7 +76,7 @@ impl Keeper {
         if self.is_away() {
             return;
         }
-        // Each look at the store has a limit: a request goes on without it, and costs at most a longer prompt.
+        // Each look at the store has a limit: without the stored folds a request is longer, but it is not held up.
         let looked = self.proxy.bring_back(begun, &self.store, (self.clock)());
         match timeout(PATIENCE, looked).await {
             Ok(Ok(())) => {}

@@ -38,6 +38,8 @@ pub fn targets(
         let places = [&target.output, &target.record].into_iter().flatten();
         let places: Vec<PathBuf> = places.map(|place| settled(place)).collect();
         let name = target.found.path.display().to_string();
+        // An input that would be lost stops the whole command. Two results in one place are an error of the second
+        // alone.
         if let Some(place) = places.iter().find(|place| inputs.contains(*place)) {
             let text = format!("the result of {name} would be written over {}", place.display());
             return Err(CommandError::usage(text).hint("name another folder with -o"));

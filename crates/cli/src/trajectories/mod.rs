@@ -74,6 +74,8 @@ pub fn run(args: &TrajectoriesArgs, json: bool, output: &Output) -> Result<(), C
         let (written, asked) = passes::ask(&options, |wanted| {
             job.summaries = wanted;
             let looked = work::look(&job, &inputs, from);
+            // This drops the source of the first passes, which closes the queue. Otherwise the asking thread would wait
+            // for more without an end.
             job.summaries = SummarySource::Computed;
             looked
         })?;

@@ -326,6 +326,7 @@ where
         Ok(asked) => asked,
         Err(problem) => return problem.into_response(),
     };
+    // The body was read before the place was taken, so a slow client holds no place.
     // `ok` only hides the error of a closed semaphore, and nobody closes it.
     let permit = Arc::clone(&asked.desk.room).acquire_owned().await.ok();
     let handle = Handle::current();

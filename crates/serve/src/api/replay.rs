@@ -67,6 +67,7 @@ async fn replay(asked: ApiRequest<(), CompareBody>) -> Result<Value, ApiProblem>
     let recording = recorded(done(&asked.desk, stored.whole()).await?.log(), kind)?;
     // The lock on the session is released, because other requests may read the session while it is replayed.
     drop(stored);
+    // A comparison takes a thread for seconds, so the next one is refused and does not wait.
     let Ok(_alone) = asked.desk.replays.try_acquire() else {
         return Err(ApiProblem::new(
             StatusCode::SERVICE_UNAVAILABLE,

@@ -47,8 +47,8 @@ impl OpenedSessions {
     ) -> Result<LockedSession, StoredError> {
         let slot = self.slot(id);
         let mut guard = Arc::clone(&slot).lock_owned().await;
-        // Taken out of its slot: if the client leaves during the refresh, the slot is left empty, and not with a
-        // session that was read half.
+        // Taken out of its slot: a refresh that fails or panics leaves an empty slot, and not a session that was
+        // read half.
         let stored = match guard.take() {
             Some(mut stored) => match stored.refresh().await {
                 Ok(()) => Ok(stored),

@@ -29,6 +29,7 @@ pub(super) async fn put<D: SqlConnection>(
         tx.rollback().await.map_err(failed)?;
         return Ok(false);
     }
+    // Answers without a session share one number, so that group of all clients needs a larger bound.
     let most = if no.is_some() { MOST_ANSWERS } else { MOST_LONE_ANSWERS };
     let no = no.unwrap_or(NO_SESSION);
     query(

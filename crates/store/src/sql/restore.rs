@@ -16,6 +16,7 @@ pub(super) async fn restore<D: SqlConnection>(
     now: Millis,
 ) -> Result<(), StoreError> {
     let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
+    // The reader passes on no part before the first session, so this number is never used.
     let (mut no, mut next) = (0, 0);
     for part in parts {
         match part? {

@@ -61,6 +61,7 @@ pub(super) async fn search_words<S: SqlDatabase>(
     let mut best = postings.best();
     // The candidates are read in the order of the log, so that each of its pages is read once.
     best.sort_unstable();
+    // A few at a time, because the texts of all candidates together may not fit into memory.
     for some in best.chunks(super::RANKED_AT_ONCE) {
         let runs: Vec<_> = some.iter().map(|seq| *seq..*seq + 1).collect();
         let events = store.reader().await?.run_events(no, &runs).await?;
