@@ -13,9 +13,27 @@ pub(crate) struct FoundSteer {
     pub past: usize,
 }
 
-/// The user's words in the wrapper with which a text starts. `None` where it starts with no wrapper.
-pub(crate) fn at_start(text: &str) -> Option<FoundSteer> {
-    STEERS.iter().find_map(|steer| found(steer, text))
+/// Looks for such words at one position of a text after another.
+#[derive(Debug, Default)]
+pub(crate) struct SteerMarks {
+    /// The wrappers, by index in the table, that the rest of the text does not close. Each is searched once, so that a
+    /// text full of openings costs no more than any other.
+    unclosed: u8,
+}
+
+const _: () = assert!(STEERS.len() <= 8);
+
+impl SteerMarks {
+    /// The user's words in the wrapper with which the rest of the text starts. `None` where it starts with no wrapper.
+    pub(crate) fn at_start(&mut self, rest: &str) -> Option<FoundSteer> {
+        let opened = |steer: &SteerWrapper| rest.starts_with(steer.open);
+        let index = STEERS.iter().position(opened).filter(|at| self.unclosed & (1 << at) == 0)?;
+        let found = found(&STEERS[index], rest);
+        if found.is_none() {
+            self.unclosed |= 1 << index;
+        }
+        found
+    }
 }
 
 fn found(steer: &SteerWrapper, text: &str) -> Option<FoundSteer> {

@@ -8,7 +8,7 @@ use midfold_core::{Passage, Voice};
 
 use crate::fences::{closes, fence};
 use crate::programs::{ProgramMarks, element_end, is_plain_element};
-use crate::steers;
+use crate::steers::{self, SteerMarks};
 use crate::wrappers::{
     ANSWERS, ARGUMENTS, ASKS, COMMAND, FRAMES, INJECTED, OBSERVATIONS, RESULT, WrapperShape,
 };
@@ -51,7 +51,13 @@ fn command<'a>(before: &[(Voice, &'a str)]) -> Option<&'a str> {
     named.filter(|name| !name.is_empty())
 }
 
+/// The passages of one message, as parts of its text blocks.
 pub(crate) fn split<'a>(texts: &[&'a str]) -> Vec<(Voice, &'a str)> {
+    split_inside(texts, 0)
+}
+
+/// As [`split`], for texts inside this many wrappers around a user's words.
+fn split_inside<'a>(texts: &[&'a str], nesting: usize) -> Vec<(Voice, &'a str)> {
     let mut out = Vec::new();
     let mut result = None;
     for text in texts {
@@ -62,7 +68,9 @@ pub(crate) fn split<'a>(texts: &[&'a str]) -> Vec<(Voice, &'a str)> {
             passages: Vec::new(),
             made: Vec::new(),
             programs: ProgramMarks::default(),
+            steers: SteerMarks::default(),
             result,
+            nesting,
         };
         splitter.run();
         result = splitter.result;
@@ -104,7 +112,10 @@ struct VoiceSplitter<'a> {
     /// The indices of the passages that are output of a program by their form alone.
     made: Vec<usize>,
     programs: ProgramMarks<'a>,
+    steers: SteerMarks,
     result: Option<FlattenedResult>,
+    /// The number of wrappers around a user's words in which the text is.
+    nesting: usize,
 }
 
 const _: () = assert!(INJECTED.len() <= 128);
@@ -259,10 +270,10 @@ impl<'a> VoiceSplitter<'a> {
 
     /// Reads user's words that a client passes on here, and returns the end of their wrapper.
     fn steered(&mut self, start: usize) -> Option<usize> {
-        let found = steers::at_start(&self.text[start..])?;
+        let found = self.steers.at_start(&self.text[start..])?;
         let text = self.text;
         self.take(start, start + found.words, Voice::Client);
-        self.passages.extend(split(&[&text[start + found.words..start + found.close]]));
+        self.add_words(&text[start + found.words..start + found.close]);
         self.from = start + found.close;
         self.push(start + found.past, Voice::Client);
         Some(start + found.past)
@@ -276,11 +287,18 @@ impl<'a> VoiceSplitter<'a> {
             self.from = body;
             let answer = self.text[body..close].trim();
             self.from = close;
-            if !answer.is_empty() {
-                self.passages.extend(split(&[answer]));
-            }
+            self.add_words(answer);
         }
         self.push(self.text.len(), Voice::Tool);
+    }
+
+    /// Adds the passages of words that a client passes on for the user.
+    fn add_words(&mut self, words: &'a str) {
+        if self.nesting < MOST_NESTED {
+            self.passages.extend(split_inside(&[words], self.nesting + 1));
+        } else if !words.trim().is_empty() {
+            self.passages.push((Voice::User, words.trim()));
+        }
     }
 
     fn next_answer(&self) -> Option<(usize, usize, usize)> {
@@ -294,6 +312,10 @@ impl<'a> VoiceSplitter<'a> {
         answer.min()
     }
 }
+
+/// The most wrappers around a user's words that are read inside each other. A user may paste words that a client passed
+/// on before; the stack must not grow with the input.
+const MOST_NESTED: usize = 4;
 
 /// The most answers of a person in one result. Each costs a search of the rest.
 const MOST_ANSWERS: usize = 16;
@@ -344,157 +366,4 @@ fn ended(text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::wrappers::KnownWrapper;
-
-    /// A text that a client would write for this entry.
-    fn sample(wrapper: &KnownWrapper) -> String {
-        match wrapper.shape {
-            WrapperShape::Element(name) => format!("<{name} x=\"1\">\n Always a </b> c\n</{name}>"),
-            WrapperShape::Span(open, close) => format!("{open}\nAlways b\n{close}"),
-            WrapperShape::Start(start) | WrapperShape::Line(start) => {
-                format!("{start} and never more")
-            }
-            WrapperShape::End(end, _) => format!("always a.rs{end}"),
-        }
-    }
-
-    fn said(texts: &[&str]) -> Vec<String> {
-        let said = passages(texts).into_iter().filter(Passage::is_said);
-        said.map(|passage| passage.text).collect()
-    }
-
-    fn wrote(texts: &[&str]) -> Vec<String> {
-        let wrote = passages(texts).into_iter().filter(|passage| passage.voice == Voice::User);
-        wrote.map(|passage| passage.text).collect()
-    }
-
-    #[test]
-    fn every_entry_is_somebody_elses_alone_and_beside_the_users_words() {
-        for (table, voice) in [(INJECTED, Voice::Client), (OBSERVATIONS, Voice::Tool)] {
-            for wrapper in table {
-                let text = sample(wrapper);
-                let alone = passages(&[&text]);
-                assert_eq!((alone.len(), alone[0].voice), (1, voice), "{text}");
-                assert_eq!(said(&[&text, "do it"]).len(), usize::from(voice == Voice::Client));
-                assert_eq!(said(&["Look.", &text]), ["Look."], "{text}");
-                match wrapper.shape {
-                    WrapperShape::Element(_) => {
-                        assert_eq!(said(&[&format!("Look: {text} ok?")]), ["Look:", "ok?"]);
-                        assert_eq!(said(&[&format!(" {text}\n{text} ")]), [""; 0]);
-                        assert_eq!(said(&[&format!("{text} do it")]), ["do it"]);
-                        // The wrapper is not closed, and still is nobody's words.
-                        assert_eq!(wrote(&[text.trim_end_matches('>')]), [""; 0], "{text}");
-                    }
-                    WrapperShape::Span(..) | WrapperShape::Line(_) => {
-                        assert_eq!(said(&[&format!("Look.\n{text}")]), ["Look."], "{text}");
-                    }
-                    WrapperShape::Start(_) | WrapperShape::End(..) => {}
-                }
-            }
-        }
-    }
-
-    /// A message of each client, with the words that its user wrote in it.
-    const CLIENTS: &[(&str, &[&str], &[&str])] = &[
-        ("plain", &["Fix <b> it: a > b."], &["Fix <b> it: a > b."]),
-        (
-            "claude-code",
-            &["<system-reminder>\nAlways x.\n</system-reminder>", "Fix it."],
-            &["Fix it."],
-        ),
-        (
-            "claude-code",
-            &["Fix it.\n<system-reminder>\nAlways x.\n</system-reminder>"],
-            &["Fix it."],
-        ),
-        ("codex", &["<environment_context>\n<cwd>/a</cwd>\n</environment_context>"], &[]),
-        (
-            "cline",
-            &["<task>\nFix it.\n</task>", "<environment_details>x</environment_details>"],
-            &["Fix it."],
-        ),
-        (
-            "cline",
-            &[
-                "[read_file for 'a.md'] Result:",
-                "Always x.",
-                "<environment_details>x</environment_details>",
-            ],
-            &[],
-        ),
-        (
-            "cline",
-            &["[execute_command for 'cd a\nls'] Result:\nAlways x.\n<feedback>Never y.</feedback>"],
-            &[],
-        ),
-        (
-            "cline",
-            &["[ask_followup_question for 'Which?'] Result:", "<answer>\nThe second.\n</answer>"],
-            &["The second."],
-        ),
-        (
-            "roo-code",
-            &[
-                "[attempt_completion] Result:",
-                "He said:\n<feedback>No.\n~~~\nAlways x.\n~~~</feedback>",
-            ],
-            &["No."],
-        ),
-        ("cline", &["[x] Result of it: fine"], &["[x] Result of it: fine"]),
-        ("openhands", &["EXECUTION RESULT of [execute_bash]:\nAlways x."], &[]),
-        ("swe-agent", &["OBSERVATION:\nAlways x."], &[]),
-        ("smolagents", &["Observation:\nAlways x."], &[]),
-        (
-            "opencode",
-            &[
-                "See @a.md",
-                "Called the Read tool with the following input: {}",
-                "<file>\n1| Always x.\n</file>",
-            ],
-            &["See @a.md"],
-        ),
-        (
-            "gemini-cli",
-            &[
-                "See @a.md",
-                "\n--- Content from referenced files ---\nAlways x.\n--- End of content ---",
-            ],
-            &["See @a.md"],
-        ),
-        (
-            "cursor",
-            &[
-                "<attached_files>\nAlways x.\n</attached_files>\n<user_query>\nFix it.\n</user_query>",
-            ],
-            &["Fix it."],
-        ),
-        ("any", &["Look:\n<file path=\"a.md\">\nAlways x.\n</file>\nOk?"], &["Look:", "Ok?"]),
-        ("any", &["Look:\n~~~\nAlways x.\n```\n~~~~\nOk?"], &["Look:", "Ok?"]),
-        ("any", &["Look:\n```md\n<system-reminder>\nAlways x."], &["Look:"]),
-        ("any", &["> Always x.\nWhy?"], &["Why?"]),
-        ("any", &["Use ```a``` here."], &["Use ```a``` here."]),
-    ];
-
-    #[test]
-    fn what_a_user_wrote_is_told_from_the_rest_for_each_client() {
-        for (client, texts, words) in CLIENTS {
-            assert_eq!(wrote(texts), *words, "{client}: {texts:?}");
-        }
-        assert_eq!(said(&["Look:\n```\nx\n```"]), ["Look:", "```\nx\n```"]);
-        assert_eq!(said(&["> a\n> b\nWhy?"]), ["> a\n> b", "Why?"]);
-    }
-
-    #[test]
-    fn a_task_that_ends_on_a_prompt_is_a_task() {
-        let task = "ISSUE: x\nINSTRUCTIONS: fix it\n(Open file: n/a)\nbash-$";
-        assert_eq!(wrote(&[task]), [task]);
-    }
-
-    #[test]
-    fn open_tags_are_looked_for_once() {
-        let text = "<file>\n<document>\n".repeat(20_000);
-        assert_eq!(wrote(&[&text]), [""; 0]);
-    }
-}
+mod tests;

@@ -39,7 +39,7 @@ pub fn identity(kind: DialectKind, message: &[u8]) -> Hash {
     let mut out = Vec::with_capacity(message.len() + 2);
     out.push(RULES);
     let walk = IdentityWalk { bytes: message, items: kind == DialectKind::OpenAiResponses };
-    walk.value(scan::value(message, 0).unwrap_or(0..message.len()), 0, &mut out);
+    walk.value(scan::value(message, 0).unwrap_or(0..message.len()), Depth::default(), &mut out);
     Hash::ROOT.chain(&out)
 }
 
@@ -50,7 +50,7 @@ pub fn without_marks(message: &Bytes) -> Bytes {
         return message.clone();
     }
     let mut cuts = Vec::new();
-    marks(message, 0..message.len(), 0, &mut cuts);
+    marks(message, 0..message.len(), Depth::default(), &mut cuts);
     let mut out = Vec::with_capacity(message.len());
     let mut from = 0;
     for cut in cuts {
@@ -65,19 +65,39 @@ fn holds(bytes: &[u8], name: &str) -> bool {
     memchr::memmem::find(bytes, name.as_bytes()).is_some()
 }
 
-/// The deepest objects that can have marks: a message, its blocks, the blocks of a result.
-const DEEPEST: usize = 3;
+/// The objects and arrays around a value. Arrays count as well, because the stack must not grow with the input.
+#[derive(Clone, Copy, Default)]
+struct Depth {
+    objects: usize,
+    arrays: usize,
+}
+
+impl Depth {
+    /// The deepest objects that can have marks: a message, its blocks, the blocks of a result.
+    const MOST_OBJECTS: usize = 3;
+
+    /// No block of any provider is in more arrays than these.
+    const MOST_ARRAYS: usize = 8;
+
+    /// The depth inside one more object. `None` where the rules do not look into it.
+    fn in_object(self) -> Option<Self> {
+        (self.objects < Self::MOST_OBJECTS).then_some(Self { objects: self.objects + 1, ..self })
+    }
+
+    /// The depth inside one more array. `None` where the rules do not look into it.
+    fn in_array(self) -> Option<Self> {
+        (self.arrays < Self::MOST_ARRAYS).then_some(Self { arrays: self.arrays + 1, ..self })
+    }
+}
 
 /// Adds the ranges to cut: each mark with the comma that belongs to it.
-fn marks(bytes: &[u8], at: Range<usize>, depth: usize, cuts: &mut Vec<Range<usize>>) {
-    if depth >= DEEPEST {
-        return;
-    }
-    match bytes.get(scan::skip_space(bytes, at.start)) {
-        Some(b'[') => {
+fn marks(bytes: &[u8], at: Range<usize>, depth: Depth, cuts: &mut Vec<Range<usize>>) {
+    let first = bytes.get(scan::skip_space(bytes, at.start));
+    match (first, depth.in_array(), depth.in_object()) {
+        (Some(b'['), Some(depth), _) => {
             scan::elements(bytes, at).for_each(|element| marks(bytes, element, depth, cuts));
         }
-        Some(b'{') => {
+        (Some(b'{'), _, Some(depth)) => {
             let members: Vec<_> = scan::members(bytes, at).collect();
             let is_mark = |member: &scan::Member| MARKS.iter().any(|mark| member.is(bytes, mark));
             let mut kept_before = None;
@@ -97,7 +117,7 @@ fn marks(bytes: &[u8], at: Range<usize>, depth: usize, cuts: &mut Vec<Range<usiz
                 } else {
                     kept_before = Some(member.value.end);
                     if !DATA.iter().any(|name| member.is(bytes, name)) {
-                        marks(bytes, member.value.clone(), depth + 1, cuts);
+                        marks(bytes, member.value.clone(), depth, cuts);
                     }
                 }
             }
@@ -115,9 +135,9 @@ struct IdentityWalk<'a> {
 
 impl IdentityWalk<'_> {
     /// Writes a value in its normal form.
-    fn value(&self, at: Range<usize>, depth: usize, out: &mut Vec<u8>) {
-        match self.bytes.get(at.start) {
-            Some(b'[') => {
+    fn value(&self, at: Range<usize>, depth: Depth, out: &mut Vec<u8>) {
+        match (self.bytes.get(at.start), depth.in_array(), depth.in_object()) {
+            (Some(b'['), Some(depth), _) => {
                 out.push(b'[');
                 for element in scan::elements(self.bytes, at) {
                     self.value(element, depth, out);
@@ -125,16 +145,17 @@ impl IdentityWalk<'_> {
                 }
                 out.push(b']');
             }
-            Some(b'{') if depth < DEEPEST => self.object(at, depth, out),
+            (Some(b'{'), _, Some(depth)) => self.object(at, depth, out),
             _ => out.extend_from_slice(&self.bytes[at]),
         }
     }
 
-    fn object(&self, at: Range<usize>, depth: usize, out: &mut Vec<u8>) {
+    /// Writes an object at this depth: 1 for the message itself.
+    fn object(&self, at: Range<usize>, depth: Depth, out: &mut Vec<u8>) {
         out.push(b'{');
         for member in scan::members(self.bytes, at) {
             let is = |names: &[&str]| names.iter().any(|name| member.is(self.bytes, name));
-            if is(&MARKS) || (self.items && depth == 0 && is(&["id", "status"])) {
+            if is(&MARKS) || (self.items && depth.objects == 1 && is(&["id", "status"])) {
                 continue;
             }
             out.extend_from_slice(&self.bytes[member.key.clone()]);
@@ -145,7 +166,7 @@ impl IdentityWalk<'_> {
             } else if is(&DATA) {
                 out.extend_from_slice(&self.bytes[value]);
             } else {
-                self.value(value, depth + 1, out);
+                self.value(value, depth, out);
             }
             out.push(b',');
         }

@@ -183,6 +183,23 @@ fn identities_ignore_what_clients_rewrite() {
 }
 
 #[test]
+fn a_message_of_nested_lists_does_not_exhaust_the_stack() {
+    let (open, close) = ("[".repeat(200_000), "]".repeat(200_000));
+    for kind in DialectKind::ALL {
+        let deep = |inner: &str| {
+            let text =
+                format!(r#"{{"role":"user","content":{open}{inner}{close},"cache_control":1}}"#);
+            Bytes::from(text)
+        };
+        let (one, two) = (deep("1"), deep("2"));
+        assert_ne!(identity(kind, &one), identity(kind, &two));
+        let bare = without_marks(&one);
+        assert_eq!(bare.len(), one.len() - r#","cache_control":1"#.len());
+        assert_eq!(identity(kind, &bare), identity(kind, &one));
+    }
+}
+
+#[test]
 fn summaries_of_clients_are_recognised() {
     let asks = |body: &str| is_summary_request(&request(DialectKind::Anthropic, body));
     let prompt = "Your task is to create a detailed summary of the conversation so far";

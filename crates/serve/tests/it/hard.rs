@@ -191,6 +191,28 @@ async fn what_is_no_request_harms_nobody() {
     assert_eq!((status, fault(&headers)), (200, None));
 }
 
+/// An overflow of the stack ends the process, and with it all other conversations.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_nested_deeply_harms_nobody() {
+    let setting = Setting::new(fine()).await;
+    let lists = ["[".repeat(60_000), "]".repeat(60_000)].concat();
+    let objects = [r#"{"a":"#.repeat(60_000), "1".to_owned(), "}".repeat(60_000)].concat();
+    for deep in [lists, objects] {
+        for message in [
+            format!(r#"{{"role":"user","content":{deep}}}"#),
+            format!(r#"{{"role":"user","content":[{{"type":"text","text":{deep}}}]}}"#),
+            format!(r#"{{"role":"user","content":"hi","cache_control":{deep}}}"#),
+        ] {
+            let body = format!(r#"{{"model":"m","messages":[{message}]}}"#);
+            // The upstream may refuse it, as providers do.
+            post(&setting, &[], Body::from(body.clone())).await;
+            assert_eq!(setting.upstream.requests().pop().unwrap().body, body.as_bytes());
+        }
+    }
+    let (status, headers, _) = post(&setting, &[], Body::from(CHAT)).await;
+    assert_eq!((status, fault(&headers)), (200, None));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn half_a_body_goes_nowhere() {
     let setting = Setting::new(fine()).await;

@@ -1,0 +1,168 @@
+//! Tests of who speaks in a message.
+
+use super::*;
+use crate::wrappers::{KnownWrapper, STEERS};
+
+/// A text that a client would write for this entry.
+fn sample(wrapper: &KnownWrapper) -> String {
+    match wrapper.shape {
+        WrapperShape::Element(name) => format!("<{name} x=\"1\">\n Always a </b> c\n</{name}>"),
+        WrapperShape::Span(open, close) => format!("{open}\nAlways b\n{close}"),
+        WrapperShape::Start(start) | WrapperShape::Line(start) => {
+            format!("{start} and never more")
+        }
+        WrapperShape::End(end, _) => format!("always a.rs{end}"),
+    }
+}
+
+fn said(texts: &[&str]) -> Vec<String> {
+    let said = passages(texts).into_iter().filter(Passage::is_said);
+    said.map(|passage| passage.text).collect()
+}
+
+fn wrote(texts: &[&str]) -> Vec<String> {
+    let wrote = passages(texts).into_iter().filter(|passage| passage.voice == Voice::User);
+    wrote.map(|passage| passage.text).collect()
+}
+
+#[test]
+fn every_entry_is_somebody_elses_alone_and_beside_the_users_words() {
+    for (table, voice) in [(INJECTED, Voice::Client), (OBSERVATIONS, Voice::Tool)] {
+        for wrapper in table {
+            let text = sample(wrapper);
+            let alone = passages(&[&text]);
+            assert_eq!((alone.len(), alone[0].voice), (1, voice), "{text}");
+            assert_eq!(said(&[&text, "do it"]).len(), usize::from(voice == Voice::Client));
+            assert_eq!(said(&["Look.", &text]), ["Look."], "{text}");
+            match wrapper.shape {
+                WrapperShape::Element(_) => {
+                    assert_eq!(said(&[&format!("Look: {text} ok?")]), ["Look:", "ok?"]);
+                    assert_eq!(said(&[&format!(" {text}\n{text} ")]), [""; 0]);
+                    assert_eq!(said(&[&format!("{text} do it")]), ["do it"]);
+                    // The wrapper is not closed, and still is nobody's words.
+                    assert_eq!(wrote(&[text.trim_end_matches('>')]), [""; 0], "{text}");
+                }
+                WrapperShape::Span(..) | WrapperShape::Line(_) => {
+                    assert_eq!(said(&[&format!("Look.\n{text}")]), ["Look."], "{text}");
+                }
+                WrapperShape::Start(_) | WrapperShape::End(..) => {}
+            }
+        }
+    }
+}
+
+/// A message of each client, with the words that its user wrote in it.
+const CLIENTS: &[(&str, &[&str], &[&str])] = &[
+    ("plain", &["Fix <b> it: a > b."], &["Fix <b> it: a > b."]),
+    ("claude-code", &["<system-reminder>\nAlways x.\n</system-reminder>", "Fix it."], &["Fix it."]),
+    ("claude-code", &["Fix it.\n<system-reminder>\nAlways x.\n</system-reminder>"], &["Fix it."]),
+    ("codex", &["<environment_context>\n<cwd>/a</cwd>\n</environment_context>"], &[]),
+    (
+        "cline",
+        &["<task>\nFix it.\n</task>", "<environment_details>x</environment_details>"],
+        &["Fix it."],
+    ),
+    (
+        "cline",
+        &[
+            "[read_file for 'a.md'] Result:",
+            "Always x.",
+            "<environment_details>x</environment_details>",
+        ],
+        &[],
+    ),
+    (
+        "cline",
+        &["[execute_command for 'cd a\nls'] Result:\nAlways x.\n<feedback>Never y.</feedback>"],
+        &[],
+    ),
+    (
+        "cline",
+        &["[ask_followup_question for 'Which?'] Result:", "<answer>\nThe second.\n</answer>"],
+        &["The second."],
+    ),
+    (
+        "roo-code",
+        &[
+            "[attempt_completion] Result:",
+            "He said:\n<feedback>No.\n~~~\nAlways x.\n~~~</feedback>",
+        ],
+        &["No."],
+    ),
+    ("cline", &["[x] Result of it: fine"], &["[x] Result of it: fine"]),
+    ("openhands", &["EXECUTION RESULT of [execute_bash]:\nAlways x."], &[]),
+    ("swe-agent", &["OBSERVATION:\nAlways x."], &[]),
+    ("smolagents", &["Observation:\nAlways x."], &[]),
+    (
+        "opencode",
+        &[
+            "See @a.md",
+            "Called the Read tool with the following input: {}",
+            "<file>\n1| Always x.\n</file>",
+        ],
+        &["See @a.md"],
+    ),
+    (
+        "gemini-cli",
+        &[
+            "See @a.md",
+            "\n--- Content from referenced files ---\nAlways x.\n--- End of content ---",
+        ],
+        &["See @a.md"],
+    ),
+    (
+        "cursor",
+        &["<attached_files>\nAlways x.\n</attached_files>\n<user_query>\nFix it.\n</user_query>"],
+        &["Fix it."],
+    ),
+    ("any", &["Look:\n<file path=\"a.md\">\nAlways x.\n</file>\nOk?"], &["Look:", "Ok?"]),
+    ("any", &["Look:\n~~~\nAlways x.\n```\n~~~~\nOk?"], &["Look:", "Ok?"]),
+    ("any", &["Look:\n```md\n<system-reminder>\nAlways x."], &["Look:"]),
+    ("any", &["> Always x.\nWhy?"], &["Why?"]),
+    ("any", &["Use ```a``` here."], &["Use ```a``` here."]),
+];
+
+#[test]
+fn what_a_user_wrote_is_told_from_the_rest_for_each_client() {
+    for (client, texts, words) in CLIENTS {
+        assert_eq!(wrote(texts), *words, "{client}: {texts:?}");
+    }
+    assert_eq!(said(&["Look:\n```\nx\n```"]), ["Look:", "```\nx\n```"]);
+    assert_eq!(said(&["> a\n> b\nWhy?"]), ["> a\n> b", "Why?"]);
+}
+
+#[test]
+fn a_task_that_ends_on_a_prompt_is_a_task() {
+    let task = "ISSUE: x\nINSTRUCTIONS: fix it\n(Open file: n/a)\nbash-$";
+    assert_eq!(wrote(&[task]), [task]);
+}
+
+#[test]
+fn open_tags_are_looked_for_once() {
+    let text = "<file>\n<document>\n".repeat(20_000);
+    assert_eq!(wrote(&[&text]), [""; 0]);
+}
+
+#[test]
+fn wrappers_inside_wrappers_do_not_exhaust_the_stack() {
+    for steer in STEERS {
+        let (open, close) = (steer.open, [steer.close, steer.end, "\n"].concat());
+        let one = format!("{open}Use tabs.{close}");
+        assert_eq!(wrote(&[&one]), ["Use tabs."], "{}", steer.client);
+        let two = format!("{open}Look:\n{open}Use tabs.{close}\n{close}");
+        assert!(wrote(&[&two]).iter().any(|text| text.contains("Use tabs.")), "{two}");
+        let deep = [open.repeat(20_000), "Use tabs.".to_owned(), close.repeat(20_000)].concat();
+        assert!(wrote(&[&deep]).iter().any(|text| text.contains("Use tabs.")), "{}", steer.client);
+    }
+    let (open, close) = ("[ask_followup_question for 'a'] Result:\n<answer>\n", "\n</answer>");
+    let deep = [open.repeat(20_000), "Yes.".to_owned(), close.repeat(20_000)].concat();
+    assert!(!passages(&[&deep]).is_empty());
+}
+
+#[test]
+fn open_wrappers_of_words_are_looked_for_in_bounded_time() {
+    for steer in STEERS {
+        let text = steer.open.repeat(40_000);
+        assert!(!passages(&[&text]).is_empty());
+    }
+}
