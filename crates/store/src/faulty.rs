@@ -244,7 +244,7 @@ impl Store for FaultyStore {
         self.write("record_call", self.inner.record_call(id, call)).await
     }
 
-    async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<(), StoreError> {
+    async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<bool, StoreError> {
         self.write("settle_call", self.inner.settle_call(id, call, usage)).await
     }
 

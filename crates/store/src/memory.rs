@@ -350,16 +350,17 @@ impl Store for MemoryStore {
         Ok(call.number)
     }
 
-    async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<(), StoreError> {
+    async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<bool, StoreError> {
         let mut inner = self.lock();
         let calls = &mut inner.kept_mut(id)?.calls;
         let found = calls.iter_mut().find(|row| row.call.number == call);
         let row = found.ok_or(StoreError::NoCall(call))?;
         match &row.usage {
             Some(before) if before != usage => Err(StoreError::Settled(call)),
-            _ => {
+            before => {
+                let is_new = before.is_none();
                 row.usage = Some(usage.to_owned());
-                Ok(())
+                Ok(is_new)
             }
         }
     }

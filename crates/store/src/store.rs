@@ -151,9 +151,9 @@ pub trait Store: Send + Sync {
     /// Records a model call, and returns its number in the session, counted from 1. Fails with
     /// [`StoreError::StaleCall`] where another call was recorded in between, so that this number is not the next one.
     async fn record_call(&self, id: &str, call: &NewCall) -> Result<u64, StoreError>;
-    /// Records the usage that the provider reported for a call. Fails with [`StoreError::Settled`] where a different
-    /// usage is recorded already.
-    async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<(), StoreError>;
+    /// Records the usage that the provider reported for a call. Returns false where the same usage is recorded already,
+    /// and fails with [`StoreError::Settled`] where a different one is.
+    async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<bool, StoreError>;
     /// Returns the newest call of a session.
     async fn last_call(&self, id: &str) -> Result<Option<CallRow>, StoreError>;
     /// Returns the calls of a session, in order.

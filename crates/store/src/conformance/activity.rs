@@ -53,6 +53,11 @@ pub(super) async fn the_newest_change_comes_first(store: Arc<dyn Store>) -> Case
     store.delete("b", None).await.map_err(said)?;
     equal!(ids(&store, &all()).await?, ["a", "c"], "without the deleted one");
     refused!(store.activity("b").await, StoreError::NoSession(_), "a deleted session");
+    let last = store.activity("a").await.map_err(said)?.tick;
+    store.delete("a", None).await.map_err(said)?;
+    store.save_state("c", 1, "{\"a\":1}").await.map_err(said)?;
+    let next = store.activity("c").await.map_err(said)?.tick;
+    equal!(next > last, true, "no tick comes again when the newest session is deleted");
     Ok(())
 }
 

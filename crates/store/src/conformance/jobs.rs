@@ -295,8 +295,8 @@ pub(super) async fn calls_are_a_chain_and_settle_once(store: Arc<dyn Store>) -> 
     refused!(store.record_call("s", &one).await, StoreError::StaleCall { actual: 1 }, "again");
     equal!(store.record_call("s", &two).await.map_err(said)?, 2, "the second call");
 
-    store.settle_call("s", 1, "{\"prompt\":9}").await.map_err(said)?;
-    store.settle_call("s", 1, "{\"prompt\":9}").await.map_err(said)?;
+    equal!(store.settle_call("s", 1, "{\"prompt\":9}").await.map_err(said)?, true, "a report");
+    equal!(store.settle_call("s", 1, "{\"prompt\":9}").await.map_err(said)?, false, "its retry");
     let other = store.settle_call("s", 1, "{\"prompt\":10}").await;
     refused!(other, StoreError::Settled(1), "another report");
     refused!(store.settle_call("s", 7, "{}").await, StoreError::NoCall(7), "no call");

@@ -81,7 +81,6 @@ impl StoredSession {
             Ok(appended) if !appended.repeated => appended,
             other => {
                 // The events pushed above are only in memory, and the store has others.
-                self.is_torn = true;
                 self.reload().await?;
                 return Ok(other?);
             }
@@ -103,13 +102,11 @@ impl StoredSession {
 
     /// Drops the events that were pushed for an append which failed with `error`.
     async fn torn(&mut self, error: StoredError) -> StoredError {
-        self.is_torn = true;
-        // If the store cannot be read now, the next use reads the session again.
         let _ = self.reload().await;
         error
     }
 
-    /// Reads the session again, if it has events that the store may not have.
+    /// Reads the session again, if it has events or changes that the store may not have.
     pub(super) async fn mend(&mut self) -> Result<(), StoredError> {
         if self.is_torn { self.reload().await } else { Ok(()) }
     }

@@ -67,9 +67,15 @@ impl StoredSession {
     ) -> Result<T, StoredError> {
         for _ in 0..ROUNDS {
             let done = work(self.whole().await?)?;
+            // The change is in memory only, until the store has it. A later save must not write one that failed.
+            self.is_torn = true;
             match self.try_save().await {
+                Ok(()) => {
+                    self.is_torn = false;
+                    return Ok(done);
+                }
                 Err(StoredError::Store(StoreError::StaleState { .. })) => self.reload().await?,
-                other => return other.map(|()| done),
+                Err(error) => return Err(error),
             }
         }
         Err(StoredError::Busy(self.row.new.id.clone()))

@@ -1,5 +1,6 @@
 //! The ledger of a stored session: the hash-chained requests that were sent, and what they cost.
 
+use midfold_core::event::Usage;
 use midfold_core::fold::FoldJoin;
 use midfold_core::inject;
 use midfold_core::ledger::{CallInput, CallRecord, Ledger, ReportedCost};
@@ -105,6 +106,19 @@ impl StoredSession {
             }
         }
         Err(StoredError::Busy(self.row.new.id.clone()))
+    }
+
+    /// Records the usage of a call. Returns whether it is new, and whether the call is the newest one.
+    pub(super) async fn settle(
+        &mut self,
+        call: u64,
+        usage: Usage,
+    ) -> Result<(bool, bool), StoredError> {
+        let id = &self.row.new.id;
+        let is_new =
+            self.store.settle_call(id, call, &rows::json(&ReportedCost { usage })?).await?;
+        let newest = self.store.last_call(id).await?;
+        Ok((is_new, newest.is_none_or(|newest| newest.call.number == call)))
     }
 
     /// The next record of the ledger, for a request with this context.

@@ -20,7 +20,7 @@ use midfold_core::engine::{
 use midfold_core::event::Usage;
 use midfold_core::hooks::FoldHooks;
 use midfold_core::inject::Injections;
-use midfold_core::ledger::{Ledger, ReportedCost};
+use midfold_core::ledger::Ledger;
 use midfold_core::plan::PlanOutcome;
 use midfold_core::project::Context;
 
@@ -49,8 +49,8 @@ pub struct StoredSession {
     injections: Injections,
     /// The host's hooks for folds that are made here.
     hooks: Option<Arc<dyn FoldHooks>>,
-    /// Whether the loaded part has events that the store may not have, because an append failed and the session could
-    /// not be read again. Nothing goes on from them: it is read again first.
+    /// Whether the loaded part has events or changes that the store may not have, because a write failed and the session
+    /// was not read again. Nothing goes on from them: it is read again first.
     is_torn: bool,
 }
 
@@ -273,36 +273,24 @@ impl StoredSession {
     }
 
     /// Takes in the provider's count for a call. The count anchors the meter and judges the last fold. A narration
-    /// job is queued where the buffer line is crossed.
+    /// job is queued where the buffer line is crossed. With the number of the call, a retry counts nothing twice.
     ///
     /// # Errors
-    /// Fails where the store fails.
+    /// Fails where the call is not recorded or has another count already, and where the store fails.
     pub async fn observe(
         &mut self,
         usage: Usage,
         call: Option<u64>,
         now: Millis,
     ) -> Result<(), StoredError> {
-        self.mend().await?;
         // This comes first, because it may read the session again.
         self.learn(now).await?;
-        let everything = self.everything().await?;
-        match &mut self.inner {
-            LoadedParts::Brief(brief) => {
-                let folded = brief.carried(everything);
-                brief.observe(usage, now);
-                brief.spend(usage, folded);
-            }
-            LoadedParts::Whole(session) => {
-                let folded = session.carried(everything);
-                session.observe(usage, now);
-                session.spend(usage, folded);
-            }
-        }
-        if let Some(call) = call {
-            let settled = rows::json(&ReportedCost { usage })?;
-            self.store.settle_call(&self.row.new.id, call, &settled).await?;
-        }
+        // Before anything is counted: a count that the ledger refuses must not move the meter.
+        let (is_new, is_newest) = match call {
+            Some(call) => self.settle(call, usage).await?,
+            None => (true, true),
+        };
+        self.count(usage, is_new, is_newest, now).await?;
         if let Some(wanted) = self.wanted_narration(now).await? {
             let job = self.job(&wanted, now)?;
             let key = job.key.clone();
@@ -315,6 +303,31 @@ impl StoredSession {
             }
         }
         self.save().await
+    }
+
+    /// Counts a call's usage in memory: as spent where it `is_new`, and in the meter where the call `is_newest`, because
+    /// the meter compares the count with the context that was sent last.
+    async fn count(
+        &mut self,
+        usage: Usage,
+        is_new: bool,
+        is_newest: bool,
+        now: Millis,
+    ) -> Result<(), StoredError> {
+        let everything = if is_newest { Some(self.everything().await?) } else { None };
+        match &mut self.inner {
+            LoadedParts::Brief(brief) => {
+                let folded = everything.and_then(|all| brief.carried(all));
+                is_newest.then(|| brief.observe(usage, now));
+                is_new.then(|| brief.spend(usage, folded));
+            }
+            LoadedParts::Whole(session) => {
+                let folded = everything.and_then(|all| session.carried(all));
+                is_newest.then(|| session.observe(usage, now));
+                is_new.then(|| session.spend(usage, folded));
+            }
+        }
+        Ok(())
     }
 
     /// Tokens of all messages and of the envelope, in the provider's tokens.
@@ -338,10 +351,12 @@ impl StoredSession {
             let session = self.whole().await?;
             session.undo(fold)?;
             let active = session.active().map(|fold| fold.id);
+            // The fold is undone in memory only, until the store has agreed.
+            self.is_torn = true;
             match self.store.activate(&self.row.new.id, self.row.active, active).await {
                 Ok(()) => {
                     self.row.active = active;
-                    self.ledger = None;
+                    (self.ledger, self.is_torn) = (None, false);
                     return self.save().await;
                 }
                 Err(StoreError::StaleFold { .. }) => self.reload().await?,

@@ -78,6 +78,7 @@ impl StoredSession {
     /// Takes over the result of the queued narration: failed attempts, a fold to use, or a verdict. Costs one look-up
     /// in the store while a narration is queued, and nothing otherwise.
     pub(super) async fn learn(&mut self, now: Millis) -> Result<(), StoredError> {
+        self.mend().await?;
         let Some(asked) = self.narration().asked.clone() else { return Ok(()) };
         let Some(job) = self.store.job(&self.row.new.id, &asked.id.to_hex()).await? else {
             return Ok(());

@@ -65,6 +65,8 @@ impl StoredSession {
     /// # Errors
     /// Fails as [`StoredSession::open`] does.
     pub async fn reload(&mut self) -> Result<(), StoredError> {
+        // If the store cannot be read now, the next use tries it again.
+        self.is_torn = true;
         let opened = Self::open(self.store.clone(), &self.row.new.id).await?;
         // Both belong to this process and are not in the store. They are moved only now: a session that cannot be read
         // keeps them.

@@ -3,7 +3,7 @@
 use midfold_core::Hash;
 use sqlx::AssertSqlSafe;
 
-use super::db::{SqlConnection, query};
+use super::db::{SqlConnection, SqlRow, query};
 use super::rows::{call_row, hash_or_none, number_of};
 use crate::error::StoreError;
 use crate::types::{CallRow, NewCall};
@@ -41,16 +41,15 @@ pub(super) async fn last_call<D: SqlConnection>(db: &mut D, no: i64) -> Result<u
     number_of(&row.one(db).await?, 0)
 }
 
-/// Records the usage of a call. The same usage may be recorded again.
+/// Records the usage of a call. Returns false where the same usage is recorded already.
 pub(super) async fn settle_call<D: SqlConnection>(
     db: &mut D,
     no: i64,
     call: u64,
     usage: &str,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let done = query(
-        "UPDATE calls SET usage = $3 WHERE session_no = $1 AND number = $2 \
-         AND (usage IS NULL OR usage = $3)",
+        "UPDATE calls SET usage = $3 WHERE session_no = $1 AND number = $2 AND usage IS NULL",
     )
     .bind(no)
     .bind(call)
@@ -58,14 +57,15 @@ pub(super) async fn settle_call<D: SqlConnection>(
     .run(db)
     .await?;
     if done == 1 {
-        return Ok(());
+        return Ok(true);
     }
-    let found = query("SELECT 1 FROM calls WHERE session_no = $1 AND number = $2")
+    let found = query("SELECT usage FROM calls WHERE session_no = $1 AND number = $2")
         .bind(no)
         .bind(call)
         .maybe(db)
-        .await?;
-    Err(found.map_or(StoreError::NoCall(call), |_| StoreError::Settled(call)))
+        .await?
+        .ok_or(StoreError::NoCall(call))?;
+    if found.text(0)? == Some(usage) { Ok(false) } else { Err(StoreError::Settled(call)) }
 }
 
 /// The newest call of a session; `None` where there is none.

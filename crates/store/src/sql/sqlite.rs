@@ -31,7 +31,7 @@ use crate::private;
 use crate::types::{EventRow, Millis, NewEvent};
 
 /// The migrations, in order. The file's `user_version` says how many of them it has seen.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("../../migrations/sqlite/0001_tables.sql"),
     include_str!("../../migrations/sqlite/0002_fold_identity.sql"),
     include_str!("../../migrations/sqlite/0003_deletion.sql"),
@@ -40,6 +40,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/sqlite/0006_origin.sql"),
     include_str!("../../migrations/sqlite/0007_answers.sql"),
     include_str!("../../migrations/sqlite/0008_windows.sql"),
+    include_str!("../../migrations/sqlite/0009_ticks.sql"),
 ];
 /// The `application_id` that marks a file as midfold's (`mfld` in ASCII).
 const APPLICATION: i64 = 0x6d66_6c64;

@@ -309,7 +309,7 @@ impl<S: SqlDatabase> Store for S {
         }
     }
 
-    async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<(), StoreError> {
+    async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<bool, StoreError> {
         let no = number(self, id).await?;
         let mut db = self.writer().await?;
         let outcome = calls::settle_call(&mut *db, no, call, usage).await;

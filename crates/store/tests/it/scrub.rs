@@ -334,7 +334,9 @@ mod sqlite {
         race(&store, 40).await;
         let mut db = connect(&path).await;
         for table in tables(&mut db).await {
-            let sql = format!("SELECT count(*) FROM {table}");
+            // The highest tick stays in a row that belongs to no session.
+            let rest = if table == "activity" { " WHERE session_no > 0" } else { "" };
+            let sql = format!("SELECT count(*) FROM {table}{rest}");
             assert_eq!(count(&mut db, &sql).await, 0, "rows of nobody in {table}");
         }
     }

@@ -5,6 +5,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use midfold_core::Usage;
+
 use super::script::{self, ID, Script};
 use midfold_store::faulty::{FaultyStore, WriteFailure};
 use midfold_store::{MemoryStore, Store, StoreError, StoredError, StoredSession, fsck};
@@ -157,4 +159,68 @@ async fn a_store_that_is_away_for_a_while_damages_nothing() {
     }
     let report = fsck(&*inner).await.unwrap();
     assert!(report.findings.is_empty(), "{:?}", report.findings);
+}
+
+/// A pin and an undo that the store refused are undone in memory, too: a later save must not write them.
+#[tokio::test]
+async fn a_change_that_the_store_refused_is_not_written_later() {
+    let inner: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    inner.create(script::new_session()).await.unwrap();
+    let faulty = Arc::new(FaultyStore::new(inner.clone(), WriteFailure::Before, 0..0));
+    let script = Script::new(78, 12);
+    let mut stored = StoredSession::open(faulty.clone(), ID).await.unwrap();
+    for step in 0..12 {
+        stored.append(script.step_events(step), None, script.now(step)).await.unwrap();
+    }
+    let now = script.now(12);
+    stored.compact(None, now).await.unwrap();
+    let active = stored.row().active;
+    assert!(active.is_some(), "the test needs a fold");
+    faulty.set_away(true);
+    assert!(stored.undo(None).await.is_err());
+    assert!(stored.pin(3, true).await.is_err());
+    faulty.set_away(false);
+    stored.heed(Some("Keep the ports.")).await.unwrap();
+    let end = StoredSession::open(inner.clone(), ID).await.unwrap();
+    assert_eq!(end.row().active, active);
+    assert!(end.row().state.contains("Keep the ports."), "{}", end.row().state);
+    assert!(!end.row().state.contains(r#""pins":[3]"#), "{}", end.row().state);
+    // The same pin without a failure is in the state, so the test above looks for the right thing.
+    stored.pin(3, true).await.unwrap();
+    assert!(stored.row().state.contains(r#""pins":[3]"#), "{}", stored.row().state);
+    assert!(stored.whole().await.unwrap().active().is_some(), "the fold is still in force");
+}
+
+/// A retry with the number of the call counts nothing twice, and an older call does not move the meter.
+#[tokio::test]
+async fn a_count_that_is_reported_again_is_counted_once() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    store.create(script::new_session()).await.unwrap();
+    let script = Script::new(78, 12);
+    let mut stored = StoredSession::open(store.clone(), ID).await.unwrap();
+    let mut calls = Vec::new();
+    for step in 0..2 {
+        stored.append(script.step_events(step), None, script.now(step)).await.unwrap();
+        calls.push(stored.context(true, script.now(step)).await.unwrap().call.unwrap());
+    }
+    let (now, usage) = (script.now(2), |prompt| Usage { prompt, output: 5, ..Usage::default() });
+    stored.observe(usage(900), Some(calls[1]), now).await.unwrap();
+    let once = stored.row().state.clone();
+    assert!(once.contains("900"), "{once}");
+    stored.observe(usage(900), Some(calls[1]), now).await.unwrap();
+    assert_eq!(stored.row().state, once, "the retry");
+    let refused = stored.observe(usage(901), Some(calls[1]), now).await.unwrap_err();
+    assert!(refused.to_string().contains("usage"), "{refused}");
+    stored.heed(Some("Keep the ports.")).await.unwrap();
+    stored.heed(None).await.unwrap();
+    assert_eq!(stored.row().state, once, "the refused count");
+    let settled = |stored: &StoredSession| {
+        let state: serde_json::Value = serde_json::from_str(&stored.row().state).unwrap();
+        (state["meter"].clone(), state["spent"].clone())
+    };
+    let before = settled(&stored);
+    stored.observe(usage(400), Some(calls[0]), now).await.unwrap();
+    let after = settled(&stored);
+    assert_eq!(before.0, after.0, "the older call moved the meter");
+    assert_ne!(before.1, after.1, "the older call was paid for as well");
 }
