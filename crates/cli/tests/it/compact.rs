@@ -131,6 +131,10 @@ fn json_has_messages_fold_and_problems() {
     let tools = br#"{"model":"gpt-5","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{"name":"f"}}]}"#;
     assert!(json(&stdout(&["compact", "-", "--json"], tools))["tools"].is_array());
     let preview = json(&stdout(&["compact", SESSION, "--preview", "--json"], b""));
+    // The record names the line that was crossed, also where planning itself had to compare.
+    assert_eq!(fold["cause"], "manual");
+    let due = ["compact", SESSION, "--window", "16k", "--if-needed", "--json"];
+    assert_eq!(json(&stdout(&due, b""))["fold"]["cause"], "threshold");
     assert!(preview.get("messages").is_none() && preview["fold"]["entries"].is_array());
 }
 
