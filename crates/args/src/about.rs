@@ -12,21 +12,20 @@ Examples:
   midfold config
   midfold config --json
 
-Settings are read from midfold.toml in the working directory or the nearest above it, and from \
-midfold/config.toml in your config folder ($XDG_CONFIG_HOME, else ~/.config). Flags and environment win over \
-both, the project's file wins over yours. Paths are relative to the file's folder. The project's file may \
-come from somebody else: a policy that runs a command, and a store on a server, are taken from yours alone, \
-and so is all of `[serve]` but `strict`. A model that a transcript names wins over both files; no transcript \
-names a window or a tokenizer.
+Settings are read from two files: the project's, midfold.toml in the working directory or the nearest folder \
+above it, and yours, midfold/config.toml in your config folder ($XDG_CONFIG_HOME, else ~/.config). The project's \
+file wins over yours, and flags and environment win over both. Paths are relative to the file's folder. The \
+project's file may come from somebody else, so these are read from yours alone: a policy that runs a command, a \
+store on a server, and all of `[serve]` but `strict`.
 
-  window    = 128000                 # tokens
-  windows   = { \"llama3.2*\" = 8192 } # of single models: they win over window
+  window    = 128000                 # the model's window, in tokens
+  windows   = { \"llama3.2*\" = 8192 } # windows of models by name: they win over `window`
   tokenizer = \"o200k\"                # a name, or a tokenizer.json
   profile   = \"openai\"               # the provider's rules
-  to        = \"anthropic\"            # convert messages to this dialect
-  model     = \"gpt-5\"                # that contexts go to, whatever a transcript names
+  to        = \"anthropic\"            # the dialect that messages are converted to
+  model     = \"gpt-5\"                # the model, where a transcript names none
   preset    = \"default\"              # or: policy = \"my-policy.toml\"
-  tiers     = { results = 0.3 }      # caps of classes of content
+  tiers     = { results = 0.3 }      # the most that a class of content may take
   narrate   = false                  # have a model write parts of recaps
   store     = \"sqlite:sessions.db\"   # or postgres://…
   prices    = \"reference\"            # a table by name, or a TOML file
@@ -37,8 +36,8 @@ names a window or a tokenizer.
   tls_cert     = \"cert.pem\"
   tls_key      = \"key.pem\"
   upstream     = { openai = \"http://127.0.0.1:8080/v1\" }
-  ca           = \"corporate.pem\"      # authorities to trust, too
-  upstream_key = { openai = \"OPENAI_API_KEY\" }       # the name of the variable that holds it
+  ca           = \"corporate.pem\"      # more authorities to trust
+  upstream_key = { openai = \"OPENAI_API_KEY\" }       # the variable that holds the key
   allow_origin = [\"https://midfold.example\"]
   open         = false
   strict       = false
@@ -51,10 +50,10 @@ names a window or a tokenizer.
   files  = [\"PLAN.md\"]              # read again from disk at each fold
   tokens = 4000                      # the most that they take
 
-  [[upstream]]                       # as often as there are places
-  name   = \"local\"                  # reached by /to/local/… as well
+  [[upstream]]                       # one for each place
+  name   = \"local\"                  # requests to /to/local/… go there
   url    = \"http://127.0.0.1:11434\"
-  models = [\"llama*\", \"qwen*\"]     # go there, whatever their format
+  models = [\"llama*\", \"qwen*\"]     # and so do requests for these models
 
 Each key with its type, its variable and its flag: docs/CONFIG.md. `midfold schema config` prints a JSON schema.")]
 pub struct ConfigArgs {}

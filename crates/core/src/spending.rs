@@ -31,18 +31,18 @@ pub struct SessionSpending {
     /// The tokens of the same prompts with every message in them; left out if no request was folded, because then both
     /// are the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unfolded: Option<UnfoldedPrompts>,
+    pub unfolded: Option<TokensByPrice>,
 }
 
-/// The provider's tokens of all prompts with every message in them, by price.
+/// Tokens of prompts by their price, and the size of the newest one. The provider's tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct UnfoldedPrompts {
-    /// Tokens that would have been neither read from the cache nor written to it.
+pub struct TokensByPrice {
+    /// Tokens that are neither read from the cache nor written to it.
     pub plain: u64,
-    /// Tokens that would have been read from the cache.
+    /// Tokens that are read from the cache.
     pub read: u64,
-    /// Tokens that would have been written to the cache.
+    /// Tokens that are written to the cache.
     pub write: u64,
     /// All tokens of the newest prompt.
     pub last: u64,
@@ -68,8 +68,9 @@ pub struct PromptCost {
 }
 
 impl SessionSpending {
-    /// Adds a request: its usage and, where it was folded, its two sizes. Without a fold the request counts as the same
-    /// on both sides, even if our counter differs from the provider's: a difference between counters is no saving.
+    /// Adds a request: its usage and, where it was folded, its size with and without the fold. A request that was not
+    /// folded has the same cost on both sides, even if our counter differs from the provider's: a difference between
+    /// counters is no saving.
     pub fn add(&mut self, usage: Usage, folded: Option<FoldedPrompt>) {
         if usage.prompt == 0 {
             return;
@@ -89,6 +90,7 @@ impl SessionSpending {
                 all.plain += plain;
                 all.read += read;
                 all.write += write;
+                // A fold that was undone: the cache still holds the longest prompt so far.
                 all.last = all.last.max(usage.prompt);
             }
             return;
@@ -104,13 +106,13 @@ impl SessionSpending {
     }
 
     /// The prompts as they were sent, by kind of token.
-    fn sent(&self) -> UnfoldedPrompts {
+    fn sent(&self) -> TokensByPrice {
         let (read, write) = (self.cache_read, self.cache_write);
         let plain = self.prompt.saturating_sub(read).saturating_sub(write);
         // The mean is used for the size of the newest prompt, which is not known. It only decides how much the first
         // folded prompt would have read from the cache.
         let last = self.prompt.checked_div(self.calls).unwrap_or(0);
-        UnfoldedPrompts { plain, read, write, last }
+        TokensByPrice { plain, read, write, last }
     }
 
     /// Whether no request was added yet.
@@ -150,7 +152,7 @@ impl SessionSpending {
     }
 }
 
-impl UnfoldedPrompts {
+impl TokensByPrice {
     #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
     fn cost(&self) -> f64 {
         let [plain, read, write] = [self.plain, self.read, self.write].map(|tokens| tokens as f64);

@@ -3,7 +3,8 @@
 use midfold_core::calendar::Millis;
 use serde::{Deserialize, Serialize};
 
-/// A price table. All prices are for one million tokens; only `reference` has prices per token, in tokens.
+/// A price table. The prices are for one million tokens; those of the table `reference` are for one token, and their
+/// unit is the price of a token of plain input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceTable {
@@ -66,8 +67,8 @@ struct PriceFile {
 }
 
 impl PriceTable {
-    /// The table of the measures, in tokens: 0.1 for tokens that are read from the cache, 1.25 for the others, or 2 for
-    /// them where the cache lives for an hour.
+    /// The table of `docs/MEASURES.md`. Relative to a token of plain input, one that is read from the cache costs 0.1,
+    /// one that is written to it 1.25 (2 where the cache lives for an hour), and one of output 5.
     #[must_use]
     pub fn reference() -> Self {
         Self {

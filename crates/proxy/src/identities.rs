@@ -16,12 +16,12 @@ pub(super) type QuickKey = u64;
 pub struct MessageIdentities {
     /// The known messages by their key.
     pub known: HashMap<QuickKey, KnownMessage, FxBuildHasher>,
-    /// For the first bytes of a message, the key of the message that was last noted with them.
+    /// By the key of a message's first bytes, the key of the newest message that starts with them.
     pub starts: HashMap<QuickKey, QuickKey, FxBuildHasher>,
 }
 
-/// How many bytes at its start a message is looked up by when its end is not known yet. That is enough to include the
-/// ids of calls, and a shorter message can be parsed as quickly.
+/// The number of first bytes by which a message is found in a request whose end is not known yet. They include the ids
+/// of calls, by which messages of the same form differ. A shorter message can be parsed as quickly.
 const START: usize = 96;
 
 /// A known message.

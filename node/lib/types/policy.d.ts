@@ -3,7 +3,7 @@
 import type { NarrationPolicy } from './narration.js'
 import type { ToolDefinition } from './tool.js'
 
-/** Settings of the reducer `arguments`. */
+/** Settings of the reducer `arguments`, which cuts long arguments of old calls. */
 export interface ArgumentsPolicy {
   /** In longer arguments, strings are cut to this many characters (Hermes Agent: 200). */
   leaf_chars?: number
@@ -20,7 +20,7 @@ export interface TierCaps {
   tiers?: Record<string, number>
 }
 
-/** Settings of the reducer `dedup`. */
+/** Settings of the reducer `dedup`, which keeps the newest of identical results. */
 export interface DedupPolicy {
   /** Results shorter than this many characters are left alone (Hermes Agent: 200). */
   min_chars?: number
@@ -185,7 +185,7 @@ export interface RetainPolicy {
   unit?: AgeUnit
 }
 
-/** Settings of the reducer `stub`. */
+/** Settings of the reducer `stub`, which replaces old results by a line that names the call. */
 export interface StubPolicy {
   /** Results of up to this many characters stay (Hermes Agent: 200). */
   min_chars?: number
@@ -193,7 +193,9 @@ export interface StubPolicy {
   salient_chars?: number
 }
 
-/** Settings of the reducer `supersede`. */
+/**
+ * Settings of the reducer `supersede`, which replaces what was read of a file that was read or written again later.
+ */
 export interface SupersedePolicy {
   /** Results shorter than this many characters are left alone. */
   min_chars?: number
@@ -232,7 +234,7 @@ export interface TailPolicy {
   rule?: TailRule
 }
 
-/** Settings of the reducer `terminal`. */
+/** Settings of the reducer `terminal`, which keeps what a terminal would finally show. */
 export interface TerminalPolicy {
   /** Results shorter than this many characters are left alone. */
   min_chars?: number

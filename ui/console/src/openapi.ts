@@ -622,7 +622,7 @@ export interface components {
              */
             repeated: boolean;
         };
-        /** @description Settings of the reducer `arguments`. */
+        /** @description Settings of the reducer `arguments`, which cuts long arguments of old calls. */
         ArgumentsPolicy: {
             /**
              * Format: uint
@@ -1048,7 +1048,7 @@ export interface components {
         };
         /** @description How much of the middle a recap covers. */
         CoverExtent: "middle" | "overflow";
-        /** @description Settings of the reducer `dedup`. */
+        /** @description Settings of the reducer `dedup`, which keeps the newest of identical results. */
         DedupPolicy: {
             /**
              * Format: uint
@@ -2474,7 +2474,7 @@ export interface components {
         PinView: {
             /** @description Whether the pins changed. */
             changed: boolean;
-            /** @description Whether the message is folded at present. A pin then brings it back with the next fold. */
+            /** @description Whether the message is folded at present. The next fold brings it back, because it is pinned. */
             folded: boolean;
             /** @description The numbers of all pinned messages. */
             pins: number[];
@@ -3427,7 +3427,7 @@ export interface components {
             /** @description The chain hash of all events before `end`. */
             through: string;
         };
-        /** @description Settings of the reducer `stub`. */
+        /** @description Settings of the reducer `stub`, which replaces old results by a line that names the call. */
         StubPolicy: {
             /**
              * Format: uint
@@ -3442,7 +3442,7 @@ export interface components {
              */
             salient_chars: number;
         };
-        /** @description Settings of the reducer `supersede`. */
+        /** @description Settings of the reducer `supersede`, which replaces what was read of a file that was read or written again later. */
         SupersedePolicy: {
             /**
              * Format: uint
@@ -3486,7 +3486,7 @@ export interface components {
         };
         /** @description The rules that find the tail. */
         TailRule: "floors" | "ceiling";
-        /** @description Settings of the reducer `terminal`. */
+        /** @description Settings of the reducer `terminal`, which keeps what a terminal would finally show. */
         TerminalPolicy: {
             /**
              * Format: uint

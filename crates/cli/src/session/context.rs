@@ -87,7 +87,8 @@ fn object(stored: &StoredSession, sent: &NumberedContext, messages: &[u8]) -> Ve
         "counter": stored.row().new.counter,
     })
     .to_string();
-    let head = about.trim_end_matches('}').as_bytes();
+    // The messages are written as they are, as the last member of the object.
+    let head = about.strip_suffix('}').unwrap_or(&about).as_bytes();
     [head, b",\"messages\":", messages.trim_ascii_end(), b"}\n"].concat()
 }
 

@@ -14,7 +14,7 @@ use crate::policy::{CoverExtent, Policy, RecapSource, ReducerName};
 use crate::reduce::{
     BlockChange, CarriedState, Middle, MiddleBudget, MiddleEdit, ReducerState, reducer,
 };
-use crate::result_words::{ResultEars, in_results};
+use crate::result_words::{ResultWordFinder, in_results};
 use crate::tools::ToolTable;
 use crate::trigger::FoldCause;
 use crate::unit::EventUnit;
@@ -99,10 +99,10 @@ pub(super) fn reduce(
 /// Protects events in whose results the user speaks: no reducer removes the user's words. A recap quotes these words.
 /// Results of more than [`SPOKEN`] tokens may be reduced all the same.
 fn spare_spoken(log: &EventLog, range: &Range<usize>, tools: &ToolTable, editable: &mut [bool]) {
-    let ears = ResultEars { tools, dialect: &**log.dialect() };
+    let finder = ResultWordFinder { tools, dialect: &**log.dialect() };
     let events = &log.events()[range.clone()];
     let first = events.first().map_or(0, |event| event.seq);
-    for (seq, _) in in_results(events, ears) {
+    for (seq, _) in in_results(events, finder) {
         let at = (seq - first) as usize;
         editable[at] &= events[at].tokens.total > SPOKEN;
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Settings of the reducer `terminal`.
+/// Settings of the reducer `terminal`, which keeps what a terminal would finally show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -17,7 +17,7 @@ impl Default for TerminalPolicy {
     }
 }
 
-/// Settings of the reducer `dedup`.
+/// Settings of the reducer `dedup`, which keeps the newest of identical results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -32,7 +32,7 @@ impl Default for DedupPolicy {
     }
 }
 
-/// Settings of the reducer `supersede`.
+/// Settings of the reducer `supersede`, which replaces what was read of a file that was read or written again later.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -111,7 +111,7 @@ pub struct RetainRule {
     pub never_evict: bool,
 }
 
-/// Settings of the reducer `stub`.
+/// Settings of the reducer `stub`, which replaces old results by a line that names the call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -128,7 +128,7 @@ impl Default for StubPolicy {
     }
 }
 
-/// Settings of the reducer `arguments`.
+/// Settings of the reducer `arguments`, which cuts long arguments of old calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

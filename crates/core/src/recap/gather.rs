@@ -14,7 +14,7 @@ use crate::recap::prose;
 use crate::recap::statement::{Statement, StatementKind};
 use crate::redact::KnownSecrets;
 use crate::repair::OF_SYSTEM;
-use crate::result_words::ResultEars;
+use crate::result_words::ResultWordFinder;
 use crate::seal;
 use crate::tools::{CallFacts, ToolKind, ToolTable};
 use crate::view::{BlockKind, EventView, MediaKind, MediaRef, Role, TextOrigin};
@@ -270,11 +270,11 @@ impl GatheredFacts {
         reading: LogReading<'_>,
     ) {
         let LogReading { tools, dialect, .. } = reading;
-        let ears = ResultEars { tools, dialect };
+        let finder = ResultWordFinder { tools, dialect };
         let number = self.number(result.event);
-        let steered = ears.steered(result.event, result.block);
+        let steered = finder.added_words(result.event, result.block);
         let own = steered.as_ref().and_then(|(at, _)| text.get(..*at)).unwrap_or(text);
-        let answered = ears.answered(&call.tool(), own, result.block);
+        let answered = finder.answers(&call.tool(), own, result.block);
         if answered.is_empty() {
             self.add_outcome(call, facts, result, own, tools);
         }

@@ -45,11 +45,11 @@ pub struct WorkHistory {
 }
 
 impl WorkHistory {
-    /// Adds one deed of a call.
+    /// Adds what one call did to the repository.
     pub(super) fn add(&mut self, message: u32, deed: HistoryDeed) {
         match deed {
             HistoryDeed::Committed { hash, subject, amends } => {
-                // A commit that is known already was only listed again.
+                // A command such as `git log` lists commits that are known already.
                 if !hash.is_empty() && self.commits.iter().any(|known| known.hash == hash) {
                     return;
                 }

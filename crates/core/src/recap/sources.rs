@@ -12,7 +12,7 @@ use crate::narrate::SourceEvent;
 use crate::passage::{Passage, Voice, passages};
 use crate::policy::NarrationStyle;
 use crate::redact::{KnownSecrets, REPLACEMENT};
-use crate::result_words::ResultEars;
+use crate::result_words::ResultWordFinder;
 use crate::tools::ToolTable;
 use crate::view::{BlockKind, BlockView, MediaKind, Role, TextOrigin};
 
@@ -151,14 +151,14 @@ fn heard(
     names: &FxHashMap<String, String>,
 ) -> Vec<Passage> {
     let BlockKind::Result { id, name, .. } = &block.kind else { return Vec::new() };
-    let ears = ResultEars { tools: ToolTable::builtin(), dialect };
+    let finder = ResultWordFinder { tools: ToolTable::builtin(), dialect };
     let decoded = |text: &crate::view::TextRef| text.decode(&event.bytes).into_owned();
     let called = id.as_ref().map(decoded).and_then(|id| names.get(&id).cloned());
     let tool = called.or_else(|| name.as_ref().map(decoded)).unwrap_or_default();
-    let steered = ears.steered(event, block);
+    let steered = finder.added_words(event, block);
     let text = block.text(&event.bytes);
     let own = steered.as_ref().and_then(|(at, _)| text.get(..*at)).unwrap_or(&text);
-    let mut said = ears.answered(&tool, own, block);
+    let mut said = finder.answers(&tool, own, block);
     said.extend(steered.into_iter().flat_map(|(_, said)| said));
     said
 }

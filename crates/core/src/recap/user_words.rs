@@ -10,16 +10,16 @@ use crate::log::EventLog;
 use crate::passage::{self, Passage};
 use crate::recap::quote;
 use crate::recap::visible::visible;
-use crate::result_words::{ResultEars, in_results};
+use crate::result_words::{ResultWordFinder, in_results};
 use crate::tools::ToolTable;
 
 /// The user's words in the first `end` events, one text for each message, as a reader sees them.
 pub(crate) fn messages(log: &EventLog, end: usize) -> Vec<String> {
     let users = log.events().iter().take(end).filter(|event| event.view.is_real_user());
     let said = users.map(|event| passage::passages(event, &**log.dialect()));
-    let ears = ResultEars { tools: ToolTable::builtin(), dialect: &**log.dialect() };
+    let finder = ResultWordFinder { tools: ToolTable::builtin(), dialect: &**log.dialect() };
     let events = &log.events()[..end.min(log.len())];
-    let answered = in_results(events, ears).into_iter().map(|(_, said)| said);
+    let answered = in_results(events, finder).into_iter().map(|(_, said)| said);
     let all = said.chain(answered);
     all.map(|said| visible(&passage::joined(&said, Passage::is_said)).into_owned()).collect()
 }

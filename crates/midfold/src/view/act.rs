@@ -144,7 +144,7 @@ pub struct PinView {
     pub changed: bool,
     /// The messages of the unit that the pin keeps: the message, and the calls and results that belong to it.
     pub unit: Vec<u32>,
-    /// Whether the message is folded at present. A pin then brings it back with the next fold.
+    /// Whether the message is folded at present. The next fold brings it back, because it is pinned.
     pub folded: bool,
     /// Whether this is a preview, in which nothing was changed.
     pub preview: bool,

@@ -1,5 +1,6 @@
-//! Finds the hidden exchanges in a history that was loaded from a store. After a restart the client still sends its
-//! history without them.
+//! Finds the hidden exchanges in a history that was loaded from a store. A hidden exchange is a call of midfold's own
+//! tools with its result: the model saw both, and the client neither. After a restart the client still sends its history
+//! without them, and the proxy has to put them in again.
 
 use std::sync::Mutex;
 
@@ -30,7 +31,7 @@ pub(crate) fn read_back(
     }
     let link = root(kind, scope);
     let mut reader =
-        ExchangeReader { kind, messages, link, said: None, silent: None, open: None, hidden };
+        ExchangeReader { kind, messages, link, last_reply: None, silent: None, open: None, hidden };
     (0..messages.len()).for_each(|at| reader.message(at));
 }
 
@@ -39,13 +40,22 @@ struct ExchangeReader<'a> {
     hidden: &'a Mutex<HiddenExchanges>,
     kind: DialectKind,
     messages: &'a [Bytes],
-    /// The chain of what the client has, up to the open exchange.
+    /// The hash of all messages that the client has, each chained to the one before, up to the open exchange.
     link: Hash,
-    /// The index of the last reply since a message of another role, and the chain before it.
-    said: Option<(usize, Hash)>,
+    /// The last reply that the client has, if no message of another role followed it.
+    last_reply: Option<ShownReply>,
     /// The index of reasoning that no words have followed yet.
     silent: Option<usize>,
     open: Option<OpenExchange>,
+}
+
+/// A reply of the model that the client has.
+#[derive(Clone, Copy)]
+struct ShownReply {
+    /// Its index.
+    at: usize,
+    /// The chain before it.
+    before: Hash,
 }
 
 /// An exchange that has begun, and may get more messages.
@@ -94,7 +104,7 @@ impl ExchangeReader<'_> {
         }
         match next {
             Some(next) => {
-                self.said = Some((at, self.link));
+                self.last_reply = Some(ShownReply { at, before: self.link });
                 (self.link, self.silent) = (next, None);
             }
             None => {
@@ -110,7 +120,7 @@ impl ExchangeReader<'_> {
             self.open.as_mut().is_some_and(|open| open.takes(self.kind, &self.messages[at]));
         if !is_ours {
             self.close();
-            (self.said, self.silent) = (None, None);
+            (self.last_reply, self.silent) = (None, None);
         }
     }
 
@@ -121,12 +131,12 @@ impl ExchangeReader<'_> {
         let mut said = answered(self.kind, &self.messages[start..=open.end]);
         // The client has no message of this exchange, so the reply in front of it is included, by which it can be
         // found.
-        if let (true, Some((before, link))) = (said.is_empty(), self.said) {
-            (start, self.link) = (before, link);
+        if let (true, Some(reply)) = (said.is_empty(), self.last_reply) {
+            (start, self.link) = (reply.at, reply.before);
             said = answered(self.kind, &self.messages[start..=open.end]);
         }
         self.link = said.iter().fold(self.link, |link, said| said.behind(link));
-        (self.said, self.silent) = (None, None);
+        (self.last_reply, self.silent) = (None, None);
         // Without words or calls there is no link by which a request could find the exchange.
         if open.waiting.is_empty() && !said.is_empty() {
             let messages = self.messages[start..=open.end].to_vec();

@@ -82,7 +82,7 @@ impl<Q, B> ApiRequest<Q, B> {
     }
 }
 
-/// Reads a body that midfold answers itself, and reserves memory for the body and for the values parsed from it.
+/// Reads the body of a request to midfold's own API, and reserves memory for it and for the values parsed from it.
 pub(crate) async fn document(
     app: &SharedApp,
     parts: &Parts,
@@ -96,7 +96,7 @@ pub(crate) async fn document(
         BodyRead::Large(_) => {
             let most = app.rooms.longest();
             return Err(too_large(&format!(
-                "the body is larger than the {most} bytes that are read of one, or too many are under way"
+                "the body is larger than the limit of {most} bytes, or too many bodies are being read"
             )));
         }
         BodyRead::Broken => {
@@ -108,7 +108,7 @@ pub(crate) async fn document(
     let memory = memory_of(&bytes);
     if memory > app.rooms.longest() * MEMORY || !app.rooms.take(&mut room, memory) {
         return Err(too_large(
-            "the body has more parts than there is memory for; send it in several",
+            "the body has more values than there is memory for; send it in several requests",
         ));
     }
     Ok((bytes, room))
@@ -124,7 +124,7 @@ async fn path(parts: &mut Parts) -> Result<HashMap<String, String>, ApiProblem> 
     Ok(params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
-/// Reads a query string as a JSON object of strings; the route's type parses them.
+/// Parses a query string. Its pairs become a JSON object of strings, from which the route's type is read.
 fn query<Q: DeserializeOwned>(text: &str) -> Result<Q, ApiProblem> {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
     let mut found = serde_json::Map::new();
@@ -133,7 +133,7 @@ fn query<Q: DeserializeOwned>(text: &str) -> Result<Q, ApiProblem> {
         let (name, value) = (decoded(name)?, decoded(value)?);
         // The query may also contain the key of the request, which was removed before.
         if found.insert(name.clone(), value.into()).is_some() {
-            return Err(ApiProblem::bad(format!("`{name}` is there twice in the query")));
+            return Err(ApiProblem::bad(format!("the query has `{name}` twice")));
         }
     }
     let value = match found.is_empty() {

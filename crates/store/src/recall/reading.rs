@@ -9,7 +9,7 @@ use midfold_core::engine::SessionState;
 use midfold_core::log::{Event, Tokens};
 use midfold_core::passage::{joined, passages};
 use midfold_core::policy::Policy;
-use midfold_core::result_words::ResultEars;
+use midfold_core::result_words::ResultWordFinder;
 use midfold_core::tools::{CallFacts, ToolEntry, ToolTable};
 use midfold_core::view::{BlockKind, BlockView, EventView, Role, TextOrigin};
 use midfold_core::{Dialect, Passage};
@@ -225,13 +225,13 @@ impl<'e> PairedEvents<'e> {
     /// The words that persons wrote in an event, as a message or in a result. Empty where there are none.
     pub fn said(&self, event: &Event) -> String {
         let Some(dialect) = self.dialect else { return String::new() };
-        let ears = ResultEars { tools: self.tools, dialect };
+        let finder = ResultWordFinder { tools: self.tools, dialect };
         let mut said = match event.view.is_real_user() {
             true => passages(event, dialect),
             false => Vec::new(),
         };
         for result in self.results_of(event.seq) {
-            said.extend(ears.hear(result, self.calls.call_of(result).as_ref()));
+            said.extend(finder.find(result, self.calls.call_of(result).as_ref()));
         }
         joined(&said, Passage::is_said)
     }

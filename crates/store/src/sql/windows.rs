@@ -27,6 +27,7 @@ pub(super) async fn put<D: SqlConnection>(
     .bind(window.learned)
     .run(&mut *tx)
     .await?;
+    // Only the newest ones stay. SQLite needs a limit before an offset; one call adds one row, so few are ever behind it.
     query(
         "DELETE FROM windows WHERE source IN (SELECT source FROM windows \
          ORDER BY learned DESC, source LIMIT 1000 OFFSET $1)",

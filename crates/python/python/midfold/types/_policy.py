@@ -42,7 +42,7 @@ __all__ = [
 
 
 class ArgumentsPolicy(TypedDict, total=False):
-    """Settings of the reducer `arguments`."""
+    """Settings of the reducer `arguments`, which cuts long arguments of old calls."""
 
     leaf_chars: int
     """In longer arguments, strings are cut to this many characters (Hermes Agent: 200)."""
@@ -60,7 +60,7 @@ class TierCaps(TypedDict, total=False):
 
 
 class DedupPolicy(TypedDict, total=False):
-    """Settings of the reducer `dedup`."""
+    """Settings of the reducer `dedup`, which keeps the newest of identical results."""
 
     min_chars: int
     """Results shorter than this many characters are left alone (Hermes Agent: 200)."""
@@ -261,7 +261,7 @@ class RetainPolicy(TypedDict, total=False):
 
 
 class StubPolicy(TypedDict, total=False):
-    """Settings of the reducer `stub`."""
+    """Settings of the reducer `stub`, which replaces old results by a line that names the call."""
 
     min_chars: int
     """Results of up to this many characters stay (Hermes Agent: 200)."""
@@ -272,7 +272,9 @@ class StubPolicy(TypedDict, total=False):
 
 
 class SupersedePolicy(TypedDict, total=False):
-    """Settings of the reducer `supersede`."""
+    """Settings of the reducer `supersede`, which replaces what was read of a file that was read or
+    written again later.
+    """
 
     min_chars: int
     """Results shorter than this many characters are left alone."""
@@ -310,7 +312,7 @@ class TailPolicy(TypedDict, total=False):
 
 
 class TerminalPolicy(TypedDict, total=False):
-    """Settings of the reducer `terminal`."""
+    """Settings of the reducer `terminal`, which keeps what a terminal would finally show."""
 
     min_chars: int
     """Results shorter than this many characters are left alone."""

@@ -30,7 +30,7 @@ pub(super) fn check(asked: &AskedParts) -> Result<(), BrokenRule> {
     }
     blocks(asked)?;
     let turns = turns(&asked.items);
-    first(&turns)?;
+    check_ends(&turns)?;
     paired(&turns)?;
     instructed(&turns)?;
     thought(asked, &turns)
@@ -106,7 +106,8 @@ fn blocks(asked: &AskedParts) -> Result<(), BrokenRule> {
     Ok(())
 }
 
-fn first(turns: &[RoleTurn]) -> Result<(), BrokenRule> {
+/// Checks that the first turn is the user's, or begins with a summary, and that the last one is not the model's.
+fn check_ends(turns: &[RoleTurn]) -> Result<(), BrokenRule> {
     let summary = turns[0].blocks.first().is_some_and(|block| block["type"] == "compaction");
     if turns[0].role != "user" && !summary {
         return Err(BrokenRule::new("messages: first message must use the \"user\" role"));
