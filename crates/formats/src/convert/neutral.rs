@@ -6,9 +6,10 @@ use std::collections::{HashMap, VecDeque};
 use midfold_core::{BlockKind, BlockView, EventView, MediaKind, Role, TextRef};
 
 use crate::dialect::DialectKind;
+use crate::fields::ObjectFields;
 use crate::media::{self, PictureSource};
 use crate::problem::ReadProblem;
-use crate::scan::{self, inside};
+use crate::scan::inside;
 
 /// The value in place of the signature of a call that Gemini did not make. Gemini 3 refuses the first call of a step
 /// without a signature; its documentation names this value for such calls.
@@ -240,9 +241,8 @@ fn read_block(
 /// Whether a Gemini part other than reasoning carries a thought signature of the provider.
 fn is_signed(bytes: &[u8], block: &BlockView) -> bool {
     let outer = block.outer.to_usize();
-    let names = ["thoughtSignature", "thought_signature"];
-    let value = names.iter().find_map(|name| scan::get(bytes, outer.clone(), name));
-    let token = value.map_or(&b""[..], |value| &bytes[value]);
+    let part = ObjectFields::of(bytes, outer).in_either_spelling();
+    let token = part.raw("thoughtSignature").unwrap_or_default();
     !block.is_reasoning() && token.len() > 2 && inside(token) != UNSIGNED.as_bytes()
 }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// The members that hold that number, in the request itself or in one of its objects.
@@ -31,11 +32,10 @@ pub fn with_shorter_reply(body: &Bytes, tokens: u64) -> Bytes {
     let Some(whole) = scan::value(body, start).filter(|_| body.get(start) == Some(&b'{')) else {
         return body.clone();
     };
-    let found = |(part, name): (&str, &str)| -> Option<Range<usize>> {
-        match part {
-            "" => scan::get(body, whole.clone(), name),
-            part => scan::get(body, scan::get(body, whole.clone(), part)?, name),
-        }
+    let fields = ObjectFields::of(body, whole).in_either_spelling();
+    let found = |(part, name): (&str, &str)| match part {
+        "" => fields.get(name),
+        part => fields.inner(part).get(name),
     };
     let number = |range: &Range<usize>| -> Option<u64> {
         std::str::from_utf8(body.get(range.clone())?).ok()?.parse().ok()

@@ -24,6 +24,28 @@ fn what_stands_beside_the_messages_is_found() {
 }
 
 #[test]
+fn gemini_is_read_in_either_spelling() {
+    let read = |body: &str| request(DialectKind::Gemini, body);
+    let one = read(
+        r#"{"contents":[],"system_instruction":{"parts":[]},"generation_config":{"max_output_tokens":9}}"#,
+    );
+    assert_eq!((one.max_output, one.system.is_some()), (Some(9), true));
+    for config in ["response_schema", "response_json_schema", "responseSchema"] {
+        let body = format!(r#"{{"contents":[],"generation_config":{{"{config}":{{}}}}}}"#);
+        assert!(read(&body).asks_for_a_value(), "{body}");
+    }
+    assert!(
+        read(r#"{"contents":[],"generation_config":{"response_mime_type":"application/json"}}"#)
+            .asks_for_a_value()
+    );
+    let forced = r#"{"contents":[],"tools":[{"function_declarations":[{"name":"a"}]}],"tool_config":{"function_calling_config":{"mode":"ANY"}}}"#;
+    assert!(read(forced).has_to_call() && read(forced).asks_for_a_value());
+    let body = Bytes::from(r#"{"contents":[],"generation_config":{"max_output_tokens":99}}"#);
+    let shorter = r#"{"contents":[],"generation_config":{"max_output_tokens":50}}"#;
+    assert_eq!(with_shorter_reply(&body, 50), shorter);
+}
+
+#[test]
 fn ollama_says_how_much_its_model_holds_and_streams_unless_told_not_to() {
     let read = |body| request(DialectKind::Ollama, body);
     let one = read(

@@ -71,9 +71,9 @@ impl Request {
         };
         let mut names = Vec::new();
         for tool in list.into_iter().flat_map(|list| each(json, list)) {
-            let tool = ObjectFields::of(json, tool);
+            let tool = ObjectFields::of(json, tool).in_either_spelling();
             let of = |name: &str| tool.inner(name).label("name");
-            match tool.array("functionDeclarations").or(tool.array("function_declarations")) {
+            match tool.array("functionDeclarations") {
                 Some(declared) => {
                     let declared = each(json, declared).into_iter();
                     names
