@@ -22,8 +22,13 @@ fn is_forced(fields: &ObjectFields<'_>) -> bool {
     // Gemini and Bedrock both call it so.
     let config = fields.inner("toolConfig");
     let bedrock = config.inner("toolChoice");
+    // The choice is limited to some tools, of which one has to be called.
+    let is_limited = choice.is("mode", "required")
+        || choice.inner("allowed_tools").is("mode", "required")
+        || fields.inner("function_call").has("name");
     fields.is("tool_choice", "required")
-        || ["any", "tool", "function"].iter().any(|kind| choice.is("type", kind))
+        || is_limited
+        || ["any", "tool", "function", "custom"].iter().any(|kind| choice.is("type", kind))
         || config.inner("functionCallingConfig").is("mode", "ANY")
         || bedrock.has("any")
         || bedrock.has("tool")

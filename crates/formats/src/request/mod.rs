@@ -161,7 +161,8 @@ impl Request {
         Ok(Self {
             kind,
             system: named(&["system", "instructions", "systemInstruction"]),
-            tools: named(&["tools", "toolConfig"]),
+            // The older `functions` of Chat Completions are tools as well.
+            tools: named(&["tools", "toolConfig", "functions"]),
             model: fields.text("model").map(std::borrow::Cow::into_owned),
             max_output,
             window: options.count("num_ctx").filter(|window| *window > 0),

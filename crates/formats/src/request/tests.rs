@@ -46,6 +46,49 @@ fn gemini_is_read_in_either_spelling() {
 }
 
 #[test]
+fn every_kind_of_tool_has_its_name() {
+    let chat = |name: &str, choice: &str| {
+        let call = r#"{"role":"assistant","tool_calls":[{"id":"a","type":"custom","custom":{"name":"edit","input":"x"}}]}"#;
+        let body = format!(
+            r#"{{"messages":[{call}],"tools":[{{"type":"custom","custom":{{"name":"{name}"}}}}],"tool_choice":{choice}}}"#
+        );
+        request(DialectKind::OpenAiChat, &body)
+    };
+    let forced = r#"{"type":"custom","custom":{"name":"edit"}}"#;
+    assert_eq!(chat("edit", forced).tool_names(), ["edit"]);
+    assert!(!chat("edit", forced).has_foreign_calls() && chat("edit", forced).has_to_call());
+    assert!(chat("other", forced).has_foreign_calls());
+    let limited = r#"{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[]}}"#;
+    assert!(chat("edit", limited).has_to_call());
+    let older = request(
+        DialectKind::OpenAiChat,
+        r#"{"messages":[{"role":"assistant","content":null,"function_call":{"name":"ls","arguments":"{}"}}],
+            "functions":[{"name":"ls"}],"function_call":{"name":"ls"}}"#,
+    );
+    assert_eq!(older.tool_names(), ["ls"]);
+    assert!(older.has_to_call() && !older.has_foreign_calls());
+    let responses = request(
+        DialectKind::OpenAiResponses,
+        r#"{"input":[{"type":"function_call","call_id":"c","name":"ls","namespace":"files","arguments":"{}"}],
+            "tools":[{"type":"namespace","name":"files","tools":[{"type":"function","name":"ls"}]},
+                {"type":"web_search"}],"tool_choice":{"type":"allowed_tools","mode":"required","tools":[]}}"#,
+    );
+    assert_eq!(responses.tool_names(), ["ls", ""]);
+    assert!(responses.has_to_call() && !responses.has_foreign_calls());
+    // A turn that wants a form has tools all the same.
+    let formed = |item: &str| {
+        let body = format!(
+            r#"{{"input":[{item}],"tools":[],"text":{{"format":{{"type":"json_schema"}}}}}}"#
+        );
+        request(DialectKind::OpenAiResponses, &body).asks_for_a_value()
+    };
+    assert!(formed(r#"{"role":"user","content":"a"}"#));
+    assert!(!formed(
+        r#"{"type":"additional_tools","role":"developer","tools":[{"type":"function","name":"ls"}]}"#
+    ));
+}
+
+#[test]
 fn ollama_says_how_much_its_model_holds_and_streams_unless_told_not_to() {
     let read = |body| request(DialectKind::Ollama, body);
     let one = read(
