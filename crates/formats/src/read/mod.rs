@@ -13,6 +13,7 @@ mod detect;
 mod error;
 mod format;
 mod holder;
+mod listed;
 mod outline;
 mod pi;
 mod pi_message;
@@ -34,6 +35,7 @@ use self::outline::InputDocument;
 pub use self::outline::LISTS;
 pub use self::running::{NewestReply, newest_reply, whole_lines};
 use self::source::InputSource;
+use self::text::TopValue;
 use crate::dialect::{DialectKind, is_unread};
 use crate::fields::ObjectFields;
 use crate::problem::ReadProblem;
@@ -118,8 +120,8 @@ fn read_as(
     recorded: bool,
 ) -> Result<ReadOutcome, ReadError> {
     let text = values(input, from)?;
-    let (records, outline) = (text.records, text.outline);
-    let doc = InputDocument { bytes: input, outline: outline.as_ref() };
+    let doc = InputDocument { bytes: input, outline: text.outline.as_ref() };
+    let records = listed::lines(doc, &text.records, from).unwrap_or(text.records);
     let mut source = InputSource::new(input, text.dirty, text.problems);
     source.recorded = recorded;
     if from.is_none()
@@ -127,9 +129,7 @@ fn read_as(
     {
         return Err(error);
     }
-    let found = from
-        .or_else(|| clients::recognise(doc, &records))
-        .or_else(|| detect::format(doc, &records));
+    let found = from.or_else(|| recognise(doc, &records));
     let mut conversations = match found {
         Some(TranscriptFormat::ClaudeCode) => claude_code::read(&mut source, &records),
         Some(TranscriptFormat::Codex) => codex::read(&mut source, &records),
@@ -228,5 +228,11 @@ fn nothing_read(conversations: &[Conversation]) -> bool {
 pub fn detect(input: &[u8]) -> Option<TranscriptFormat> {
     let text = values(input, None).ok()?;
     let doc = InputDocument { bytes: input, outline: text.outline.as_ref() };
-    clients::recognise(doc, &text.records).or_else(|| detect::format(doc, &text.records))
+    let records = listed::lines(doc, &text.records, None).unwrap_or(text.records);
+    recognise(doc, &records)
+}
+
+/// The format of the input that consists of these values.
+fn recognise(doc: InputDocument<'_>, records: &[TopValue]) -> Option<TranscriptFormat> {
+    clients::recognise(doc, records).or_else(|| detect::format(doc, records))
 }
