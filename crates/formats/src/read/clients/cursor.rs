@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use midfold_core::view::TextOrigin;
+use midfold_core::{Voice, jsonstr};
 
 use super::super::chat::{self, ChatCall, ContentPart, StringToken, token};
 use super::super::outline::InputDocument;
@@ -20,7 +21,7 @@ use super::first;
 use super::spoken::SpokenParts;
 use super::step::ClientStep;
 use crate::fields::ObjectFields;
-use crate::scan;
+use crate::{scan, voices};
 
 /// Whether a line is of a transcript, or of a kind that only the stream has.
 pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
@@ -260,12 +261,14 @@ fn tool<'a>(input: &'a [u8], call: Range<usize>) -> (StringToken<'a>, ObjectFiel
     (token(&String::from_utf8_lossy(name)), ObjectFields::of(input, member.value))
 }
 
-/// The parts of a line in the user's role. The person's words are in a tag; text in other tags is the client's.
+/// The parts of a line in the user's role. Text in tags is the client's, unless words of the person are in or beside
+/// them.
 fn said<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> SpokenParts<'a> {
     let mut spoken = SpokenParts::default();
     let origin = |text: &StringToken<'_>| {
-        let text = String::from_utf8_lossy(chat::inside(text)).into_owned();
-        let is_client = text.starts_with('<') && !text.contains("<user_query>");
+        let text = jsonstr::decode(text);
+        let is_persons = |passage: &(Voice, &str)| passage.0 == Voice::User;
+        let is_client = text.starts_with('<') && !voices::split(&[&text]).iter().any(is_persons);
         is_client.then_some(TextOrigin::Injected)
     };
     if let Some(at) = message.string("content") {

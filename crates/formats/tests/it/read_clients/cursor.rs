@@ -22,6 +22,21 @@ fn a_transcript_is_read_with_its_calls() {
 }
 
 #[test]
+fn a_persons_words_may_begin_with_a_tag() {
+    let line = |text: &str| {
+        serde_json::json!({"role": "user", "message": {"content": [{"type": "text", "text": text}]}})
+            .to_string()
+    };
+    for (text, origin) in [
+        ("<div> is not centred", None),
+        ("<li>a</li>\nis not closed", None),
+        ("<system_reminder>\nnow\n</system_reminder>", Some(Injected)),
+    ] {
+        assert_eq!(origins(&outcome(&line(text)).conversations[0]), [origin], "{text}");
+    }
+}
+
+#[test]
 fn a_stream_is_read_with_what_its_calls_gave_back() {
     let found = outcome(fixture("cursor-stream.jsonl"));
     let conversation = &found.conversations[0];
