@@ -140,6 +140,31 @@ impl NeutralMessage {
         (!lost).then_some(Self { role: view.role, pieces })
     }
 
+    /// The message without the pieces that the target does not take in this role, and a problem for each of them.
+    /// `None` where nothing is left.
+    pub(super) fn fit(mut self, to: DialectKind, problems: &mut Vec<ReadProblem>) -> Option<Self> {
+        let before = self.pieces.len();
+        let (is_model, is_system) = (self.role == Role::Assistant, self.role.is_system());
+        self.pieces.retain(|piece| {
+            let problem = match piece {
+                NeutralPiece::Image(_) if is_model && to != DialectKind::Gemini => {
+                    ReadProblem::new("media", "an image that the model made was left out")
+                }
+                NeutralPiece::Image(_) if is_system && !super::keeps_system_outside(to) => {
+                    ReadProblem::new("media", "an image in a system message was left out")
+                }
+                NeutralPiece::Call { .. } if !is_model => {
+                    let detail = "a call that is not the model's was left out";
+                    ReadProblem::new("unsupported-conversion", detail)
+                }
+                _ => return true,
+            };
+            problems.push(problem);
+            false
+        });
+        (before == 0 || !self.pieces.is_empty()).then_some(self)
+    }
+
     /// All text, joined by newlines.
     pub(super) fn text(&self) -> String {
         let texts = self.pieces.iter().filter_map(|piece| match piece {
@@ -154,8 +179,9 @@ impl NeutralMessage {
         self.pieces.iter().any(|piece| match piece {
             NeutralPiece::Text(text) | NeutralPiece::Refusal(text) => !text.trim().is_empty(),
             NeutralPiece::Reasoning(text) => to == DialectKind::Gemini && !text.trim().is_empty(),
-            NeutralPiece::Image(_) => self.role != Role::Assistant,
-            NeutralPiece::Call { .. } | NeutralPiece::Result { .. } => true,
+            NeutralPiece::Image(_) | NeutralPiece::Call { .. } | NeutralPiece::Result { .. } => {
+                true
+            }
         })
     }
 
