@@ -15,7 +15,7 @@ use midfold_core::{EventView, Role};
 use crate::dialect::DialectKind;
 use crate::problem::ReadProblem;
 
-use neutral::{ConversationIds, NeutralMessage, NeutralPiece};
+use neutral::{ConversationIds, NeutralMessage, NeutralPiece, keeps_system_outside};
 
 pub(crate) use neutral::UNSIGNED;
 
@@ -173,11 +173,6 @@ pub const TARGETS: [DialectKind; 5] = [
     DialectKind::Bedrock,
     DialectKind::Ollama,
 ];
-
-/// Whether the dialect keeps the system prompt outside the messages.
-fn keeps_system_outside(kind: DialectKind) -> bool {
-    matches!(kind, DialectKind::Anthropic | DialectKind::Gemini | DialectKind::Bedrock)
-}
 
 fn writer(to: DialectKind) -> Option<write::NeutralWriter> {
     match to {

@@ -150,7 +150,7 @@ impl NeutralMessage {
                 NeutralPiece::Image(_) if is_model && to != DialectKind::Gemini => {
                     ReadProblem::new("media", "an image that the model made was left out")
                 }
-                NeutralPiece::Image(_) if is_system && !super::keeps_system_outside(to) => {
+                NeutralPiece::Image(_) if is_system && !keeps_system_outside(to) => {
                     ReadProblem::new("media", "an image in a system message was left out")
                 }
                 NeutralPiece::Call { .. } if !is_model => {
@@ -262,6 +262,11 @@ fn read_block(
             problems.push(ReadProblem::new("opaque-block", format!("left out: {start}")));
         }
     }
+}
+
+/// Whether the dialect keeps the system prompt outside the messages.
+pub(super) fn keeps_system_outside(kind: DialectKind) -> bool {
+    matches!(kind, DialectKind::Anthropic | DialectKind::Gemini | DialectKind::Bedrock)
 }
 
 /// Whether a Gemini part other than reasoning carries a thought signature of the provider.

@@ -13,10 +13,10 @@ mod detect;
 mod error;
 mod format;
 mod holder;
-mod listed;
 mod outline;
 mod pi;
 mod pi_message;
+mod recognise;
 mod request;
 mod running;
 mod source;
@@ -35,7 +35,6 @@ use self::outline::InputDocument;
 pub use self::outline::LISTS;
 pub use self::running::{NewestReply, newest_reply, whole_lines};
 use self::source::InputSource;
-use self::text::TopValue;
 use crate::dialect::{DialectKind, is_unread};
 use crate::fields::ObjectFields;
 use crate::problem::ReadProblem;
@@ -121,7 +120,7 @@ fn read_as(
 ) -> Result<ReadOutcome, ReadError> {
     let text = values(input, from)?;
     let doc = InputDocument { bytes: input, outline: text.outline.as_ref() };
-    let records = listed::lines(doc, &text.records, from).unwrap_or(text.records);
+    let records = recognise::lines_of_list(doc, &text.records, from).unwrap_or(text.records);
     let mut source = InputSource::new(input, text.dirty, text.problems);
     source.recorded = recorded;
     if from.is_none()
@@ -129,7 +128,7 @@ fn read_as(
     {
         return Err(error);
     }
-    let found = from.or_else(|| recognise(doc, &records));
+    let found = from.or_else(|| recognise::format(doc, &records));
     let mut conversations = match found {
         Some(TranscriptFormat::ClaudeCode) => claude_code::read(&mut source, &records),
         Some(TranscriptFormat::Codex) => codex::read(&mut source, &records),
@@ -141,7 +140,7 @@ fn read_as(
         Some(found) => request::read(&mut source, doc, &records, found, from),
         None => Vec::new(),
     };
-    if found.is_some_and(is_session) {
+    if found.is_some_and(recognise::is_session) {
         times::note(input, &records, &mut conversations);
     }
     if conversations.is_empty()
@@ -167,12 +166,6 @@ fn read_as(
     }
     problems.sort_by_key(|problem| problem.at);
     Ok(ReadOutcome { conversations, problems })
-}
-
-/// Whether a format is that of a client's session file, and not of a request.
-fn is_session(format: TranscriptFormat) -> bool {
-    matches!(format, TranscriptFormat::ClaudeCode | TranscriptFormat::Codex | TranscriptFormat::Pi)
-        || clients::reader(format).is_some()
 }
 
 /// The values of the input. An input of a client that writes no JSON is one value.
@@ -228,11 +221,6 @@ fn nothing_read(conversations: &[Conversation]) -> bool {
 pub fn detect(input: &[u8]) -> Option<TranscriptFormat> {
     let text = values(input, None).ok()?;
     let doc = InputDocument { bytes: input, outline: text.outline.as_ref() };
-    let records = listed::lines(doc, &text.records, None).unwrap_or(text.records);
-    recognise(doc, &records)
-}
-
-/// The format of the input that consists of these values.
-fn recognise(doc: InputDocument<'_>, records: &[TopValue]) -> Option<TranscriptFormat> {
-    clients::recognise(doc, records).or_else(|| detect::format(doc, records))
+    let records = recognise::lines_of_list(doc, &text.records, None).unwrap_or(text.records);
+    recognise::format(doc, &records)
 }

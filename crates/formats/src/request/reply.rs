@@ -6,7 +6,6 @@ use bytes::Bytes;
 
 use crate::fields::ObjectFields;
 use crate::scan;
-use crate::vendor::rewrite::Splices;
 
 /// The members that hold that number, in the request itself or in one of its objects.
 const NAMES: [(&str, &str); 5] = [
@@ -42,22 +41,39 @@ pub fn with_shorter_reply(body: &Bytes, tokens: u64) -> Bytes {
     let number = |range: &Range<usize>| -> Option<u64> {
         std::str::from_utf8(body.get(range.clone())?).ok()?.parse().ok()
     };
-    let mut splices = Splices::default();
     let allowed = NAMES.into_iter().filter_map(found);
-    for range in allowed.filter(|range| number(range).is_some_and(|asked| asked > tokens)) {
-        splices.replace(range, tokens.to_string());
-    }
+    let mut changes: Vec<(Range<usize>, String)> = allowed
+        .filter(|range| number(range).is_some_and(|asked| asked > tokens))
+        .map(|range| (range, tokens.to_string()))
+        .collect();
     let budget = found(("thinking", "budget_tokens"));
     if let Some(budget) = budget.filter(|range| number(range).is_some_and(|asked| asked >= tokens))
     {
         let less = (tokens / 4 * 3).max(LEAST_THINKING);
-        match fields.object("thinking") {
+        changes.push(match fields.object("thinking") {
             // No budget is below such a reply, so the model answers without reasoning.
-            Some(thinking) if less >= tokens => splices.replace(thinking, r#"{"type":"disabled"}"#),
-            _ => splices.replace(budget, less.to_string()),
-        }
+            Some(thinking) if less >= tokens => (thinking, r#"{"type":"disabled"}"#.to_owned()),
+            _ => (budget, less.to_string()),
+        });
     }
-    Bytes::from(splices.apply(body))
+    changed(body, changes)
+}
+
+/// The body with these values in place of those at the ranges.
+fn changed(body: &Bytes, mut changes: Vec<(Range<usize>, String)>) -> Bytes {
+    if changes.is_empty() {
+        return body.clone();
+    }
+    changes.sort_by_key(|(range, _)| range.start);
+    let mut out = Vec::with_capacity(body.len());
+    let mut at = 0;
+    for (range, value) in changes {
+        out.extend_from_slice(&body[at..range.start]);
+        out.extend_from_slice(value.as_bytes());
+        at = range.end;
+    }
+    out.extend_from_slice(&body[at..]);
+    Bytes::from(out)
 }
 
 #[cfg(test)]
