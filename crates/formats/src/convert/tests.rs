@@ -157,7 +157,7 @@ fn the_same_dialect_keeps_the_bytes() {
     assert_eq!(problems[0].code, "unsupported-conversion");
 }
 
-/// What a target does not take in a role is no part of its messages, and is told.
+/// A target gets nothing that it does not take in a role, and the conversion reports it.
 #[test]
 fn pictures_and_calls_in_other_roles_are_problems() {
     let picture = r#"{"inlineData":{"mimeType":"image/png","data":"AAAA"}}"#;

@@ -199,10 +199,10 @@ mod tests {
     use super::*;
 
     /// An event's bytes, and its name and data.
-    type Cut = (Vec<u8>, Option<(Vec<u8>, Vec<u8>)>);
+    type CutEvent = (Vec<u8>, Option<(Vec<u8>, Vec<u8>)>);
 
     /// What a stream is cut into, in chunks of this size.
-    fn cut(stream: &[u8], size: usize) -> Vec<Cut> {
+    fn cut(stream: &[u8], size: usize) -> Vec<CutEvent> {
         let (mut events, mut found) = (RawEvents::default(), Vec::new());
         let mut sink = |event: StreamEvent<'_>| found.push((event.bytes.to_vec(), event.read()));
         stream.chunks(size).for_each(|chunk| events.push(chunk, &mut sink));
