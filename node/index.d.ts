@@ -62,7 +62,7 @@ export interface CompactOptions extends CountOptions, FoldOptions {
   dialect?: string
   /** What should be kept, in words. */
   focus?: string
-  /** The most tokens that should be left; `Report.missed` says where more are. */
+  /** The most tokens that should be left; `Result.missed` says where more are. */
   target?: number
   /** How many messages stay at the end at least. */
   keepLast?: number
@@ -72,18 +72,54 @@ export interface CompactOptions extends CountOptions, FoldOptions {
   pin?: readonly number[]
 }
 
-/** What a compaction came to, in figures. */
-export interface Report {
-  /** Why nothing was folded; `null` if something was. */
-  noop: string | null
-  /** Counted tokens before, with what travels beside the messages. */
-  tokensBefore: number
-  /** Counted tokens after. */
-  tokensAfter: number
-  /** Number of messages before. */
-  messagesBefore: number
-  /** Number of messages after. */
-  messagesAfter: number
+/** The size of a context. */
+export interface ContextSize {
+  /** The number of messages. */
+  messages: number
+  /** The number of tokens, with what travels beside the messages. */
+  tokens: number
+}
+
+/** What a compaction did, or would do. */
+export interface Folding {
+  /** The record of the fold; `null` if nothing was folded. */
+  fold: Fold | null
+  /** `folded`, or `nothing` if no fold was made. */
+  outcome: 'folded' | 'nothing'
+  /** Why nothing was folded, in words; `null` if something was. */
+  reason: string | null
+  /** How many messages there were and are, in words for a person. */
+  headline: string
+  /** How many tokens there were and are, in words for a person. */
+  tokenLine: string
+  /** Why fewer messages take more tokens; `null` if they do not. */
+  note: string | null
+  /** What is in the place of the messages that left, in words; `null` if nothing was folded. */
+  instead: string | null
+  /** The size of the context before the fold. */
+  before: ContextSize
+  /** The size of the context after the fold. */
+  after: ContextSize
+  /** The text that the model reads where messages were folded; `null` if no message left. */
+  recap: string | null
+}
+
+/** Content that a reader or a conversion could not carry over. */
+export interface Problem {
+  /** A word that names the kind of problem. */
+  code: string
+  /** What could not be carried over, in words. */
+  detail: string
+  /** The line of the input, or the number of the message that was read, from 1. */
+  line?: number
+  /** The number of the message that was converted, from 0. */
+  message?: number
+}
+
+/** A conversation, compacted or left as it was. */
+export interface Result<T> extends Folding {
+  /** The messages in the shape of what was given. */
+  messages: T
   /** The target, in tokens, if more than that are left. */
   missed: number | null
   /** The model's window, in tokens. */
@@ -92,38 +128,12 @@ export interface Report {
   dialect: string
   /** The rules of a provider that the result keeps. */
   profile: string
-  /** What counted the tokens. */
-  tokenizer: string
-  /** What a reader could not carry over, in words. */
-  problems: string[]
-}
-
-/** A fold in words for a person. */
-export interface FoldFeedback {
-  /** Whether the messages are the same as before. */
-  noop: boolean
-  /** How many messages there were and are. */
-  headline: string
-  /** How many tokens there were and are. */
-  tokenLine: string
-  /** Why fewer messages take more tokens, if they do. */
-  note: string | null
-  /** What is in the place of the messages that left; `null` if no message did. */
-  instead: string | null
-}
-
-/** A conversation, compacted or left as it was. */
-export interface Result<T> {
-  /** The messages in the shape of what was given. */
-  messages: T
-  /** The text that the model reads where messages were folded; `null` if no message left. */
-  recap: string | null
-  /** The record of the fold; `null` if nothing was folded. */
-  fold: Fold | null
-  /** The figures. */
-  report: Report
-  /** Words for a person. */
-  feedback: FoldFeedback
+  /** The counter of the tokens. */
+  counter: string
+  /** Whether the counter estimates, instead of using the model's vocabulary. */
+  estimate: boolean
+  /** What a reader or a conversion could not carry over. */
+  problems: Problem[]
 }
 
 /**
@@ -260,18 +270,6 @@ export class Context {
   readonly injections: Injection[]
   /** The messages as one JSON list: the very bytes of the log. */
   readonly bytes: Buffer
-}
-
-/** What a session folded, or would fold. */
-export interface Folding {
-  /** The record of the fold; `null` if nothing was folded. */
-  fold: Fold | null
-  /** Why nothing was folded; `null` if something was. */
-  noop: string | null
-  /** The text that the model reads where messages were folded; `null` if no message left. */
-  recap: string | null
-  /** Words for a person. */
-  feedback: FoldFeedback
 }
 
 /** How a list is projected. */

@@ -3,6 +3,7 @@
 
 const native = require('./lib/native.js')
 const errors = require('./lib/errors.js')
+const { folding } = require('./lib/folding.js')
 const { Context, Session, Sessions, SummaryRequest } = require('./lib/session.js')
 
 const { call, json } = errors
@@ -20,10 +21,8 @@ function compact(messages, options = {}) {
   const text = shape === 'bytes' ? done.messages : done.messages.toString('utf8')
   return {
     messages: shape === 'objects' ? JSON.parse(text) : text,
-    recap: done.recap ?? null,
     fold: done.record == null ? null : JSON.parse(done.record),
-    report: JSON.parse(done.report),
-    feedback: JSON.parse(done.feedback),
+    ...folding(done.report),
   }
 }
 

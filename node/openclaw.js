@@ -79,8 +79,8 @@ function engine(conversations) {
       const before = session?.status().context_tokens ?? 0
       const folding = session?.compact(customInstructions || undefined)
       // OpenClaw goes on after a reason that begins so. What is new is folded where that is due, when it is assembled.
-      if (!folding || folding.noop) {
-        return { ok: true, compacted: false, reason: `nothing to compact: ${folding?.noop ?? 'nothing was assembled yet'}` }
+      if (!folding?.fold) {
+        return { ok: true, compacted: false, reason: `nothing to compact: ${folding?.reason ?? 'nothing was assembled yet'}` }
       }
       const result = { tokensBefore: currentTokenCount ?? before, tokensAfter: session.status().context_tokens }
       return { ok: true, compacted: true, result }

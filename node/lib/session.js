@@ -1,6 +1,7 @@
 'use strict'
 // Sessions: objects go in and come out, and what is kept is the host's own object.
 
+const { folding } = require('./folding.js')
 const { randomUUID } = require('node:crypto')
 const native = require('./native.js')
 const { InputError, call, json } = require('./errors.js')
@@ -101,11 +102,11 @@ class Session {
   }
 
   compact(focus) {
-    return JSON.parse(call(() => this.#native.compact(focus, false)))
+    return folding(call(() => this.#native.compact(focus, false)))
   }
 
   preview(focus) {
-    return JSON.parse(call(() => this.#native.compact(focus, true)))
+    return folding(call(() => this.#native.compact(focus, true)))
   }
 
   undo(fold) {

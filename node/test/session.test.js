@@ -86,7 +86,7 @@ test('a fold is previewed, made, read, audited, taken back', () => {
   assert.ok(session.preview('settle_4').recap)
   assert.equal(session.folds().length, 0)
   const done = session.compact()
-  assert.equal(done.feedback.noop, false)
+  assert.equal(done.outcome, 'folded')
   assert.equal(session.folds().length, 1)
   assert.equal(session.audit().ok, true)
   assert.ok(session.explain('settle_4'))
@@ -161,8 +161,8 @@ test('each fold puts back a text, and files as they are', (t) => {
 
 test('compact takes objects, a body, text and bytes', () => {
   const kept = history(40)
-  const { messages, report, recap, fold } = midfold.compact(kept, { window: 8_000, keepLast: 3 })
-  assert.ok(report.tokensAfter < report.tokensBefore)
+  const { messages, before, after, recap, fold } = midfold.compact(kept, { window: 8_000, keepLast: 3 })
+  assert.ok(after.tokens < before.tokens)
   assert.ok(recap.length > 0 && fold.policy === 'default')
   assert.deepEqual(messages.at(-1), kept.at(-1))
   const body = midfold.compact({ model: 'gpt-5.6', messages: kept, temperature: 0 }, { window: 8_000 }).messages

@@ -2,6 +2,6 @@
 import midfold = require('midfold')
 import ai = require('midfold/ai')
 
-const report: midfold.Report = midfold.compact([{ role: 'user', content: 'hi' }]).report
+const folding: midfold.Folding = midfold.compact([{ role: 'user', content: 'hi' }])
 const verdict: string = new midfold.Session().complete(null as never, { error: 'timeout' })
-export = { report, verdict, middleware: ai.midfoldMiddleware() }
+export = { folding, verdict, middleware: ai.midfoldMiddleware() }

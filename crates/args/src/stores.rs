@@ -22,8 +22,8 @@ its summary and what follows are added to the session.
 
 A folder stands for the transcripts in it and below it: files that end in .jsonl, .json or .traj, also \
 packed (.gz, .zst). Files without a transcript are counted at the end. Of several files, one that was named \
-and cannot be imported is reported, the others are done, and the exit code is 1. Where an id is taken by \
-another conversation, the next one is used (run-2).
+and cannot be imported is reported, the others are done, and the exit code is 1. Where two of them \
+would get the same id, the second one gets the next (run-2).
 
 With --watch the file is followed until Ctrl-C, of a folder always the transcript that was written last. \
 A line is printed for each batch of new messages; with --json it is JSON. A message that its client may \

@@ -1,15 +1,14 @@
 //! The result of a compaction, as the command keeps it.
 
+use midfold::view::CompactionReport;
 use midfold::{CompactionOutcome, Fold, NoOp, NoRecap, PlanOutcome, PreparedConversation};
-
-use crate::note::ProblemNote;
 
 /// One conversation, compacted or left as it was.
 pub struct CompactedConversation {
     pub prepared: PreparedConversation,
     pub made: CompactionOutcome,
-    /// Content that the reader and the conversion could not carry over.
-    pub notes: Vec<ProblemNote>,
+    /// What the compaction did, as every door shows it.
+    pub report: CompactionReport,
 }
 
 impl CompactedConversation {

@@ -1,9 +1,9 @@
 //! Formats a page of labelled lines for the terminal.
 
+use midfold::view::CarriedProblem;
 use midfold::{Meter, PreparedConversation};
 use unicode_width::UnicodeWidthStr;
 
-use crate::note::ProblemNote;
 use crate::output::{OutputColor, OutputStyle};
 use crate::words::{number, wrap};
 
@@ -55,10 +55,10 @@ impl LabelledPage<'_> {
     }
 
     /// Adds the first problems, and the number of the others.
-    pub fn notes<'n>(&mut self, notes: impl IntoIterator<Item = &'n ProblemNote>) {
+    pub fn notes<'n>(&mut self, notes: impl IntoIterator<Item = &'n CarriedProblem>) {
         let mut notes = notes.into_iter();
         for (at, note) in notes.by_ref().take(SHOWN_PROBLEMS).enumerate() {
-            self.field(if at == 0 { "problems" } else { "" }, &note.text());
+            self.field(if at == 0 { "problems" } else { "" }, &note.to_string());
         }
         let more = notes.count();
         if more > 0 {

@@ -53,7 +53,7 @@ impl FileReport<'_> {
             );
             page.field("target", &text);
         }
-        page.notes(&done.notes);
+        page.notes(&done.report.problems);
     }
 
     fn folding(&self, evicted: u64) -> String {
@@ -111,7 +111,7 @@ impl FileReport<'_> {
             page.field("window", &text);
         }
         self.policy(page);
-        page.notes(all.iter().flat_map(|done| &done.notes));
+        page.notes(all.iter().flat_map(|done| &done.report.problems));
     }
 
     fn policy(&self, page: &mut LabelledPage<'_>) {

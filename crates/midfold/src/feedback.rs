@@ -1,12 +1,10 @@
-//! The text that a person reads after a manual compaction. It has the keys of Hermes Agent's
-//! `summarize_manual_compression`, and a line about what replaced the messages.
+//! The text that a person reads after a manual compaction, with the keys of Hermes Agent's
+//! `summarize_manual_compression`.
 
-use midfold_core::fold::{Fold, StandIn};
-use midfold_core::plan::PlanOutcome;
 use midfold_core::reduce::thousands;
 use serde::Serialize;
 
-/// A compaction in words. It serialises to the keys of Hermes Agent, with `instead` beside them.
+/// A compaction in words, with the keys of Hermes Agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CompactionFeedback {
     /// The context did not change.
@@ -17,16 +15,15 @@ pub struct CompactionFeedback {
     pub token_line: String,
     /// Why fewer messages take more tokens; `None` if they do not.
     pub note: Option<String>,
-    /// The text about what replaced the messages that left; `None` if no message left.
-    pub instead: Option<String>,
 }
 
-/// The messages and tokens of a context. The caller decides which counter gives the tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SizeCount {
-    /// Messages.
+/// The size of a context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ContextSize {
+    /// The number of messages.
     pub messages: u64,
-    /// Tokens.
+    /// The number of tokens.
     pub tokens: u64,
 }
 
@@ -34,10 +31,10 @@ impl CompactionFeedback {
     /// Describes a context that was `before` and is `after`; `same` says that it did not change.
     ///
     /// ```
-    /// use midfold::{CompactionFeedback, SizeCount};
+    /// use midfold::{CompactionFeedback, ContextSize};
     /// let said = CompactionFeedback::new(
-    ///     SizeCount { messages: 40, tokens: 9_000 },
-    ///     SizeCount { messages: 12, tokens: 9_500 },
+    ///     ContextSize { messages: 40, tokens: 9_000 },
+    ///     ContextSize { messages: 12, tokens: 9_500 },
     ///     false,
     /// );
     /// assert_eq!(said.headline, "Compressed: 40 → 12 messages");
@@ -45,8 +42,8 @@ impl CompactionFeedback {
     /// assert!(said.note.is_some());
     /// ```
     #[must_use]
-    pub fn new(before: SizeCount, after: SizeCount, same: bool) -> Self {
-        let [first, second] = [before.tokens, after.tokens].map(grouped);
+    pub fn new(before: ContextSize, after: ContextSize, same: bool) -> Self {
+        let [first, second] = [before.tokens, after.tokens].map(tokens);
         let headline = if same {
             format!("No changes from compression: {} messages", before.messages)
         } else {
@@ -63,40 +60,11 @@ impl CompactionFeedback {
              rewrites the transcript into denser summaries."
                 .to_owned()
         });
-        Self { noop: same, headline, token_line, note, instead: None }
-    }
-
-    /// Describes the outcome of a plan. `before` is used if nothing was folded.
-    #[must_use]
-    pub fn of(outcome: &PlanOutcome, before: SizeCount) -> Self {
-        let PlanOutcome::Folded(fold) = outcome else { return Self::new(before, before, true) };
-        let size = |messages: u32, tokens| SizeCount { messages: messages.into(), tokens };
-        let before = size(fold.messages_before, fold.tokens_before);
-        let after = size(fold.messages_after, fold.tokens_after);
-        Self { instead: Some(instead(fold)), ..Self::new(before, after, false) }
+        Self { noop: same, headline, token_line, note }
     }
 }
 
-fn grouped(tokens: u64) -> String {
+/// A number of tokens as a person reads it: `12,345`.
+pub(crate) fn tokens(tokens: u64) -> String {
     thousands(usize::try_from(tokens).unwrap_or(usize::MAX))
-}
-
-/// Describes what replaced the messages that left.
-fn instead(fold: &Fold) -> String {
-    let tokens = grouped(fold.recap.as_ref().map_or(0, |recap| recap.tokens));
-    let marked = grouped(fold.accounts.marker.into());
-    match (fold.fallback, &fold.narrated) {
-        (Some(StandIn::Marker), Some(_)) => format!(
-            "a recap, written by a model, {tokens} tokens, which ends with a marker for the {marked} \
-             messages that came after it was asked"
-        ),
-        (Some(StandIn::Marker), _) => "a marker, which says that messages are missing".to_owned(),
-        (Some(StandIn::Static), _) => {
-            "a fixed sentence, which says how many messages are missing".to_owned()
-        }
-        (Some(StandIn::Host), _) => format!("a recap of the host's own, {tokens} tokens"),
-        (_, Some(_)) => format!("a recap, written by a model, {tokens} tokens"),
-        (Some(_), None) => format!("a recap, computed from the log, {tokens} tokens"),
-        (None, None) => "nothing: messages were shortened in their place".to_owned(),
-    }
 }

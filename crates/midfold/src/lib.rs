@@ -129,7 +129,7 @@ pub use event_rows::{EventRow, event_rows};
 pub use failure::{Door, Failure, FailureArea, grouped, nearest, number, plural};
 #[cfg(feature = "store")]
 pub use fault::RequestFault;
-pub use feedback::{CompactionFeedback, SizeCount};
+pub use feedback::{CompactionFeedback, ContextSize};
 pub use given_messages::{conversation, document};
 pub use hooks::injections;
 pub use model_pattern::{ModelPattern, ModelPatternError};

@@ -1,11 +1,11 @@
 //! `midfold.compact`.
 
 use bytes::Bytes;
-use midfold::core::project::project;
 use midfold::formats::read::TranscriptFormat;
+use midfold::view::{CarriedProblem, CompactionReport};
 use midfold::{
-    CompactionFeedback, CompactionOutcome, CompactionRequest, Context, Door, ModelNarration,
-    PlanOutcome, PreparedConversation, Settings, SizeCount,
+    CompactionOutcome, CompactionRequest, Door, ModelNarration, PlanOutcome, PreparedConversation,
+    Settings,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -19,8 +19,7 @@ use crate::python::{self, make};
 struct CompactedMessages {
     prepared: PreparedConversation,
     made: CompactionOutcome,
-    before: Context,
-    problems: Vec<String>,
+    problems: Vec<CarriedProblem>,
 }
 
 /// The checked arguments of `compact`.
@@ -36,9 +35,8 @@ impl CompactOptions {
         let found = messages::conversation(bytes, self.format)?;
         let prepared = self.settings.setup(&HOST)?.prepare(found.conversation)?;
         let made = self.made(&prepared, &ModelNarration::default())?;
-        let before = project(&prepared.log, None);
-        let problems = found.problems.iter().map(ToString::to_string).collect();
-        Ok(CompactedMessages { prepared, made, before, problems })
+        let problems = found.problems.into_iter().map(CarriedProblem::of_reader).collect();
+        Ok(CompactedMessages { prepared, made, problems })
     }
 
     fn made(
@@ -94,7 +92,7 @@ fn own_recap<'py>(
 /// - `window`: the model's window, in tokens; else that of the body's model, else 128,000.
 /// - `preset`, `policy`: how to fold: a name of `presets()`, or a policy of one's own.
 /// - `focus`: words for what should be kept.
-/// - `target`: the most tokens that should be left; `Report.missed` says where more are.
+/// - `target`: the most tokens that should be left; `Result.missed` says where more are.
 /// - `keep_last`: how many messages stay at the end at least.
 /// - `pin`: places of messages that stay, from 0.
 /// - `if_needed`: fold only if the policy's trigger fires.
@@ -172,38 +170,39 @@ fn result<'py>(
     given: &GivenMessages<'py>,
     done: &CompactedMessages,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let PreparedConversation { log, source, kind, window, .. } = &done.prepared;
+    let source = &done.prepared.source;
     let sources = done.prepared.places.iter().map(|source| &source[..]);
     let objects = given.objects(sources, source.envelope.wrapper.as_ref());
     let messages = given.give_back(py, &done.made.context, source, &objects)?;
-    let fields = PyDict::new(py);
+    let report = CompactionReport::of(&done.prepared, &done.made, done.problems.clone());
+    let fields = summary(py, &report, &done.made.outcome)?;
     fields.set_item("messages", messages)?;
-    let (record, noop) = match &done.made.outcome {
-        PlanOutcome::Folded(fold) => {
-            let json = py.detach(|| serde_json::to_vec(fold)).map_err(Failure::from)?;
-            (Some(PyBytes::new(py, &json)), None)
-        }
-        PlanOutcome::Nothing(reason) => (None, Some(reason.to_string())),
-    };
-    fields.set_item("record", record)?;
-    fields.set_item("recap", midfold::recap(&done.made.outcome).ok())?;
-    let before = SizeCount { messages: log.len() as u64, tokens: done.before.tokens() };
-    fields.set_item(
-        "feedback",
-        python::objects(py, &CompactionFeedback::of(&done.made.outcome, before))?,
-    )?;
-    let report = PyDict::new(py);
-    report.set_item("noop", noop)?;
-    report.set_item("tokens_before", done.before.tokens())?;
-    report.set_item("tokens_after", done.made.context.tokens())?;
-    report.set_item("messages_before", log.len())?;
-    report.set_item("messages_after", done.made.context.len())?;
-    report.set_item("missed", done.made.missed)?;
-    report.set_item("window", *window)?;
-    report.set_item("dialect", kind.name())?;
-    report.set_item("profile", log.profile().name)?;
-    report.set_item("tokenizer", log.counter().name())?;
-    report.set_item("problems", &done.problems)?;
-    fields.set_item("report", make(py, "Report", &report)?)?;
     make(py, "Result", &fields)
+}
+
+/// The members of a summary or a report as keyword arguments of its class, with the record of the fold.
+pub fn summary<'py>(
+    py: Python<'py>,
+    said: &impl serde::Serialize,
+    outcome: &PlanOutcome,
+) -> PyResult<Bound<'py, PyDict>> {
+    let fields = python::objects(py, said)?.cast_into::<PyDict>()?;
+    for side in ["before", "after"] {
+        if let Some(size) = fields.get_item(side)? {
+            fields.set_item(side, make(py, "ContextSize", size.cast::<PyDict>()?)?)?;
+        }
+    }
+    if let Some(problems) = fields.get_item("problems")? {
+        let problems = problems.cast::<PyList>()?.iter();
+        let made = problems.map(|problem| make(py, "Problem", problem.cast::<PyDict>()?));
+        fields.set_item("problems", made.collect::<PyResult<Vec<_>>>()?)?;
+    }
+    let record = match outcome {
+        PlanOutcome::Folded(fold) => {
+            Some(py.detach(|| serde_json::to_vec(fold)).map_err(Failure::from)?)
+        }
+        PlanOutcome::Nothing(_) => None,
+    };
+    fields.set_item("record", record.map(|record| PyBytes::new(py, &record)))?;
+    Ok(fields)
 }

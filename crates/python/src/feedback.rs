@@ -1,6 +1,6 @@
 //! `midfold.feedback` and `midfold.cache_check`.
 
-use midfold::{Budget, CompactionFeedback, Settings, SizeCount, cache_check as check};
+use midfold::{Budget, CompactionFeedback, ContextSize, Settings, cache_check as check};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -28,7 +28,7 @@ pub fn feedback<'py>(
         |messages: &Bound<'py, PyAny>| py.import("builtins")?.getattr("list")?.call1((messages,));
     let (before, after) = (list(before_messages)?, list(after_messages)?);
     let size = |messages: &Bound<'py, PyAny>, tokens| {
-        Ok::<_, PyErr>(SizeCount { messages: messages.len()? as u64, tokens })
+        Ok::<_, PyErr>(ContextSize { messages: messages.len()? as u64, tokens })
     };
     let same = after.eq(&before)?;
     let said =

@@ -48,8 +48,8 @@ def test_what_needs_no_fold_comes_back_as_it_is():
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
     result = midfold.compact(messages, window=8_000)
     assert [id(m) for m in result.messages] == [id(m) for m in messages]
-    assert result.fold is None and result.record is None and result.report.noop
-    assert "nothing was folded" in str(result.report)
+    assert result.fold is None and result.record is None and result.reason
+    assert "nothing was folded" in str(result)
 
 
 @pytest.mark.parametrize("preset", ["default", "lean", "head-tail"])
@@ -82,7 +82,7 @@ def test_where_nothing_is_folded_there_is_no_recap():
 def test_if_needed_folds_only_above_the_threshold(session_messages):
     below = midfold.compact(session_messages, window=1_000_000, if_needed=True)
     above = midfold.compact(session_messages, window=16_000, if_needed=True)
-    assert below.fold is None and "below the threshold" in below.report.noop
+    assert below.fold is None and "below the threshold" in below.reason
     assert above.fold is not None
 
 
@@ -135,10 +135,10 @@ def test_an_anthropic_body_with_its_system_prompt_is_counted():
         turns.append({"role": "user", "content": "Go on."})
     body = {"model": "claude-opus-5", "system": "Be brief. " * 200, "messages": turns}
     result = midfold.compact(body, window=12_000)
-    assert result.report.dialect == "anthropic"
+    assert result.dialect == "anthropic"
     assert result.messages["messages"][0] is turns[0]
     bare = midfold.compact({**body, "system": "x"}, window=12_000)
-    assert result.report.tokens_before > bare.report.tokens_before + 300
+    assert result.before.tokens > bare.before.tokens + 300
 
 
 def test_pinned_messages_stay_the_same_objects(session_messages):
@@ -176,8 +176,8 @@ def test_focus_changes_the_recap_and_nothing_else(cli, tmp_path):
 def test_report_counts_what_count_tokens_counts(session_messages):
     result = midfold.compact(session_messages, window=16_000, tokenizer="o200k")
     count = midfold.count_tokens
-    assert result.report.tokens_before == count(session_messages, tokenizer="o200k")
-    assert result.report.tokens_after == count(result.messages, tokenizer="o200k")
+    assert result.before.tokens == count(session_messages, tokenizer="o200k")
+    assert result.after.tokens == count(result.messages, tokenizer="o200k")
 
 
 def test_tuples_and_subclasses_are_messages():

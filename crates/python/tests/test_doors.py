@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -81,9 +82,13 @@ def test_a_compaction_is_the_same(cli, flags, options):
     assert result.fold == expected["fold"]
     messages = [json.loads(line) for line in result.messages.splitlines()]
     assert messages == expected["messages"]
-    assert (result.report.missed is not None) == (b"tokens were asked for" in done.stderr)
+    said = dataclasses.asdict(result)
+    same = {name: said[name] for name in said if name not in ("messages", "record", "problems")}
+    assert same == {name: expected[name] for name in same}
+    assert [str(problem) for problem in result.problems] == expected["problems"] == []
+    assert (result.missed is not None) == (b"tokens were asked for" in done.stderr)
     if "target" in options:
-        assert (result.report.tokens_after <= options["target"]) == (result.report.missed is None)
+        assert (result.after.tokens <= options["target"]) == (result.missed is None)
 
 
 @pytest.mark.parametrize(

@@ -52,12 +52,12 @@ def test_what_was_compacted_tells_it(session_messages):
     for done in [session.preview(), session.compact()]:
         fold = done.fold
         after = f"{fold['messages_before']} → {fold['messages_after']}"
-        assert done.feedback["headline"] == f"Compressed: {after} messages"
-        assert done.feedback["noop"] is False and "recap" in done.feedback["instead"]
+        assert done.headline == f"Compressed: {after} messages"
+        assert done.outcome == "folded" and "recap" in done.instead
     again = session.compact()
-    assert again.feedback["noop"] is True and again.feedback["instead"] is None
-    assert again.feedback["token_line"].endswith("(unchanged)")
+    assert again.outcome == "nothing" and again.instead is None
+    assert again.token_line.endswith("(unchanged)")
     result = midfold.compact(session_messages, window=16_000)
-    assert result.feedback["headline"].startswith(f"Compressed: {size} → ")
+    assert result.headline.startswith(f"Compressed: {size} → ")
     alone = midfold.compact(session_messages[:2])
-    assert alone.feedback["headline"] == "No changes from compression: 2 messages"
+    assert alone.headline == "No changes from compression: 2 messages"

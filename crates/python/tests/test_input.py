@@ -91,7 +91,7 @@ def test_a_window_below_zero_is_named():
 
 def test_no_messages_at_all_stay_none():
     result = midfold.compact([])
-    assert result.messages == [] and result.report.noop
+    assert result.messages == [] and result.reason
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_window_that_is_too_small_names_what_cannot_be_folded(session_messages
     assert "the head (system messages, first task)" in caught.value.hint
     assert "hint: " in str(caught.value)
     window = int(re.search(r"window=(\d+) is enough", caught.value.hint)[1])
-    assert midfold.compact(messages, window=window).report.tokens_after <= window
+    assert midfold.compact(messages, window=window).after.tokens <= window
 
 
 def test_exceptions_are_one_tree_and_cross_to_other_processes():

@@ -68,11 +68,11 @@ def test_compact_preview_and_undo(session_messages):
     assert preview.recap == preview.fold["recap"]["text"]
     done = session.compact("cursor")
     assert done and done.fold["tokens_after"] < done.fold["tokens_before"]
-    assert done.noop is None
+    assert done.reason is None
     assert any(m["content"] == done.recap for m in session.context().messages)
     assert session.context().tokens == done.fold["tokens_after"]
     again = session.compact()
-    assert not again and again.fold is None and again.noop and again.recap is None
+    assert not again and again.fold is None and again.reason and again.recap is None
     session.undo(done.fold["id"])
     assert session.context().json() == before and len(session.folds()) == 1
     with pytest.raises(midfold.InputError, match="nothing is folded"):

@@ -61,7 +61,6 @@ def test_the_checker_finds_what_does_not_fit():
 def test_records_of_folds(preset, session_messages):
     result = midfold.compact(session_messages, window=12_000, preset=preset, pin=[5])
     assert misfits(result.fold, shapes.Fold) == []
-    assert misfits(result.feedback, shapes.FoldFeedback) == []
     cut = midfold.verify(session_messages, result.messages[1:], fold=result.fold)
     assert cut.violations and misfits(cut.violations, list[shapes.Violation]) == []
 
@@ -77,7 +76,6 @@ def test_a_session_says_what_the_types_say(stored):
     assert misfits(stored.cache_check(), shapes.CacheCheck) == []
     sent = stored.context(inject={"memory": "They like tabs."}, reserve={"memory": 100})
     assert sent.injections and misfits(sent.injections, list[shapes.Injection]) == []
-    assert misfits(stored.compact().feedback, shapes.FoldFeedback) == []
 
 
 @pytest.mark.parametrize("asked", ["LED-4100", "settle", "nowhere-to-be-found", 0, 3, 20])
@@ -146,4 +144,4 @@ def test_policies(cli):
     for name in midfold.presets():
         policy = tomllib.loads(cli("presets", name).stdout.decode())
         assert misfits(policy, shapes.Policy) == []
-        assert midfold.compact([{"role": "user", "content": "hi"}], policy=policy).report.noop
+        assert midfold.compact([{"role": "user", "content": "hi"}], policy=policy).reason

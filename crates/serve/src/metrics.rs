@@ -80,7 +80,7 @@ impl PassCause {
             Self::Signed => "signed",
             Self::Floor => "floor",
             Self::Fixed => "fixed",
-            Self::Named => "named",
+            Self::Named => RequestFault::Preset.name(),
             Self::Panic => "panic",
         }
     }

@@ -18,7 +18,7 @@ pub enum StoreError {
     Exists(String),
     /// Another client appended first.
     #[error(
-        "the session stands at event {actual}, not at {expected}: somebody else appended; read it again"
+        "the session has {actual} events, not {expected}: somebody else appended; read it again"
     )]
     Conflict {
         /// The head that the append expected.
@@ -47,7 +47,7 @@ pub enum StoreError {
         actual: u64,
     },
     /// Another call was recorded first.
-    #[error("another call was recorded first: the ledger stands at {actual}")]
+    #[error("another call was recorded first: the ledger has {actual}")]
     StaleCall {
         /// How many calls are recorded.
         actual: u64,

@@ -357,11 +357,7 @@ impl Store for MemoryStore {
         let row = found.ok_or(StoreError::NoCall(call))?;
         match &row.usage {
             Some(before) if before != usage => Err(StoreError::Settled(call)),
-            before => {
-                let is_new = before.is_none();
-                row.usage = Some(usage.to_owned());
-                Ok(is_new)
-            }
+            _ => Ok(row.usage.replace(usage.to_owned()).is_none()),
         }
     }
 

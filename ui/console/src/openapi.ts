@@ -981,7 +981,10 @@ export interface components {
             preview: boolean;
             /** @description The reason why nothing was folded, in words; null if a fold was made. */
             reason: string | null;
-            /** @description The text that the agent reads in the place of the folded messages; null if there is none. */
+            /**
+             * @description The text that the agent reads in the place of the folded messages: the recap, or the marker if the policy leaves
+             *     one. Null if no message left.
+             */
             recap: string | null;
             /** @description The id of the session. */
             session: string;

@@ -2,11 +2,9 @@
 
 use bytes::Bytes;
 use midfold_args::CompactArgs;
-use serde_json::json;
 
 use crate::compacted_conversation::CompactedConversation;
 use crate::error::CommandError;
-use crate::note::ProblemNote;
 use crate::output::{Output, OutputColor};
 use crate::paths::is_stdin;
 use crate::picture;
@@ -150,7 +148,8 @@ pub fn records(all: &[CompactedConversation]) -> Result<Vec<u8>, CommandError> {
     Ok(lines)
 }
 
-/// Each conversation as an object `{messages?, system?, tools?, fold, recap, noop?, problems}`, one on each line.
+/// Each conversation as an object `{messages?, system?, tools?, fold, …}` with the members of its report, one on each
+/// line.
 fn objects(all: &[CompactedConversation], with_messages: bool) -> Result<Vec<u8>, CommandError> {
     let mut out = Vec::new();
     for done in all {
@@ -167,16 +166,11 @@ fn object(done: &CompactedConversation, with_messages: bool) -> Result<Vec<u8>, 
     let envelope = &done.prepared.source.envelope;
     let messages = with_messages
         .then(|| Bytes::from(transcript::of(&done.prepared, &done.made.context).messages()));
-    let noop = done.noop().map(|reason| encoded(&reason.to_string())).transpose()?;
-    let notes: Vec<_> = done.notes.iter().map(ProblemNote::to_json).collect();
     let members = [
         ("messages", messages),
         ("system", envelope.system.clone()),
         ("tools", envelope.tools.clone()),
         ("fold", Some(encoded(&done.fold())?.into())),
-        ("recap", Some(encoded(&done.recap().ok())?.into())),
-        ("noop", noop.map(Bytes::from)),
-        ("problems", Some(encoded(&json!(notes))?.into())),
     ];
     let mut out = vec![b'{'];
     for (name, value) in members.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
@@ -186,7 +180,9 @@ fn object(done: &CompactedConversation, with_messages: bool) -> Result<Vec<u8>, 
         out.extend_from_slice(format!("\"{name}\":").as_bytes());
         out.extend_from_slice(value);
     }
-    out.push(b'}');
+    // The members of the report follow in the same object. There is always one before them: the fold.
+    out.push(b',');
+    out.extend_from_slice(&encoded(&done.report)?[1..]);
     Ok(out)
 }
 

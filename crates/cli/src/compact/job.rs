@@ -1,6 +1,7 @@
 //! Reads and compacts each transcript as the flags ask.
 
 use midfold::formats::read::{Conversation, TranscriptFormat};
+use midfold::view::{CarriedProblem, CompactionReport};
 use midfold::{
     AdvisedError, CompactionOutcome, CompactionRequest, Door, ModelNarration, PreparedConversation,
     Setup,
@@ -12,7 +13,7 @@ use crate::compacted_conversation::CompactedConversation;
 use crate::error::CommandError;
 use crate::input::InputFile;
 use crate::narrator::{UrlNarrator, warning};
-use crate::note::ProblemNote;
+use crate::note::by_conversation;
 use crate::output::{Output, OutputColor};
 use crate::prepare;
 use crate::words;
@@ -64,7 +65,7 @@ impl<'a> CompactJob<'a> {
     ) -> Result<Vec<CompactedConversation>, CommandError> {
         let found = input.conversations(self.from)?;
         let count = found.conversations.len();
-        let notes = ProblemNote::by_conversation(found.problems, &found.conversations);
+        let notes = by_conversation(found.problems, &found.conversations);
         let all = found.conversations.into_iter().zip(notes).enumerate();
         let done = all.map(|(at, (conversation, notes))| {
             let place = place(input, at, count);
@@ -85,12 +86,11 @@ impl<'a> CompactJob<'a> {
 
     fn compact(
         &self,
-        mut prepared: PreparedConversation,
-        mut notes: Vec<ProblemNote>,
+        prepared: PreparedConversation,
+        notes: Vec<CarriedProblem>,
         place: &str,
     ) -> Result<CompactedConversation, CommandError> {
         let pins = self.pinned(&prepared);
-        notes.extend(prepared.problems.drain(..).map(ProblemNote::of_conversion));
         let mut made = self.made(&prepared, &pins, place, &ModelNarration::default())?;
         if let (Some(narrator), Some(fold)) = (&self.narrator, made.fold()) {
             // The first run says which messages leave, and so what the model has to narrate.
@@ -102,7 +102,8 @@ impl<'a> CompactJob<'a> {
                 self.output.stderr(&format!("{line}\n"));
             }
         }
-        Ok(CompactedConversation { prepared, made, notes })
+        let report = CompactionReport::of(&prepared, &made, notes);
+        Ok(CompactedConversation { prepared, made, report })
     }
 
     fn made(

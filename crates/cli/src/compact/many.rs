@@ -115,7 +115,7 @@ impl FileOutcome {
     }
 
     fn notes(&self) -> u64 {
-        self.all.iter().map(|done| done.notes.len() as u64).sum()
+        self.all.iter().map(|done| done.report.problems.len() as u64).sum()
     }
 
     fn line(&self) -> String {

@@ -10,12 +10,13 @@ use std::path::Path;
 
 use midfold::Setup;
 use midfold::formats::read::{Conversation, TranscriptFormat};
+use midfold::view::CarriedProblem;
 use midfold_args::ImportArgs;
 
 use crate::error::CommandError;
 use crate::host::{OpenStore, StoreCreation};
 use crate::input::InputFile;
-use crate::note::ProblemNote;
+use crate::note::by_conversation;
 use crate::output::Output;
 use crate::paths::{FolderContent, FoundFile, is_folder, transcripts};
 use crate::prepare;
@@ -123,8 +124,8 @@ fn several(
 }
 
 /// Takes the reader's notes about content that it could not carry over.
-fn notes(found: &mut TranscriptRecordings) -> Vec<ProblemNote> {
+fn notes(found: &mut TranscriptRecordings) -> Vec<CarriedProblem> {
     let live: Vec<Conversation> = found.recordings.iter().map(|it| it.live().clone()).collect();
     let problems = std::mem::take(&mut found.problems);
-    ProblemNote::by_conversation(problems, &live).into_iter().flatten().collect()
+    by_conversation(problems, &live).into_iter().flatten().collect()
 }

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::file::to_json;
 use super::plan::ImportedSession;
+use midfold::view::CarriedProblem;
+
 use crate::error::CommandError;
-use crate::note::ProblemNote;
 use crate::output::{Output, OutputColor};
 use crate::presets::pretty;
 use crate::table::TextTable;
@@ -27,12 +28,17 @@ pub struct ImportSummary {
 
 impl ImportSummary {
     /// Adds the sessions and notes of a file. `path` is given where there are several files, so that notes name theirs.
-    pub fn add(&mut self, path: Option<&Path>, notes: &[ProblemNote], done: Vec<ImportedSession>) {
+    pub fn add(
+        &mut self,
+        path: Option<&Path>,
+        notes: &[CarriedProblem],
+        done: Vec<ImportedSession>,
+    ) {
         let problems = done.iter().flat_map(|done| &done.problems);
-        let converted = problems.map(|problem| ProblemNote::of_conversion(problem.clone()).text());
+        let converted = problems.cloned().map(CarriedProblem::of_conversion);
         let place = path.map(|path| format!("{}: ", path.display())).unwrap_or_default();
-        let all = notes.iter().map(ProblemNote::text).chain(converted);
-        self.notes.extend(all.map(|text| place.clone() + &text));
+        let all = notes.iter().cloned().chain(converted);
+        self.notes.extend(all.map(|problem| format!("{place}{problem}")));
         self.done.extend(done);
     }
 

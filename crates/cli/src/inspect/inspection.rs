@@ -3,10 +3,10 @@
 use midfold::core::layout::layout;
 use midfold::core::plan::{FoldCause, PlanRequest, plan};
 use midfold::core::survey::{LogSurvey, PieceClass, SurveyCount, survey};
+use midfold::view::CarriedProblem;
 use midfold::{Budget, PlanError, PlanOutcome, Policy, PreparedConversation};
 use serde_json::{Value, json};
 
-use crate::note::ProblemNote;
 use crate::output::OutputColor;
 use crate::page::LabelledPage;
 use crate::picture::{BarFill, bar, legend};
@@ -36,7 +36,7 @@ pub struct LayoutRegion {
 /// The facts about one conversation, and what policies would do to it.
 pub struct Inspection {
     pub prepared: PreparedConversation,
-    pub notes: Vec<ProblemNote>,
+    pub notes: Vec<CarriedProblem>,
     survey: LogSurvey,
     pub policy: String,
     pub regions: [LayoutRegion; 3],
@@ -50,7 +50,7 @@ impl Inspection {
     /// others.
     pub fn new(
         prepared: PreparedConversation,
-        notes: Vec<ProblemNote>,
+        notes: Vec<CarriedProblem>,
         policy: &Policy,
         others: &[Policy],
     ) -> Self {
@@ -267,7 +267,7 @@ impl Inspection {
             "duplicates": count(&self.survey.duplicates),
             "superseded": count(&self.survey.superseded),
             "presets": self.forecasts.iter().map(FoldForecast::to_json).collect::<Vec<_>>(),
-            "problems": self.notes.iter().map(ProblemNote::to_json).collect::<Vec<_>>(),
+            "problems": self.notes,
         })
     }
 }
@@ -291,7 +291,7 @@ impl FoldForecast {
                 value["evicted"] = json!(fold.evicted);
                 value["floor"] = json!(fold.layout.floor);
             }
-            Ok(PlanOutcome::Nothing(reason)) => value["noop"] = json!(reason.to_string()),
+            Ok(PlanOutcome::Nothing(reason)) => value["reason"] = json!(reason.to_string()),
             Err(error) => value["error"] = json!(error.to_string()),
         }
         value

@@ -1,16 +1,17 @@
 //! Reads transcripts for `midfold inspect`, and knows the policy to inspect them by.
 
 use midfold::formats::read::{Conversation, TranscriptFormat};
+use midfold::view::CarriedProblem;
 use midfold::{AdvisedError, Door, Policy, PreparedConversation, Setup};
 use midfold_args::InspectArgs;
 
 use crate::error::CommandError;
 use crate::input::InputFile;
-use crate::note::ProblemNote;
+use crate::note::by_conversation;
 use crate::prepare;
 
 /// A conversation, with its reader's notes.
-pub type NotedConversation = (Conversation, Vec<ProblemNote>);
+pub type NotedConversation = (Conversation, Vec<CarriedProblem>);
 
 /// The flags of `midfold inspect`, resolved once for all transcripts.
 pub struct InspectReader {
@@ -31,7 +32,7 @@ impl InspectReader {
     /// The conversations of a file.
     pub fn conversations(&self, input: &InputFile) -> Result<Vec<NotedConversation>, CommandError> {
         let found = input.conversations(self.from)?;
-        let notes = ProblemNote::by_conversation(found.problems, &found.conversations);
+        let notes = by_conversation(found.problems, &found.conversations);
         Ok(found.conversations.into_iter().zip(notes).collect())
     }
 

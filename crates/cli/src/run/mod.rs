@@ -155,10 +155,15 @@ fn direct() -> Vec<(&'static str, String)> {
 fn not_started(program: &OsStr, error: &std::io::Error) -> CommandError {
     let name = program.to_string_lossy();
     let (code, text, hint) = match error.kind() {
+        std::io::ErrorKind::NotFound if name.starts_with('-') => (
+            2,
+            format!("`{name}` is no option of midfold run"),
+            "midfold run --help lists them; the program and its own options follow `--`",
+        ),
         std::io::ErrorKind::NotFound => (
             127,
             format!("there is no program `{name}`"),
-            "options of midfold stand before `--`, the program after it: midfold run --window 32k -- claude",
+            "options of midfold come before `--`, the program after it: midfold run --window 32k -- claude",
         ),
         _ => (
             126,

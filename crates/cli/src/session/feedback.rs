@@ -19,20 +19,23 @@ pub fn page(done: &CompactionView, is_provided: bool, style: &OutputStyle) -> St
 }
 
 fn unchanged(page: &mut LabelledPage<'_>, done: &CompactionView, is_provided: bool) {
-    let messages = plural(done.before.messages, "message");
+    let messages = plural(done.summary.before.messages, "message");
     let what = if done.preview { "Nothing would change" } else { "Nothing changed" };
     page.title(OutputColor::Yellow, &format!("{what}: {messages}"));
-    page.field("why", done.reason.as_deref().unwrap_or_default());
-    let tokens = about(done.before.tokens, !done.estimate && !is_provided);
+    page.field("why", done.summary.reason.as_deref().unwrap_or_default());
+    let tokens = about(done.summary.before.tokens, !done.estimate && !is_provided);
     let how = if is_provided { "after the provider's own counts".to_owned() } else { how(done) };
     page.field("tokens", &format!("{tokens} (unchanged), {how}"));
 }
 
 fn folded(page: &mut LabelledPage<'_>, done: &CompactionView, fold: &FoldBrief) {
     let what = if done.preview { "Would compact" } else { "Compacted" };
-    let after = plural(done.after.messages, "message");
-    page.title(OutputColor::Green, &format!("{what}: {} → {after}", number(done.before.messages)));
-    let (before, after) = (done.before.tokens, done.after.tokens);
+    let after = plural(done.summary.after.messages, "message");
+    page.title(
+        OutputColor::Green,
+        &format!("{what}: {} → {after}", number(done.summary.before.messages)),
+    );
+    let (before, after) = (done.summary.before.tokens, done.summary.after.tokens);
     let part = before.abs_diff(after) * 100 / before.max(1);
     let change = if after > before { format!("+{part} %") } else { format!("−{part} %") };
     let [first, second] = [before, after].map(|tokens| about(tokens, !done.estimate));
@@ -41,7 +44,7 @@ fn folded(page: &mut LabelledPage<'_>, done: &CompactionView, fold: &FoldBrief) 
         page.field("note", note);
     }
     page.field("kept", &kept(fold));
-    page.field("instead", done.instead.as_deref().unwrap_or_default());
+    page.field("instead", done.summary.instead.as_deref().unwrap_or_default());
     if !done.preview {
         let number = number(fold.number.unwrap_or_default());
         page.field("fold", &format!("{number} ({:?})", fold.id));
@@ -52,7 +55,7 @@ fn folded(page: &mut LabelledPage<'_>, done: &CompactionView, fold: &FoldBrief) 
     if let Some(check) = &done.cache {
         crate::compact::cache::show(page, check);
     }
-    if let Some(recap) = &done.recap {
+    if let Some(recap) = &done.summary.recap {
         let title = "The model would read this where messages were folded:";
         let title = page.style.paint(OutputColor::Bold, title);
         page.text += &format!("\n{title}\n\n{}\n", printable(recap.trim_end()));
@@ -91,11 +94,11 @@ fn kept(fold: &FoldBrief) -> String {
 /// A note for a compaction with more tokens than before, which could look like a mistake. `None` where there are not
 /// more.
 fn note(done: &CompactionView) -> Option<&'static str> {
-    if done.after.tokens <= done.before.tokens {
+    if done.summary.after.tokens <= done.summary.before.tokens {
         return None;
     }
-    let fewer = done.after.messages < done.before.messages;
-    Some(match (fewer, done.recap.is_some()) {
+    let fewer = done.summary.after.messages < done.summary.before.messages;
+    Some(match (fewer, done.summary.recap.is_some()) {
         (true, true) => {
             "there are fewer messages but more tokens: the recap is denser than what it replaces"
         }

@@ -82,8 +82,9 @@ pub async fn undo(
         Some(number) => format!("it is read through {} again", fold(number)),
         None => "it is the whole log again".to_owned(),
     };
+    let due = super::show::due(&stored.status(runtime::now()).await?);
     output.stdout(format!(
-        "Took back {}\n  context      {}, {} tokens: {through}\n  next fold    when the window is full, or when you ask for one\n",
+        "Took back {}\n  context      {}, {} tokens: {through}\n  next fold    {due}\n",
         taken.join(" and "),
         plural(done.after.messages, "message"),
         words::about(done.after.tokens, counts_exactly(&stored)),

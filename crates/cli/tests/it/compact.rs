@@ -122,13 +122,19 @@ fn json_has_messages_fold_and_problems() {
         (&fold["head_verbatim"], &fold["tail_verbatim"]),
         (&Value::Bool(true), &Value::Bool(true))
     );
-    assert!(found.get("noop").is_none() && found["problems"].as_array().unwrap().is_empty());
+    assert_eq!((&found["outcome"], &found["reason"]), (&Value::from("folded"), &Value::Null));
+    assert_eq!(found["after"]["tokens"], fold["tokens_after"]);
+    assert!(found["problems"].as_array().unwrap().is_empty());
     let body = json(&stdout(&["compact", "fixtures/anthropic.json", "--json"], b""));
     assert!(body["fold"].is_null() && body["system"].is_string());
-    assert!(body["noop"].as_str().unwrap().contains("protected"), "{body}");
+    assert!(body["reason"].as_str().unwrap().contains("protected"), "{body}");
     let tools = br#"{"model":"gpt-5","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{"name":"f"}}]}"#;
     assert!(json(&stdout(&["compact", "-", "--json"], tools))["tools"].is_array());
     let preview = json(&stdout(&["compact", SESSION, "--preview", "--json"], b""));
+    // The record names the line that was crossed, also where planning itself had to compare.
+    assert_eq!(fold["cause"], "manual");
+    let due = ["compact", SESSION, "--window", "16k", "--if-needed", "--json"];
+    assert_eq!(json(&stdout(&due, b""))["fold"]["cause"], "threshold");
     assert!(preview.get("messages").is_none() && preview["fold"]["entries"].is_array());
 }
 

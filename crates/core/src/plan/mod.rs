@@ -124,6 +124,9 @@ fn plan_by(
     if let Some(reason) = veto(request, &budget, &meter, scale, before.tokens()) {
         return nothing(reason);
     }
+    let decided =
+        PlanRequest { cause: cause(request, &budget, &meter), ..pinned(request, request.pins) };
+    let request = &decided;
     if let Some((fold, after)) = narrated_span(request, &budget, meter, scale, &before, memo) {
         return Ok((judge(request, scale, fold), Some(after)));
     }
@@ -212,6 +215,15 @@ fn veto(
     let threshold = request.policy.trigger.line(budget.tokens()).tokens;
     let tokens = meter.calibrated(tokens);
     (tokens < threshold).then_some(NoOp::UnderThreshold { tokens, threshold })
+}
+
+/// The cause that the record names: where planning itself had to decide, the line that was crossed.
+fn cause(request: &PlanRequest<'_>, budget: &Budget, meter: &Meter) -> FoldCause {
+    match request.cause {
+        FoldCause::Check if over_tier(request, budget, meter) => FoldCause::Tier,
+        FoldCause::Check => FoldCause::Threshold,
+        known => known,
+    }
 }
 
 /// Whether a class of content is over its cap in a log that was not folded yet.

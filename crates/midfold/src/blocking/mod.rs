@@ -45,9 +45,10 @@ use midfold_formats::DialectKind;
 use midfold_store::{InjectedRequest, Millis, NewSession, StoreError, StoredSession};
 
 use crate::failure::{Failure, FailureArea};
-use crate::feedback::{CompactionFeedback, SizeCount};
+use crate::feedback::ContextSize;
 use crate::recover::RefusedRequest;
 use crate::start::{InMemory, KeyedAppends};
+use crate::view::CompactionSummary;
 
 pub use error::SessionError;
 pub use follow::ContextOrigin;
@@ -291,7 +292,7 @@ impl Session {
         Ok(())
     }
 
-    /// Folds now, or with `preview` only plans the fold. Also returns a text about it for people.
+    /// Folds now, or with `preview` only plans the fold. Also returns what that did, as every door shows it.
     ///
     /// # Errors
     /// If no context fits, or if the store fails.
@@ -299,7 +300,7 @@ impl Session {
         &mut self,
         focus: Option<&str>,
         preview: bool,
-    ) -> Result<(PlanOutcome, CompactionFeedback), SessionError> {
+    ) -> Result<(PlanOutcome, CompactionSummary), SessionError> {
         // The status is read before the fold, which changes both of its counts.
         let (status, now) = (self.status()?, self.now());
         let outcome = match &mut self.held {
@@ -316,9 +317,9 @@ impl Session {
                 place.run(stored.compact(focus, now))?
             }
         };
-        let before = SizeCount { messages: status.messages, tokens: status.context_tokens };
-        let feedback = CompactionFeedback::of(&outcome, before);
-        Ok((outcome, feedback))
+        let before = ContextSize { messages: status.messages, tokens: status.context_tokens };
+        let summary = CompactionSummary::of(&outcome, before);
+        Ok((outcome, summary))
     }
 
     /// Takes a fold back; without an id, the active one.

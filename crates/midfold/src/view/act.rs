@@ -6,23 +6,12 @@ use midfold_core::policy::Policy;
 use midfold_store::{Millis, StoredError, StoredSession};
 use serde::Serialize;
 
+use super::compaction::CompactionSummary;
 use super::detail::{counts_exactly, due};
 use super::fabric::{FoldBrief, ReadContext};
-use super::fold::stand_in;
 use super::message::numbered;
 use crate::cache::{CacheCheck, cache_check};
-use crate::failure::grouped;
-use crate::feedback::{CompactionFeedback, SizeCount};
-
-/// The size of a context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ContextSize {
-    /// The number of messages.
-    pub messages: u64,
-    /// The number of tokens.
-    pub tokens: u64,
-}
+use crate::feedback::ContextSize;
 
 /// The result of a compaction, or of its preview.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,28 +19,13 @@ pub struct ContextSize {
 pub struct CompactionView {
     /// The id of the session.
     pub session: String,
-    /// `folded`, or `nothing` if no fold was made.
-    pub outcome: &'static str,
     /// Whether this is a preview, in which nothing was changed.
     pub preview: bool,
-    /// The reason why nothing was folded, in words; null if a fold was made.
-    pub reason: Option<String>,
-    /// The messages in one line: `Compressed: 40 → 12 messages`.
-    pub headline: String,
-    /// The tokens in one line: `Rough transcript estimate: ~90,000 → ~30,000 tokens`.
-    pub token_line: String,
-    /// Why fewer messages take more tokens; null if they do not.
-    pub note: Option<String>,
-    /// What replaced the messages that left, in words; null if nothing was folded.
-    pub instead: Option<String>,
-    /// The size of the context before the fold.
-    pub before: ContextSize,
-    /// The size of the context after the fold.
-    pub after: ContextSize,
+    /// What the compaction did.
+    #[serde(flatten)]
+    pub summary: CompactionSummary,
     /// The fold; null if none was made.
     pub fold: Option<FoldBrief>,
-    /// The text that the agent reads in the place of the folded messages; null if there is none.
-    pub recap: Option<String>,
     /// The tokens that the provider's cache can serve on the next turn. Null if this is no preview, or if there are no
     /// two turns to compare.
     pub cache: Option<CacheCheck>,
@@ -77,9 +51,7 @@ pub async fn compact(
         true => stored.preview(focus).await?,
         false => stored.compact(focus, now).await?,
     };
-    let size = SizeCount { messages: before.messages, tokens: before.tokens };
-    let CompactionFeedback { headline, token_line, note, instead, .. } =
-        CompactionFeedback::of(&outcome, size);
+    let summary = CompactionSummary::of(&outcome, before);
     let (id, counter) = (stored.row().new.id.clone(), stored.row().new.counter.clone());
     let estimate = !counts_exactly(stored);
     let budget = stored.budget();
@@ -88,45 +60,19 @@ pub async fn compact(
     let check =
         || cache_check(session.log(), session.policy(), &budget, *session.meter()).ok().flatten();
     let cache = preview.then(check).flatten();
-    let said = CompactionView {
-        session: id,
-        outcome: "nothing",
-        preview,
-        reason: None,
-        headline,
-        token_line,
-        note,
-        instead,
-        before,
-        after: before,
-        fold: None,
-        recap: None,
-        cache,
-        counter,
-        estimate,
-    };
-    let fold = match outcome {
-        PlanOutcome::Nothing(reason) => {
-            return Ok(CompactionView { reason: Some(grouped(&reason.to_string())), ..said });
-        }
-        PlanOutcome::Folded(fold) => fold,
-    };
-    let recap = stand_in(&fold, session.log());
     let rows = stored.fold_rows().await?;
-    // A planned fold can have the content, and so the id, of one that was taken back.
-    let place = rows.iter().position(|(row, _)| row.fold.id == fold.id);
-    let brief = match place.filter(|_| !preview) {
-        Some(at) => FoldBrief::stored(&rows, at, &ReadContext::of(stored, &rows).await?),
-        None => FoldBrief::of(&fold),
+    let fold = match outcome {
+        PlanOutcome::Nothing(_) => None,
+        PlanOutcome::Folded(fold) => {
+            // A planned fold can have the content, and so the id, of one that was taken back.
+            let place = rows.iter().position(|(row, _)| row.fold.id == fold.id);
+            Some(match place.filter(|_| !preview) {
+                Some(at) => FoldBrief::stored(&rows, at, &ReadContext::of(stored, &rows).await?),
+                None => FoldBrief::of(&fold),
+            })
+        }
     };
-    Ok(CompactionView {
-        outcome: "folded",
-        before: ContextSize { messages: fold.messages_before.into(), tokens: fold.tokens_before },
-        after: ContextSize { messages: fold.messages_after.into(), tokens: fold.tokens_after },
-        fold: Some(brief),
-        recap,
-        ..said
-    })
+    Ok(CompactionView { session: id, preview, summary, fold, cache, counter, estimate })
 }
 
 /// The result of an undo, or of its preview.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use midfold_core::audit::{FoldReceipt, LostGroup, audit};
 use midfold_core::fabric::FabricCell;
-use midfold_core::fold::{Fold, FoldEntry, RecapRecord, VerdictRecord};
+use midfold_core::fold::{Fold, RecapRecord, VerdictRecord};
 use midfold_core::fold_standing::FoldStanding;
 use midfold_core::log::EventLog;
 use midfold_core::project::{Context, PieceFate, project};
@@ -286,20 +286,4 @@ impl ContextDiff {
         let rows = all.into_iter().skip(from).take(limit).map(row).collect();
         Ok(Self { rows, total })
     }
-}
-
-/// The text that a fold puts in the place of messages: the recap, or else the marker; `None` if it only edits messages.
-pub(super) fn stand_in(fold: &Fold, log: &EventLog) -> Option<String> {
-    fold.entries.iter().find_map(|entry| match entry {
-        FoldEntry::Recap { bytes } | FoldEntry::Marker { bytes } => {
-            let bytes = bytes::Bytes::copy_from_slice(bytes.as_bytes());
-            let view = log.dialect().view(&bytes);
-            Some(midfold_core::texts::message_text(
-                &bytes,
-                &view,
-                midfold_core::texts::ArgumentTexts::Sent,
-            ))
-        }
-        _ => None,
-    })
 }

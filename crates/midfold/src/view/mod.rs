@@ -10,10 +10,12 @@
 //! | a fold: its recap, its edits, what it lost | [`FoldDetail`], [`ContextDiff`] |
 //! | what was sent | [`CallView`], [`CallDetail`] |
 //! | why a text is not seen any more | [`explained`], [`ForgottenText`] |
+//! | what a compaction did, of a session or of messages | [`CompactionSummary`], [`CompactionReport`] |
 //! | what a change would do, or did | [`CompactionView`], [`UndoView`], [`PinView`], [`NewRules`] |
 
 mod act;
 mod call;
+mod compaction;
 mod detail;
 mod fabric;
 mod fold;
@@ -21,10 +23,9 @@ mod forgot;
 mod message;
 mod overview;
 
-pub use act::{
-    CompactionView, ContextSize, NewRules, PinView, RulesSide, UndoView, compact, pin, policy, undo,
-};
+pub use act::{CompactionView, NewRules, PinView, RulesSide, UndoView, compact, pin, policy, undo};
 pub use call::{CallDetail, CallView, PieceView, call, calls};
+pub use compaction::{CarriedProblem, CompactionReport, CompactionSummary};
 pub use detail::{SessionDetail, counts_exactly, due};
 pub use fabric::{FabricView, FoldBrief, FoldLayout, folds};
 pub use fold::{ChangedMessage, ContextDiff, EditLine, FoldDetail, GoneMessage};

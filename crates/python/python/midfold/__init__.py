@@ -11,7 +11,7 @@
 >>> result = midfold.compact(messages, window=4_000)
 >>> result.messages[0] is messages[0], result.messages[-1] is messages[-1]
 (True, True)
->>> result.report.tokens_after < result.report.tokens_before
+>>> result.after.tokens < result.before.tokens
 True
 
 `compact` folds one conversation; a `Session` holds one and folds when it is due, and `Sessions`
@@ -44,17 +44,18 @@ from ._midfold import (
     verify,
     work,
 )
-from ._types import Extent, Folding, Report, Result, Verification, Worked
+from ._types import ContextSize, Extent, Folding, Problem, Result, Verification, Worked
 
 __all__ = [
     "BudgetError",
     "Context",
+    "ContextSize",
     "Error",
     "Extent",
     "Folding",
     "InputError",
     "PolicyError",
-    "Report",
+    "Problem",
     "Result",
     "Session",
     "Sessions",

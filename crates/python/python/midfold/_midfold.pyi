@@ -73,7 +73,7 @@ def compact(
     - `window`: the model's window, in tokens; else that of the body's model, else 128,000.
     - `preset`, `policy`: how to fold: a name of `presets()`, or a policy of one's own.
     - `focus`: words for what should be kept.
-    - `target`: the most tokens that should be left; `Report.missed` says where more are.
+    - `target`: the most tokens that should be left; `Result.missed` says where more are.
     - `keep_last`: how many messages stay at the end at least.
     - `pin`: places of messages that stay, from 0.
     - `if_needed`: fold only if the policy's trigger fires.

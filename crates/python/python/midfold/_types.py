@@ -8,7 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from .types import Fold, FoldFeedback, Violation
+    from typing import Literal
+
+    from .types import Fold, Violation
 
 
 def _parsed(record: bytes | None) -> Fold | None:
@@ -16,78 +18,41 @@ def _parsed(record: bytes | None) -> Fold | None:
 
 
 @dataclass(frozen=True)
-class Report:
-    """What a compaction came to, in figures. `str()` of it is a line for people."""
+class ContextSize:
+    """The size of a context."""
 
-    tokens_before: int
-    """Counted tokens before, with what travels beside the messages."""
-    tokens_after: int
-    """Counted tokens after."""
-    messages_before: int
-    """Number of messages before."""
-    messages_after: int
-    """Number of messages after."""
-    window: int
-    """The model's window, in tokens."""
-    dialect: str
-    """The form of the messages."""
-    profile: str
-    """The rules of a provider that the result keeps."""
-    tokenizer: str
-    """What counted the tokens."""
-    noop: str | None = None
-    """Why nothing was folded; `None` if something was."""
-    missed: int | None = None
-    """The target, in tokens, if more than that are left."""
-    problems: list[str] = field(default_factory=list)
-    """What a reader could not carry over, in words."""
-
-    def __str__(self) -> str:
-        if self.noop is not None:
-            return f"nothing was folded: {self.noop}"
-        return (
-            f"{self.messages_before} messages -> {self.messages_after}, "
-            f"{self.tokens_before} tokens -> {self.tokens_after}"
-        )
-
-
-@dataclass(frozen=True)
-class Result:
-    """A conversation, compacted or left as it was."""
-
-    messages: Any = field(repr=False)
-    """The messages in the shape of what was given: a list, a request's body, or JSON."""
-    report: Report
-    """The figures."""
-    feedback: FoldFeedback = field(repr=False)
-    """Words for a person."""
-    record: bytes | None = field(default=None, repr=False)
-    """The record of the fold as JSON, as `midfold compact --record` writes it; else `None`."""
-    recap: str | None = field(default=None, repr=False)
-    """The text that the model reads where folded messages were; the marker if the policy leaves
-    one instead. `None` if no message left the context.
-    """
-
-    @cached_property
-    def fold(self) -> Fold | None:
-        """The record of the fold; `None` if nothing was folded."""
-        return _parsed(self.record)
+    messages: int
+    """The number of messages."""
+    tokens: int
+    """The number of tokens, with what travels beside the messages."""
 
 
 @dataclass(frozen=True)
 class Folding:
-    """What a session folded, or would fold. True if something was."""
+    """What a session folded, or would fold. True if something was. `str()` of it is a line."""
 
-    feedback: FoldFeedback = field(repr=False)
-    """Words for a person."""
-    record: bytes | None = field(default=None, repr=False)
-    """The record of the fold as JSON; `None` if nothing was folded."""
-    noop: str | None = None
-    """Why nothing was folded; `None` if something was."""
-    recap: str | None = field(default=None, repr=False)
+    outcome: Literal["folded", "nothing"]
+    """`folded`, or `nothing` if no fold was made."""
+    reason: str | None
+    """Why nothing was folded, in words; `None` if something was."""
+    headline: str = field(repr=False)
+    """How many messages there were and are, in words for a person."""
+    token_line: str = field(repr=False)
+    """How many tokens there were and are, in words for a person."""
+    note: str | None = field(repr=False)
+    """Why fewer messages take more tokens; `None` if they do not."""
+    instead: str | None = field(repr=False)
+    """What is in the place of the messages that left, in words; `None` if nothing was folded."""
+    before: ContextSize
+    """The size of the context before the fold."""
+    after: ContextSize
+    """The size of the context after the fold."""
+    recap: str | None = field(repr=False)
     """The text that the model reads where folded messages were; the marker if the policy leaves
     one instead. `None` if no message left the context.
     """
+    record: bytes | None = field(repr=False)
+    """The record of the fold as JSON, as `midfold compact --record` writes it; else `None`."""
 
     @cached_property
     def fold(self) -> Fold | None:
@@ -96,6 +61,59 @@ class Folding:
 
     def __bool__(self) -> bool:
         return self.record is not None
+
+    def __str__(self) -> str:
+        if self.reason is not None:
+            return f"nothing was folded: {self.reason}"
+        before, after = self.before, self.after
+        return (
+            f"{before.messages} messages -> {after.messages}, "
+            f"{before.tokens} tokens -> {after.tokens}"
+        )
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Content that a reader or a conversion could not carry over. `str()` of it is a line."""
+
+    code: str
+    """A word that names the kind of problem."""
+    detail: str
+    """What could not be carried over, in words."""
+    line: int | None = None
+    """The line of the input, or the number of the message that was read, from 1."""
+    message: int | None = None
+    """The number of the message that was converted, from 0."""
+
+    def __str__(self) -> str:
+        place = ""
+        if self.line is not None:
+            place = f"line {self.line}: "
+        elif self.message is not None:
+            place = f"message {self.message}: "
+        return f"{place}{self.detail} ({self.code})"
+
+
+@dataclass(frozen=True)
+class Result(Folding):
+    """A conversation, compacted or left as it was. True if something was folded."""
+
+    messages: Any = field(repr=False)
+    """The messages in the shape of what was given: a list, a request's body, or JSON."""
+    missed: int | None
+    """The target, in tokens, if more than that are left."""
+    window: int
+    """The model's window, in tokens."""
+    dialect: str
+    """The form of the messages."""
+    profile: str
+    """The rules of a provider that the result keeps."""
+    counter: str
+    """The counter of the tokens."""
+    estimate: bool
+    """Whether the counter estimates, instead of using the model's vocabulary."""
+    problems: list[Problem]
+    """What a reader or a conversion could not carry over."""
 
 
 @dataclass(frozen=True)

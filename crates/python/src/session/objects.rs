@@ -4,18 +4,18 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use midfold::PlanOutcome;
 use midfold::blocking::{HandedContext, Session as Engine};
 use midfold::core::project::PieceFate;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::PyList;
 
 use super::Session;
+use crate::compact::summary;
 use crate::context::Context;
 use crate::errors::Failure;
 use crate::list::HostList;
-use crate::python::{loads, make, objects};
+use crate::python::{loads, make};
 
 impl Session {
     pub(super) fn of(engine: Engine) -> Self {
@@ -121,20 +121,8 @@ impl Session {
         focus: Option<&str>,
         preview: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let fields = PyDict::new(py);
-        let (outcome, feedback) = self.run(py, |engine| Ok(engine.compact(focus, preview)?))?;
-        let (record, noop) = match &outcome {
-            PlanOutcome::Folded(fold) => {
-                let json = py.detach(|| serde_json::to_vec(fold)).map_err(Failure::from)?;
-                (Some(json), None)
-            }
-            PlanOutcome::Nothing(reason) => (None, Some(reason.to_string())),
-        };
-        fields.set_item("record", record.map(|record| PyBytes::new(py, &record)))?;
-        fields.set_item("noop", noop)?;
-        fields.set_item("recap", midfold::recap(&outcome).ok())?;
-        fields.set_item("feedback", objects(py, &feedback)?)?;
-        make(py, "Folding", &fields)
+        let (outcome, said) = self.run(py, |engine| Ok(engine.compact(focus, preview)?))?;
+        make(py, "Folding", &summary(py, &said, &outcome)?)
     }
 
     pub(super) fn with_known(self, py: Python<'_>, known: HashMap<u64, Py<PyAny>>) -> Self {

@@ -222,13 +222,14 @@ fn every_row_says_what_its_source_says() {
 /// 7/7, 3/7: the texts that a person and a model read.
 #[test]
 fn the_texts_are_those_of_the_source() {
-    use midfold::{Budget, CompactionFeedback, Meter, PlanOutcome, Session, SizeCount};
+    use midfold::view::CompactionSummary;
+    use midfold::{Budget, ContextSize, Meter, PlanOutcome, Session};
     let policy = Policy::preset("hermes").unwrap();
     let one = super::recorded::recorded().remove(3);
     let mut session = Session::over("s", one.log.clone(), policy, Meter::exact());
     let outcome = session.compact(&Budget::new(32_000), None).unwrap();
-    let before = SizeCount { messages: one.log.len() as u64, tokens: one.log.tokens() };
-    let said = json!(CompactionFeedback::of(&outcome, before));
+    let before = ContextSize { messages: one.log.len() as u64, tokens: one.log.tokens() };
+    let said = json!(CompactionSummary::of(&outcome, before));
     let PlanOutcome::Folded(fold) = outcome else { panic!("{outcome:?}") };
     let (dropped, after) = (fold.evicted, fold.messages_after);
     assert_eq!(
@@ -243,7 +244,7 @@ fn the_texts_are_those_of_the_source() {
     assert_eq!(said["headline"], format!("Compressed: {} → {after} messages", one.log.len()));
     assert!(said["token_line"].as_str().unwrap().starts_with("Rough transcript estimate: ~"));
     let again = session.compact(&Budget::new(32_000), None).unwrap();
-    let said = json!(CompactionFeedback::of(&again, SizeCount { messages: 9, tokens: 1_234 }));
+    let said = json!(CompactionSummary::of(&again, ContextSize { messages: 9, tokens: 1_234 }));
     assert_eq!(said["headline"], "No changes from compression: 9 messages");
     assert_eq!(said["token_line"], "Rough transcript estimate: ~1,234 tokens (unchanged)");
 }

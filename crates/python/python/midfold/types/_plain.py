@@ -20,7 +20,6 @@ __all__ = [
     "AuditReport",
     "Dialect",
     "Feedback",
-    "FoldFeedback",
     "FunctionDefinition",
     "LedgerCall",
     "Message",
@@ -81,13 +80,6 @@ class Feedback(TypedDict):
     """How many tokens there were and are."""
     note: str | None
     """Why fewer messages take more tokens, if they do."""
-
-
-class FoldFeedback(Feedback):
-    """The same of a fold that midfold made."""
-
-    instead: str | None
-    """What is in the place of the messages that left; `None` if no message did."""
 
 
 class Violation(TypedDict):
