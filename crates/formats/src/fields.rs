@@ -7,36 +7,60 @@ use midfold_core::jsonstr;
 use smallvec::SmallVec;
 
 use crate::scan::{self, Member};
+use crate::spelling;
 
 /// The members of an object in a larger text. Any other value has none.
 pub(crate) struct ObjectFields<'a> {
     bytes: &'a [u8],
     members: SmallVec<[Member; 16]>,
+    /// Whether a name finds a member in either spelling of Google's API.
+    is_either: bool,
 }
 
 impl<'a> ObjectFields<'a> {
     pub(crate) fn of(bytes: &'a [u8], range: Range<usize>) -> Self {
-        Self { bytes, members: scan::members(bytes, range).collect() }
+        Self::found(bytes, scan::members(bytes, range).collect())
     }
 
     /// The members of an object that a caller has already found.
     pub(crate) fn found(bytes: &'a [u8], members: SmallVec<[Member; 16]>) -> Self {
-        Self { bytes, members }
+        Self { bytes, members, is_either: false }
     }
 
     /// The members of an object that a caller has already found, as a slice.
     pub(crate) fn known(bytes: &'a [u8], members: &[Member]) -> Self {
-        Self { bytes, members: members.iter().cloned().collect() }
+        Self::found(bytes, members.iter().cloned().collect())
+    }
+
+    /// The same members, which a name in Google's first spelling finds in either one. So do the members inside them.
+    pub(crate) fn in_either_spelling(self) -> Self {
+        Self { is_either: true, ..self }
+    }
+
+    fn find(&self, name: &str) -> Option<&Member> {
+        let is = |m: &&Member| {
+            m.is(self.bytes, name) || self.is_either && spelling::camel(&self.key(m)) == name
+        };
+        self.members.iter().rev().find(is)
+    }
+
+    fn key(&self, member: &Member) -> Cow<'a, str> {
+        jsonstr::decode(self.bytes.get(member.key.clone()).unwrap_or_default())
+    }
+
+    /// The key of `name` as it is written. `None` where there is no such member.
+    pub(crate) fn written(&self, name: &str) -> Option<Cow<'a, str>> {
+        self.find(name).map(|member| self.key(member))
     }
 
     /// The range of the value of `name`. Where the key is there twice, the last one counts.
     pub(crate) fn get(&self, name: &str) -> Option<Range<usize>> {
-        self.members.iter().rev().find(|m| m.is(self.bytes, name)).map(|m| m.value.clone())
+        self.find(name).map(|m| m.value.clone())
     }
 
     /// A copy of these members.
     pub(crate) fn same(&self) -> Self {
-        Self { bytes: self.bytes, members: self.members.clone() }
+        Self { bytes: self.bytes, members: self.members.clone(), is_either: self.is_either }
     }
 
     /// The text in which the ranges are.
@@ -72,7 +96,8 @@ impl<'a> ObjectFields<'a> {
 
     /// The members of the object called `name`. Empty where the value is no object.
     pub(crate) fn inner(&self, name: &str) -> Self {
-        Self::of(self.bytes, self.object(name).unwrap_or(0..0))
+        let inner = Self::of(self.bytes, self.object(name).unwrap_or(0..0));
+        Self { is_either: self.is_either, ..inner }
     }
 
     /// The decoded string called `name`. `None` where the value is no string.
@@ -118,9 +143,6 @@ impl<'a> ObjectFields<'a> {
 
     /// The keys, decoded.
     pub(crate) fn keys(&self) -> impl Iterator<Item = Cow<'a, str>> {
-        self.members
-            .iter()
-            .filter_map(|m| self.bytes.get(m.key.clone()))
-            .map(|key| jsonstr::decode(key))
+        self.members.iter().map(|member| self.key(member))
     }
 }

@@ -34,6 +34,7 @@ pub mod request;
 pub mod role;
 pub mod scan;
 pub mod server;
+mod spelling;
 mod steers;
 pub mod trajectory;
 pub mod transcript;

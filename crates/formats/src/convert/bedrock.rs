@@ -16,8 +16,7 @@ pub(super) fn bedrock(
     problems: &mut Vec<ReadProblem>,
 ) {
     let is_model = message.role == Role::Assistant;
-    let pieces = in_order(message, problems);
-    let mut blocks: Vec<_> = pieces.filter_map(|piece| block(piece, problems)).collect();
+    let mut blocks: Vec<_> = in_order(message).filter_map(|piece| block(piece, problems)).collect();
     if blocks.is_empty() {
         if is_model {
             return;

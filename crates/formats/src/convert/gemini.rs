@@ -19,7 +19,7 @@ pub(super) fn gemini(
     let is_model = message.role == Role::Assistant;
     let mut calls = 0;
     let mut parts = Vec::with_capacity(message.pieces.len());
-    for piece in in_order(message, problems) {
+    for piece in in_order(message) {
         calls += usize::from(matches!(piece, NeutralPiece::Call { .. }));
         parts.extend(part(piece, calls == 1, problems));
     }

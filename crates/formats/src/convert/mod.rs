@@ -15,7 +15,7 @@ use midfold_core::{EventView, Role};
 use crate::dialect::DialectKind;
 use crate::problem::ReadProblem;
 
-use neutral::{ConversationIds, NeutralMessage};
+use neutral::{ConversationIds, NeutralMessage, NeutralPiece, keeps_system_outside};
 
 pub(crate) use neutral::UNSIGNED;
 
@@ -61,8 +61,10 @@ pub fn convert(
     };
     let mut problems = Vec::new();
     let message = NeutralMessage::read(bytes, view, &mut ConversationIds::default(), &mut problems);
+    let message = message.and_then(|message| message.fit(to, &mut problems));
     let mut messages = Vec::new();
     if let Some(message) = message {
+        note_inside(&message, to, &mut problems);
         writer(&message, &mut messages, &mut problems);
     }
     (messages, problems)
@@ -94,13 +96,20 @@ pub fn convert_all(
     for (at, (bytes, view)) in events.iter().enumerate() {
         let noted = out.problems.len();
         let next = NeutralMessage::read(bytes, view, &mut ids, &mut out.problems);
-        place(&mut out.problems[noted..], at);
-        let Some(next) = next else { continue };
+        let next = next.and_then(|next| next.fit(to, &mut out.problems));
+        let Some(next) = next else {
+            place(&mut out.problems[noted..], at);
+            continue;
+        };
         // Later system text stays inside: in the system prompt it would come before what it followed.
-        if keeps_system_outside(to) && view.role.is_system() && out.is_empty() && held.is_none() {
-            out.add_system(&next.text());
+        let is_beside = keeps_system_outside(to) && out.is_empty() && held.is_none();
+        if is_beside && view.role.is_system() {
+            out.add_system(&next);
+            place(&mut out.problems[noted..], at);
             continue;
         }
+        note_inside(&next, to, &mut out.problems);
+        place(&mut out.problems[noted..], at);
         let alternates = matches!(to, DialectKind::Gemini | DialectKind::Bedrock);
         if alternates && next.role == Role::Assistant && !next.can_be_said(to) {
             // The message would be empty and is left out. Its neighbours then have the same role and become one
@@ -130,12 +139,16 @@ impl ConvertedMessages {
         self.messages.is_empty()
     }
 
-    fn add_system(&mut self, text: &str) {
+    fn add_system(&mut self, message: &NeutralMessage) {
+        if message.pieces.iter().any(|piece| matches!(piece, NeutralPiece::Image(_))) {
+            let detail = "an image in a system message was left out";
+            self.problems.push(ReadProblem::new("media", detail));
+        }
         let system = self.system.get_or_insert_default();
         if !system.is_empty() {
             system.push_str("\n\n");
         }
-        system.push_str(text);
+        system.push_str(&message.text());
     }
 
     fn write(
@@ -161,11 +174,6 @@ pub const TARGETS: [DialectKind; 5] = [
     DialectKind::Ollama,
 ];
 
-/// Whether the dialect keeps the system prompt outside the messages.
-fn keeps_system_outside(kind: DialectKind) -> bool {
-    matches!(kind, DialectKind::Anthropic | DialectKind::Gemini | DialectKind::Bedrock)
-}
-
 fn writer(to: DialectKind) -> Option<write::NeutralWriter> {
     match to {
         DialectKind::OpenAiChat => Some(write::openai_chat),
@@ -179,6 +187,14 @@ fn writer(to: DialectKind) -> Option<write::NeutralWriter> {
 
 fn unsupported(from: DialectKind, to: DialectKind) -> ReadProblem {
     ReadProblem::new("unsupported-conversion", format!("{from} cannot be written as {to}"))
+}
+
+/// Notes a system message between others where the target has no place for it.
+fn note_inside(message: &NeutralMessage, to: DialectKind, problems: &mut Vec<ReadProblem>) {
+    if message.role.is_system() && keeps_system_outside(to) {
+        let detail = "a system message inside the conversation became the user's";
+        problems.push(ReadProblem::new("system-inside", detail));
+    }
 }
 
 fn place(problems: &mut [ReadProblem], at: usize) {

@@ -6,9 +6,10 @@ use std::collections::{HashMap, VecDeque};
 use midfold_core::{BlockKind, BlockView, EventView, MediaKind, Role, TextRef};
 
 use crate::dialect::DialectKind;
+use crate::fields::ObjectFields;
 use crate::media::{self, PictureSource};
 use crate::problem::ReadProblem;
-use crate::scan::{self, inside};
+use crate::scan::inside;
 
 /// The value in place of the signature of a call that Gemini did not make. Gemini 3 refuses the first call of a step
 /// without a signature; its documentation names this value for such calls.
@@ -139,6 +140,31 @@ impl NeutralMessage {
         (!lost).then_some(Self { role: view.role, pieces })
     }
 
+    /// The message without the pieces that the target does not take in this role, and a problem for each of them.
+    /// `None` where nothing is left.
+    pub(super) fn fit(mut self, to: DialectKind, problems: &mut Vec<ReadProblem>) -> Option<Self> {
+        let before = self.pieces.len();
+        let (is_model, is_system) = (self.role == Role::Assistant, self.role.is_system());
+        self.pieces.retain(|piece| {
+            let problem = match piece {
+                NeutralPiece::Image(_) if is_model && to != DialectKind::Gemini => {
+                    ReadProblem::new("media", "an image that the model made was left out")
+                }
+                NeutralPiece::Image(_) if is_system && !keeps_system_outside(to) => {
+                    ReadProblem::new("media", "an image in a system message was left out")
+                }
+                NeutralPiece::Call { .. } if !is_model => {
+                    let detail = "a call that is not the model's was left out";
+                    ReadProblem::new("unsupported-conversion", detail)
+                }
+                _ => return true,
+            };
+            problems.push(problem);
+            false
+        });
+        (before == 0 || !self.pieces.is_empty()).then_some(self)
+    }
+
     /// All text, joined by newlines.
     pub(super) fn text(&self) -> String {
         let texts = self.pieces.iter().filter_map(|piece| match piece {
@@ -153,8 +179,9 @@ impl NeutralMessage {
         self.pieces.iter().any(|piece| match piece {
             NeutralPiece::Text(text) | NeutralPiece::Refusal(text) => !text.trim().is_empty(),
             NeutralPiece::Reasoning(text) => to == DialectKind::Gemini && !text.trim().is_empty(),
-            NeutralPiece::Image(_) => self.role != Role::Assistant,
-            NeutralPiece::Call { .. } | NeutralPiece::Result { .. } => true,
+            NeutralPiece::Image(_) | NeutralPiece::Call { .. } | NeutralPiece::Result { .. } => {
+                true
+            }
         })
     }
 
@@ -237,12 +264,16 @@ fn read_block(
     }
 }
 
+/// Whether the dialect keeps the system prompt outside the messages.
+pub(super) fn keeps_system_outside(kind: DialectKind) -> bool {
+    matches!(kind, DialectKind::Anthropic | DialectKind::Gemini | DialectKind::Bedrock)
+}
+
 /// Whether a Gemini part other than reasoning carries a thought signature of the provider.
 fn is_signed(bytes: &[u8], block: &BlockView) -> bool {
     let outer = block.outer.to_usize();
-    let names = ["thoughtSignature", "thought_signature"];
-    let value = names.iter().find_map(|name| scan::get(bytes, outer.clone(), name));
-    let token = value.map_or(&b""[..], |value| &bytes[value]);
+    let part = ObjectFields::of(bytes, outer).in_either_spelling();
+    let token = part.raw("thoughtSignature").unwrap_or_default();
     !block.is_reasoning() && token.len() > 2 && inside(token) != UNSIGNED.as_bytes()
 }
 

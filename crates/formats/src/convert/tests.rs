@@ -156,3 +156,72 @@ fn the_same_dialect_keeps_the_bytes() {
     assert!(messages.is_empty());
     assert_eq!(problems[0].code, "unsupported-conversion");
 }
+
+/// A target gets nothing that it does not take in a role, and the conversion reports it.
+#[test]
+fn pictures_and_calls_in_other_roles_are_problems() {
+    let picture = r#"{"inlineData":{"mimeType":"image/png","data":"AAAA"}}"#;
+    let said = format!(r#"{{"role":"model","parts":[{{"text":"here"}},{picture}]}}"#);
+    let bare = format!(r#"{{"role":"model","parts":[{picture}]}}"#);
+    let call = r#"{"role":"user","parts":[{"functionCall":{"name":"f","args":{}}}]}"#;
+    let user = |text: &str| format!(r#"{{"role":"user","parts":[{{"text":"{text}"}}]}}"#);
+    let events = [&user("a")[..], &said, &user("b"), &bare, &user("c"), call, &user("d")];
+    for to in TARGETS.into_iter().filter(|to| *to != DialectKind::Gemini) {
+        let (messages, converted) = run(DialectKind::Gemini, to, &events);
+        assert!(messages.iter().all(|message| !message.contains("AAAA")), "{to} {messages:?}");
+        assert!(!messages.concat().contains("\"f\""), "{to} {messages:?}");
+        let problems: Vec<_> = converted.problems.iter().map(|p| (p.code, p.at)).collect();
+        let wanted = [("media", Some(1)), ("media", Some(3)), ("unsupported-conversion", Some(5))];
+        assert_eq!(problems, wanted, "{to}");
+        // Nothing that was said is lost, and no message is empty.
+        let texts = ["a", "here", "b", "c", "d"];
+        assert!(texts.iter().all(|text| messages.concat().contains(text)), "{to} {messages:?}");
+        assert!(!messages.concat().contains("(empty)"), "{to} {messages:?}");
+    }
+    // Gemini takes pictures of its models.
+    let anthropic = r#"{"role":"assistant","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}"#;
+    let (messages, converted) = run(
+        DialectKind::Anthropic,
+        DialectKind::Gemini,
+        &[r#"{"role":"user","content":"a"}"#, anthropic],
+    );
+    assert_eq!(messages[1], format!(r#"{{"role":"model","parts":[{picture}]}}"#));
+    assert!(converted.problems.is_empty());
+    // A system message has a text alone, wherever it goes.
+    let system = r#"{"role":"system","content":[{"type":"text","text":"s"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}"#;
+    for to in TARGETS.into_iter().filter(|to| *to != DialectKind::OpenAiChat) {
+        let user = r#"{"role":"user","content":"a"}"#;
+        let (messages, converted) = run(DialectKind::OpenAiChat, to, &[system, user]);
+        assert!(!messages.concat().contains("AAAA"), "{to}");
+        let problems: Vec<_> = converted.problems.iter().map(|p| (p.code, p.at)).collect();
+        assert_eq!(problems, [("media", Some(0))], "{to}");
+    }
+}
+
+#[test]
+fn a_system_message_inside_is_told_also_where_it_is_merged() {
+    let events = [
+        r#"{"role":"user","content":"a"}"#,
+        r#"{"role":"system","content":"from now on in French"}"#,
+        r#"{"role":"user","content":"b"}"#,
+        r#"{"role":"assistant","content":"c"}"#,
+    ];
+    for to in [DialectKind::Anthropic, DialectKind::Gemini, DialectKind::Bedrock] {
+        let (messages, converted) = run(DialectKind::OpenAiChat, to, &events);
+        assert!(messages.concat().contains("French"), "{to}");
+        let problems: Vec<_> = converted.problems.iter().map(|p| (p.code, p.at)).collect();
+        assert_eq!(problems, [("system-inside", Some(1))], "{to}");
+    }
+}
+
+#[test]
+fn no_user_message_is_empty() {
+    let events = [
+        r#"{"role":"user","content":[]}"#,
+        r#"{"role":"assistant","content":"ok"}"#,
+        r#"{"role":"user","content":[{"type":"text","text":" "},{"type":"text","text":"go"}]}"#,
+    ];
+    let (messages, _) = run(DialectKind::Anthropic, DialectKind::OpenAiChat, &events);
+    assert_eq!(messages[0], r#"{"role":"user","content":"(empty)"}"#);
+    assert_eq!(messages[2], r#"{"role":"user","content":"go"}"#);
+}

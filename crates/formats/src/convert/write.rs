@@ -36,17 +36,13 @@ pub(super) fn openai_chat(
         }
     }
     match message.role {
-        Role::Assistant => out.push(chat_assistant(message, problems)),
+        Role::Assistant => out.push(chat_assistant(message)),
         Role::System | Role::Developer => {
             let json = Json::default().raw(r#"{"role":""#).raw(message.role.name());
             out.push(json.raw(r#"","content":"#).text(&message.text()).raw("}").done());
         }
         _ => {
             let said: Vec<_> = message.pieces.iter().filter(|p| !is_result(p)).collect();
-            if said.iter().any(|piece| matches!(piece, NeutralPiece::Call { .. })) {
-                let detail = "a call that is not the model's was left out";
-                problems.push(ReadProblem::new("unsupported-conversion", detail));
-            }
             // A message of results alone is written by now. An empty message still takes its turn.
             if !said.is_empty() || message.pieces.is_empty() {
                 out.push(chat_user(&said));
@@ -61,8 +57,16 @@ pub(super) fn is_result(piece: &NeutralPiece) -> bool {
 
 fn chat_user(pieces: &[&NeutralPiece]) -> Bytes {
     let json = Json::default().raw(r#"{"role":"user","content":"#);
-    let json = match pieces {
-        [] => json.text(""),
+    // Providers refuse a message without content, and a blank part beside others.
+    let is_blank = |piece: &&NeutralPiece| match piece {
+        NeutralPiece::Text(text) | NeutralPiece::Refusal(text) | NeutralPiece::Reasoning(text) => {
+            text.trim().is_empty()
+        }
+        _ => false,
+    };
+    let pieces: Vec<_> = pieces.iter().copied().filter(|piece| !is_blank(piece)).collect();
+    let json = match pieces[..] {
+        [] => json.text(EMPTY),
         [NeutralPiece::Text(text)] => json.text(text),
         _ => {
             let parts = pieces.iter().filter_map(|piece| match piece {
@@ -95,7 +99,7 @@ pub(super) fn list(json: Json, elements: impl Iterator<Item = Bytes>) -> Json {
 
 /// Writes an assistant message. Its texts are joined to one string, because Chat Completions has one place for them.
 /// The content is `null` beside calls or a refusal where there is no text.
-fn chat_assistant(message: &NeutralMessage, problems: &mut Vec<ReadProblem>) -> Bytes {
+fn chat_assistant(message: &NeutralMessage) -> Bytes {
     let (mut texts, mut reasoning, mut refusals, mut calls) = (vec![], vec![], vec![], vec![]);
     for piece in &message.pieces {
         match piece {
@@ -105,11 +109,7 @@ fn chat_assistant(message: &NeutralMessage, problems: &mut Vec<ReadProblem>) -> 
             NeutralPiece::Call { id, name, arguments } => {
                 calls.push(chat_call(id, name, arguments))
             }
-            NeutralPiece::Image(_) => {
-                let detail = "an image that the model made was left out";
-                problems.push(ReadProblem::new("media", detail));
-            }
-            NeutralPiece::Result { .. } => {}
+            NeutralPiece::Image(_) | NeutralPiece::Result { .. } => {}
         }
     }
     let json = Json::default().raw(r#"{"role":"assistant","content":"#);
@@ -156,8 +156,8 @@ pub(super) fn anthropic(
     problems: &mut Vec<ReadProblem>,
 ) {
     let role = if message.role == Role::Assistant { "assistant" } else { "user" };
-    let pieces = in_order(message, problems);
-    let mut blocks: Vec<_> = pieces.filter_map(|piece| anthropic_block(piece, problems)).collect();
+    let mut blocks: Vec<_> =
+        in_order(message).filter_map(|piece| anthropic_block(piece, problems)).collect();
     if blocks.is_empty() {
         if role == "assistant" {
             return;
@@ -216,15 +216,8 @@ pub(super) fn object(json: Json, arguments: &str, problems: &mut Vec<ReadProblem
     }
 }
 
-/// The pieces of a message, results first. Reports a problem for a system message, which becomes the user's.
-pub(super) fn in_order<'a>(
-    message: &'a NeutralMessage,
-    problems: &mut Vec<ReadProblem>,
-) -> impl Iterator<Item = &'a NeutralPiece> + use<'a> {
-    if message.role.is_system() {
-        let detail = "a system message inside the conversation became the user's";
-        problems.push(ReadProblem::new("system-inside", detail));
-    }
+/// The pieces of a message, results first.
+pub(super) fn in_order(message: &NeutralMessage) -> impl Iterator<Item = &NeutralPiece> {
     // The providers want the results at the start of the message that follows the calls.
     let results = message.pieces.iter().filter(|piece| is_result(piece));
     results.chain(message.pieces.iter().filter(|piece| !is_result(piece)))

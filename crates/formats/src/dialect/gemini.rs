@@ -14,6 +14,7 @@ use super::unread;
 use super::walk::{EventWalk, MemberKey, filled, to_range};
 use crate::render::Json;
 use crate::scan::inside;
+use crate::spelling::camel;
 use crate::{media, steers, voices};
 
 /// The dialect `gemini`.
@@ -145,17 +146,13 @@ impl GeminiMember {
     }
 
     fn member(&mut self, walk: &mut EventWalk<'_>, key: &MemberKey<'_>) {
-        match key.name() {
+        match &*camel(key.name()) {
             "text" => self.text = walk.string(),
             "thought" => self.thought = walk.peek() == Some(b't'),
-            "thoughtSignature" | "thought_signature" => self.signature = walk.string(),
-            "functionCall" | "function_call" => self.call = Some(GeminiFunction::read(walk)),
-            "functionResponse" | "function_response" => {
-                self.response = Some(GeminiFunction::read(walk))
-            }
-            "inlineData" | "inline_data" | "fileData" | "file_data" => {
-                self.media = read_media(walk);
-            }
+            "thoughtSignature" => self.signature = walk.string(),
+            "functionCall" => self.call = Some(GeminiFunction::read(walk)),
+            "functionResponse" => self.response = Some(GeminiFunction::read(walk)),
+            "inlineData" | "fileData" => self.media = read_media(walk),
             _ => {}
         }
     }
@@ -260,7 +257,7 @@ fn read_media(walk: &mut EventWalk<'_>) -> Option<(MediaKind, ByteRange)> {
     }
     let mut mime = None;
     let holder = walk.object(|walk, key| {
-        if matches!(key.name(), "mimeType" | "mime_type") {
+        if camel(key.name()) == "mimeType" {
             mime = walk.string();
         }
     });
@@ -278,7 +275,7 @@ fn read_media(walk: &mut EventWalk<'_>) -> Option<(MediaKind, ByteRange)> {
 fn media_part(walk: &mut EventWalk<'_>) -> Option<MediaRef> {
     let mut found = None;
     let outer = walk.object(|walk, key| {
-        if matches!(key.name(), "inlineData" | "inline_data" | "fileData" | "file_data") {
+        if matches!(&*camel(key.name()), "inlineData" | "fileData") {
             found = read_media(walk);
         }
     });

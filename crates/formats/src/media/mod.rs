@@ -11,6 +11,7 @@ use midfold_core::{
     ByteRange, EventView, MediaExtent, MediaKind, MediaRef, PictureDetail, TextRef,
 };
 
+use crate::fields::ObjectFields;
 use crate::problem::ReadProblem;
 use crate::scan;
 
@@ -103,24 +104,23 @@ pub(crate) fn source(bytes: &[u8], media: &MediaRef) -> Option<PictureSource> {
     }
     let holder = match bytes.get(outer.start)? {
         b'"' => outer.clone(),
-        _ => ["image_url", "source", "inlineData", "inline_data", "fileData", "file_data"]
-            .iter()
-            .find_map(|name| scan::get(bytes, outer.clone(), name))
-            .unwrap_or_else(|| outer.clone()),
+        _ => {
+            let part = ObjectFields::of(bytes, outer.clone()).in_either_spelling();
+            let names = ["image_url", "source", "inlineData", "fileData"];
+            names.iter().find_map(|name| part.get(name)).unwrap_or_else(|| outer.clone())
+        }
     };
-    let string = |name: &str| {
-        let value = scan::get(bytes, holder.clone(), name)?;
-        (bytes.get(value.start) == Some(&b'"')).then(|| text(value))
-    };
+    let fields = ObjectFields::of(bytes, holder.clone()).in_either_spelling();
+    let string = |name: &str| fields.string(name).map(text);
     let url = if bytes.get(holder.start) == Some(&b'"') {
         Some(text(holder.clone()))
     } else {
-        string("url").or_else(|| string("fileUri")).or_else(|| string("file_uri"))
+        string("url").or_else(|| string("fileUri"))
     };
     if let Some(url) = url {
         return from_url(url);
     }
-    let mime = string("media_type").or_else(|| string("mimeType")).or_else(|| string("mime_type"));
+    let mime = string("media_type").or_else(|| string("mimeType"));
     let data = string("data")?;
     Some(PictureSource::Base64 { mime: mime.unwrap_or_else(|| "image/png".to_owned()), data })
 }

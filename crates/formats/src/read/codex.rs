@@ -3,14 +3,15 @@
 use std::ops::Range;
 
 use midfold_core::event::RawEvent;
-use midfold_core::jsonstr;
 use midfold_core::view::TextOrigin;
+use midfold_core::{Voice, jsonstr};
 
 use super::source::InputSource;
 use super::text::TopValue;
 use super::{Conversation, TranscriptFormat};
+use crate::dialect::DialectKind;
 use crate::fields::ObjectFields;
-use crate::{scan, usage};
+use crate::{scan, usage, voices};
 
 pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
@@ -124,17 +125,18 @@ fn is_reply(item: &[u8]) -> bool {
     }
 }
 
-/// Whether the item is a message that a person typed. The client's own messages in the user's role all open with a tag
-/// or a heading.
+/// Whether the item is a message that a person typed, and not one of the client's own in the user's role. Codex puts no
+/// results of tools there, so whatever is not the client's is the person's: a pasted element, an image alone.
 fn starts_turn(item: &[u8]) -> bool {
     let fields = ObjectFields::of(item, 0..item.len());
     if !fields.is("role", "user") {
         return false;
     }
-    let parts = fields.array("content").unwrap_or(0..0);
-    let first = scan::elements(item, parts).next().unwrap_or(0..0);
-    let text = ObjectFields::of(item, first).text("text").or_else(|| fields.text("content"));
-    !text.is_some_and(|text| text.starts_with('<') || text.starts_with("# AGENTS.md"))
+    let view = DialectKind::OpenAiResponses.dialect().view(item);
+    let texts: Vec<_> = view.blocks.iter().map(|block| block.text(item)).collect();
+    let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+    let said = voices::passages(&texts);
+    said.is_empty() || said.iter().any(|passage| passage.voice != Voice::Client)
 }
 
 /// Restarts the conversation after a compaction, which leaves only the replacement in the context.

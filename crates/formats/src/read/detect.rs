@@ -71,8 +71,8 @@ fn list_format(doc: InputDocument<'_>, list: Range<usize>) -> Option<TranscriptF
     match shape(doc, first) {
         DetectedShape::Holder { format, .. } => Some(refined(format, true)),
         DetectedShape::Message => Some(messages_format(doc, doc.elements(list))),
-        DetectedShape::SessionLine(format) => Some(format),
-        DetectedShape::List | DetectedShape::Unknown => None,
+        // The only list of an input is read as lines before this; of several lists no reader knows where one ends.
+        DetectedShape::SessionLine(_) | DetectedShape::List | DetectedShape::Unknown => None,
     }
 }
 

@@ -17,9 +17,9 @@ pub(super) fn envelope(
     outer: Range<usize>,
     messages: Range<usize>,
 ) -> Envelope {
-    let fields = holder_of(doc, outer.clone(), &messages);
+    let fields = holder_of(doc, outer.clone(), &messages).in_either_spelling();
     let named = |names: &[&str]| names.iter().find_map(|name| fields.get(name));
-    let system = named(&["system", "instructions", "systemInstruction", "system_instruction"]);
+    let system = named(&["system", "instructions", "systemInstruction"]);
     let model =
         fields.text("model").or_else(|| fields.text("modelId")).map(std::borrow::Cow::into_owned);
     let tools = named(&["tools", "toolConfig"]);

@@ -16,6 +16,7 @@ mod holder;
 mod outline;
 mod pi;
 mod pi_message;
+mod recognise;
 mod request;
 mod running;
 mod source;
@@ -118,8 +119,8 @@ fn read_as(
     recorded: bool,
 ) -> Result<ReadOutcome, ReadError> {
     let text = values(input, from)?;
-    let (records, outline) = (text.records, text.outline);
-    let doc = InputDocument { bytes: input, outline: outline.as_ref() };
+    let doc = InputDocument { bytes: input, outline: text.outline.as_ref() };
+    let records = recognise::lines_of_list(doc, &text.records, from).unwrap_or(text.records);
     let mut source = InputSource::new(input, text.dirty, text.problems);
     source.recorded = recorded;
     if from.is_none()
@@ -127,9 +128,7 @@ fn read_as(
     {
         return Err(error);
     }
-    let found = from
-        .or_else(|| clients::recognise(doc, &records))
-        .or_else(|| detect::format(doc, &records));
+    let found = from.or_else(|| recognise::format(doc, &records));
     let mut conversations = match found {
         Some(TranscriptFormat::ClaudeCode) => claude_code::read(&mut source, &records),
         Some(TranscriptFormat::Codex) => codex::read(&mut source, &records),
@@ -141,7 +140,7 @@ fn read_as(
         Some(found) => request::read(&mut source, doc, &records, found, from),
         None => Vec::new(),
     };
-    if found.is_some_and(is_session) {
+    if found.is_some_and(recognise::is_session) {
         times::note(input, &records, &mut conversations);
     }
     if conversations.is_empty()
@@ -167,12 +166,6 @@ fn read_as(
     }
     problems.sort_by_key(|problem| problem.at);
     Ok(ReadOutcome { conversations, problems })
-}
-
-/// Whether a format is that of a client's session file, and not of a request.
-fn is_session(format: TranscriptFormat) -> bool {
-    matches!(format, TranscriptFormat::ClaudeCode | TranscriptFormat::Codex | TranscriptFormat::Pi)
-        || clients::reader(format).is_some()
 }
 
 /// The values of the input. An input of a client that writes no JSON is one value.
@@ -228,5 +221,6 @@ fn nothing_read(conversations: &[Conversation]) -> bool {
 pub fn detect(input: &[u8]) -> Option<TranscriptFormat> {
     let text = values(input, None).ok()?;
     let doc = InputDocument { bytes: input, outline: text.outline.as_ref() };
-    clients::recognise(doc, &text.records).or_else(|| detect::format(doc, &text.records))
+    let records = recognise::lines_of_list(doc, &text.records, None).unwrap_or(text.records);
+    recognise::format(doc, &records)
 }

@@ -1,5 +1,6 @@
 //! Puts the tools into a request.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -51,7 +52,7 @@ impl NoOffer {
 /// The reason why it cannot.
 pub fn check(request: &Request) -> Result<(), NoOffer> {
     let body = request.body();
-    let fields = ObjectFields::of(body, 0..body.len());
+    let fields = ObjectFields::of(body, 0..body.len()).in_either_spelling();
     let number = |fields: &ObjectFields<'_>, name: &str| fields.count(name).unwrap_or(1);
     let config = fields.inner("generationConfig");
     if request.tool_names().iter().any(|name| OwnTool::named(name).is_some()) {
@@ -101,9 +102,8 @@ fn takes_another(kind: DialectKind, fields: &ObjectFields<'_>) -> bool {
 
 /// The functions of one of Gemini's tools. `None` where the tool has anything else.
 fn declared(body: &[u8], tool: Range<usize>) -> Option<Range<usize>> {
-    let tool = ObjectFields::of(body, tool);
-    let names = ["functionDeclarations", "function_declarations"];
-    names.iter().find_map(|name| tool.array(name)).filter(|_| tool.len() == 1)
+    let tool = ObjectFields::of(body, tool).in_either_spelling();
+    tool.array("functionDeclarations").filter(|_| tool.len() == 1)
 }
 
 /// The body of a request with the tools after its own. All other bytes are unchanged.
@@ -181,7 +181,10 @@ pub fn forbidden(kind: DialectKind, body: &Bytes) -> Bytes {
         DialectKind::Anthropic => ("tool_choice", br#"{"type":"none"}"#),
         _ => ("tool_choice", br#""none""#),
     };
+    // A request with both spellings of a member would be refused.
+    let fields = ObjectFields::of(body, whole.clone()).in_either_spelling();
+    let name = fields.written(name).unwrap_or(Cow::Borrowed(name));
     let mut splices = Splices::default();
-    splices.set(body, whole, name, value);
+    splices.set(body, whole, &name, value);
     Bytes::from(splices.apply(body))
 }

@@ -19,14 +19,17 @@ impl AnswerWishes {
 
 fn is_forced(fields: &ObjectFields<'_>) -> bool {
     let choice = fields.inner("tool_choice");
-    let gemini = ["toolConfig", "tool_config"].iter().any(|config| {
-        let names = ["functionCallingConfig", "function_calling_config"];
-        names.iter().any(|name| fields.inner(config).inner(name).is("mode", "ANY"))
-    });
-    let bedrock = fields.inner("toolConfig").inner("toolChoice");
+    // Gemini and Bedrock both call it so.
+    let config = fields.inner("toolConfig");
+    let bedrock = config.inner("toolChoice");
+    // The choice is limited to some tools, of which one has to be called.
+    let is_limited = choice.is("mode", "required")
+        || choice.inner("allowed_tools").is("mode", "required")
+        || fields.inner("function_call").has("name");
     fields.is("tool_choice", "required")
-        || ["any", "tool", "function"].iter().any(|kind| choice.is("type", kind))
-        || gemini
+        || is_limited
+        || ["any", "tool", "function", "custom"].iter().any(|kind| choice.is("type", kind))
+        || config.inner("functionCallingConfig").is("mode", "ANY")
         || bedrock.has("any")
         || bedrock.has("tool")
 }

@@ -139,6 +139,8 @@ impl Request {
         let name = list_name(kind);
         let mut tally = Tally::new(known, bounds);
         let (fields, listed) = top(&body, name, &mut tally)?;
+        let is_gemini = kind == DialectKind::Gemini;
+        let fields = if is_gemini { fields.in_either_spelling() } else { fields };
         let text = fields.string(name).filter(|_| kind == DialectKind::OpenAiResponses);
         let lone = text.clone().map(|text| said(&body[text]));
         let list = fields.array(name).or(text).ok_or(RequestError::NoMessages(name))?;
@@ -158,8 +160,9 @@ impl Request {
             .or_else(|| options.count("num_predict"));
         Ok(Self {
             kind,
-            system: named(&["system", "instructions", "systemInstruction", "system_instruction"]),
-            tools: named(&["tools", "toolConfig"]),
+            system: named(&["system", "instructions", "systemInstruction"]),
+            // The older `functions` of Chat Completions are tools as well.
+            tools: named(&["tools", "toolConfig", "functions"]),
             model: fields.text("model").map(std::borrow::Cow::into_owned),
             max_output,
             window: options.count("num_ctx").filter(|window| *window > 0),

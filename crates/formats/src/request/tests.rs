@@ -24,6 +24,71 @@ fn what_stands_beside_the_messages_is_found() {
 }
 
 #[test]
+fn gemini_is_read_in_either_spelling() {
+    let read = |body: &str| request(DialectKind::Gemini, body);
+    let one = read(
+        r#"{"contents":[],"system_instruction":{"parts":[]},"generation_config":{"max_output_tokens":9}}"#,
+    );
+    assert_eq!((one.max_output, one.system.is_some()), (Some(9), true));
+    for config in ["response_schema", "response_json_schema", "responseSchema"] {
+        let body = format!(r#"{{"contents":[],"generation_config":{{"{config}":{{}}}}}}"#);
+        assert!(read(&body).asks_for_a_value(), "{body}");
+    }
+    assert!(
+        read(r#"{"contents":[],"generation_config":{"response_mime_type":"application/json"}}"#)
+            .asks_for_a_value()
+    );
+    let forced = r#"{"contents":[],"tools":[{"function_declarations":[{"name":"a"}]}],"tool_config":{"function_calling_config":{"mode":"ANY"}}}"#;
+    assert!(read(forced).has_to_call() && read(forced).asks_for_a_value());
+    let body = Bytes::from(r#"{"contents":[],"generation_config":{"max_output_tokens":99}}"#);
+    let shorter = r#"{"contents":[],"generation_config":{"max_output_tokens":50}}"#;
+    assert_eq!(with_shorter_reply(&body, 50), shorter);
+}
+
+#[test]
+fn every_kind_of_tool_has_its_name() {
+    let chat = |name: &str, choice: &str| {
+        let call = r#"{"role":"assistant","tool_calls":[{"id":"a","type":"custom","custom":{"name":"edit","input":"x"}}]}"#;
+        let body = format!(
+            r#"{{"messages":[{call}],"tools":[{{"type":"custom","custom":{{"name":"{name}"}}}}],"tool_choice":{choice}}}"#
+        );
+        request(DialectKind::OpenAiChat, &body)
+    };
+    let forced = r#"{"type":"custom","custom":{"name":"edit"}}"#;
+    assert_eq!(chat("edit", forced).tool_names(), ["edit"]);
+    assert!(!chat("edit", forced).has_foreign_calls() && chat("edit", forced).has_to_call());
+    assert!(chat("other", forced).has_foreign_calls());
+    let limited = r#"{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[]}}"#;
+    assert!(chat("edit", limited).has_to_call());
+    let older = request(
+        DialectKind::OpenAiChat,
+        r#"{"messages":[{"role":"assistant","content":null,"function_call":{"name":"ls","arguments":"{}"}}],
+            "functions":[{"name":"ls"}],"function_call":{"name":"ls"}}"#,
+    );
+    assert_eq!(older.tool_names(), ["ls"]);
+    assert!(older.has_to_call() && !older.has_foreign_calls());
+    let responses = request(
+        DialectKind::OpenAiResponses,
+        r#"{"input":[{"type":"function_call","call_id":"c","name":"ls","namespace":"files","arguments":"{}"}],
+            "tools":[{"type":"namespace","name":"files","tools":[{"type":"function","name":"ls"}]},
+                {"type":"web_search"}],"tool_choice":{"type":"allowed_tools","mode":"required","tools":[]}}"#,
+    );
+    assert_eq!(responses.tool_names(), ["ls", ""]);
+    assert!(responses.has_to_call() && !responses.has_foreign_calls());
+    // A turn that wants a form has tools all the same.
+    let formed = |item: &str| {
+        let body = format!(
+            r#"{{"input":[{item}],"tools":[],"text":{{"format":{{"type":"json_schema"}}}}}}"#
+        );
+        request(DialectKind::OpenAiResponses, &body).asks_for_a_value()
+    };
+    assert!(formed(r#"{"role":"user","content":"a"}"#));
+    assert!(!formed(
+        r#"{"type":"additional_tools","role":"developer","tools":[{"type":"function","name":"ls"}]}"#
+    ));
+}
+
+#[test]
 fn ollama_says_how_much_its_model_holds_and_streams_unless_told_not_to() {
     let read = |body| request(DialectKind::Ollama, body);
     let one = read(
@@ -199,16 +264,95 @@ fn a_message_of_nested_lists_does_not_exhaust_the_stack() {
     }
 }
 
+/// A request in which these texts are the system prompt and the last message.
+fn spoken(kind: DialectKind, system: &str, last: &str) -> Request {
+    let (system, last) = (serde_json::json!(system), serde_json::json!(last));
+    let ok = r#"{"role":"user","content":"task"},{"role":"assistant","content":"ok"}"#;
+    let body = match kind {
+        DialectKind::Gemini => format!(
+            r#"{{"system_instruction":{{"parts":[{{"text":{system}}}]}},"contents":[{{"role":"user","parts":[{{"text":{last}}}]}}]}}"#
+        ),
+        DialectKind::OpenAiResponses => format!(
+            r#"{{"instructions":{system},"input":[{ok},{{"role":"user","content":[{{"type":"input_text","text":{last}}}]}}]}}"#
+        ),
+        DialectKind::Anthropic => format!(
+            r#"{{"system":[{{"type":"text","text":"You are Claude."}},{{"type":"text","text":{system}}}],"messages":[{ok},
+                {{"role":"user","content":[{{"type":"tool_result","tool_use_id":"a","content":"x"}},{{"type":"text","text":{last}}}]}}]}}"#
+        ),
+        _ => format!(
+            r#"{{"messages":[{{"role":"system","content":{system}}},{ok},{{"role":"user","content":{last}}}]}}"#
+        ),
+    };
+    request(kind, &body)
+}
+
+const SPEAKING: [DialectKind; 4] = [
+    DialectKind::OpenAiChat,
+    DialectKind::OpenAiResponses,
+    DialectKind::Anthropic,
+    DialectKind::Gemini,
+];
+
 #[test]
 fn summaries_of_clients_are_recognised() {
-    let asks = |body: &str| is_summary_request(&request(DialectKind::Anthropic, body));
+    let rules = "CRITICAL: Respond with TEXT ONLY.\n\n- Do NOT use any tool.\n\n";
+    let ends = [
+        "You are performing a CONTEXT CHECKPOINT COMPACTION. Create a handoff summary.".to_owned(),
+        format!(
+            "{rules}Your task is to create a detailed summary of the conversation so far, …\n<analysis>\n</analysis>"
+        ),
+        "You are a summarization agent creating a context checkpoint.\n\nTURNS:\n[USER]: hi"
+            .to_owned(),
+        "<role>\nContext Extraction Assistant\n</role>\n\n<instructions>\na\n</instructions>\n\n\
+         Respond with the extracted context.\n\n<messages>\nuser: hi\n</messages>"
+            .to_owned(),
+    ];
+    let systems = [
+        "You are a context summarization assistant. Your task is to read a conversation.",
+        "You are the component that summarizes internal chat history.",
+    ];
+    for kind in SPEAKING {
+        for end in &ends {
+            assert!(is_summary_request(&spoken(kind, "Be brief.", end)), "{kind} {end}");
+        }
+        for system in systems {
+            assert!(is_summary_request(&spoken(kind, system, "user: hi")), "{kind} {system}");
+        }
+    }
+}
+
+#[test]
+fn words_about_summaries_ask_for_none() {
     let prompt = "Your task is to create a detailed summary of the conversation so far";
-    assert!(asks(&format!(
-        r#"{{"messages":[{{"role":"user","content":"task"}},{{"role":"user","content":[{{"type":"tool_result","content":"x"}},{{"type":"text","text":"{prompt}"}}]}}]}}"#
+    let filler = "Work with care. ".repeat(80);
+    for kind in SPEAKING {
+        let asks = |system: &str, last: &str| is_summary_request(&spoken(kind, system, last));
+        assert!(
+            !asks(&format!("{filler}The folder pi/ has context summarization."), "go"),
+            "{kind}"
+        );
+        assert!(!asks(&format!("{filler}\n{prompt}"), "go"), "{kind}");
+        assert!(!asks("Be brief.", "Fix the context summarization in compact.ts"), "{kind}");
+        assert!(!asks("Be brief.", &format!("{filler}\n```\n{prompt}\n```")), "{kind}");
+        for passed_on in [
+            format!("<system-reminder>\ncompact.ts:\n{prompt}\n</system-reminder>"),
+            format!("[read_file for 'compact.ts'] Result:\n{prompt}"),
+            format!("Observation:\n{prompt}"),
+        ] {
+            assert!(!asks("Be brief.", &passed_on), "{kind} {passed_on}");
+        }
+    }
+    let read = |body: &str| is_summary_request(&request(DialectKind::Anthropic, body));
+    // A file, and a request that was answered already.
+    assert!(!read(&format!(
+        r#"{{"messages":[{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"a","content":"{prompt}"}}]}}]}}"#
     )));
-    assert!(!asks(&format!(
+    assert!(!read(&format!(
         r#"{{"messages":[{{"role":"user","content":"{prompt}"}},{{"role":"assistant","content":"ok"}}]}}"#
     )));
+    let tool =
+        format!(r#"{{"messages":[{{"role":"tool","tool_call_id":"a","content":"{prompt}"}}]}}"#);
+    assert!(!is_summary_request(&request(DialectKind::OpenAiChat, &tool)));
 }
 
 fn json() -> impl Strategy<Value = String> {

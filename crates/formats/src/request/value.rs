@@ -26,11 +26,17 @@ impl Request {
         let AnswerWishes { is_forced, is_formed } = self.wanted;
         (is_forced || is_formed)
             && match self.tool_names().len() {
-                0 => is_formed,
+                0 => is_formed && !self.loads_tools(),
                 1 => is_forced,
                 // Of two or more tools the model has the choice, so such a request may be work.
                 _ => false,
             }
+    }
+
+    /// Whether the history declares tools (Codex sends its tools so).
+    fn loads_tools(&self) -> bool {
+        let dialect = self.kind().dialect();
+        self.messages().any(|message| dialect.loads_tools(&message))
     }
 
     /// Whether the model has to call one of its tools.
@@ -71,21 +77,25 @@ impl Request {
         };
         let mut names = Vec::new();
         for tool in list.into_iter().flat_map(|list| each(json, list)) {
-            let tool = ObjectFields::of(json, tool);
-            let of = |name: &str| tool.inner(name).label("name");
-            match tool.array("functionDeclarations").or(tool.array("function_declarations")) {
+            let tool = ObjectFields::of(json, tool).in_either_spelling();
+            // Gemini has several functions in one tool, Responses in a namespace.
+            match tool.array("functionDeclarations").or(tool.array("tools")) {
                 Some(declared) => {
                     let declared = each(json, declared).into_iter();
-                    names
-                        .extend(declared.filter_map(|it| ObjectFields::of(json, it).label("name")));
+                    names.extend(declared.map(|it| own_name(&ObjectFields::of(json, it))));
                 }
-                None => names.push(
-                    of("function").or(of("toolSpec")).or(tool.label("name")).unwrap_or_default(),
-                ),
+                None => names.push(own_name(&tool)),
             }
         }
         names
     }
+}
+
+/// The name of one tool. Empty where it has none.
+fn own_name(tool: &ObjectFields<'_>) -> String {
+    let inside = ["function", "custom", "toolSpec"];
+    let named = inside.into_iter().find_map(|kind| tool.inner(kind).label("name"));
+    named.or_else(|| tool.label("name")).unwrap_or_default()
 }
 
 /// The elements of a list.

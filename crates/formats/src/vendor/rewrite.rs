@@ -6,8 +6,16 @@ use midfold_core::jsonstr;
 
 use crate::fields::ObjectFields;
 
-/// The most bytes that one event of a stream may hold. A larger event is passed on as it is.
+/// The most bytes of an event that are held. A larger event is passed on in parts, as it is.
 const EVENT_LIMIT: usize = 32 * 1024 * 1024;
+
+/// An event of a stream, in the bytes in which it arrived, with the blank line after it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StreamEvent<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Whether these are all its bytes. A part of an event cannot be read.
+    is_whole: bool,
+}
 
 /// Cuts a stream into events, in chunks of any size. Each event keeps the bytes in which it arrived.
 #[derive(Clone, Debug, Default)]
@@ -18,13 +26,15 @@ pub(crate) struct RawEvents {
     line: usize,
     /// Whether the last byte was `\r`, so that a `\n` belongs to the same line break.
     after_return: bool,
+    /// Whether the held bytes belong to an event of which a part has been passed on.
+    is_large: bool,
     /// Whether the held event has ended with `\r`, so that a `\n` would belong to its blank line.
     ends_at_return: bool,
 }
 
 impl RawEvents {
-    /// Passes each event that ends in this chunk to `sink`, with the blank line after it.
-    pub(crate) fn push(&mut self, chunk: &[u8], sink: &mut impl FnMut(&[u8])) {
+    /// Passes each event that ends in this chunk to `sink`.
+    pub(crate) fn push(&mut self, chunk: &[u8], sink: &mut impl FnMut(StreamEvent<'_>)) {
         for &byte in chunk {
             if std::mem::take(&mut self.ends_at_return) {
                 // As the first byte of the next event, this `\n` would be lost if that event is rewritten.
@@ -48,8 +58,12 @@ impl RawEvents {
             };
             self.after_return = byte == b'\r';
             self.ends_at_return = is_end && self.after_return;
-            if is_end && !self.ends_at_return || self.held.len() >= EVENT_LIMIT {
+            if is_end && !self.ends_at_return {
                 self.pass(sink);
+            } else if self.held.len() >= EVENT_LIMIT {
+                sink(StreamEvent { bytes: &self.held, is_whole: false });
+                self.held.clear();
+                self.is_large = true;
             }
         }
         // A stream whose lines end with `\r` alone must not hold each event until the next one begins. In a stream of
@@ -59,20 +73,30 @@ impl RawEvents {
         }
     }
 
-    fn pass(&mut self, sink: &mut impl FnMut(&[u8])) {
+    fn pass(&mut self, sink: &mut impl FnMut(StreamEvent<'_>)) {
         self.ends_at_return = false;
-        sink(&self.held);
+        let is_whole = !std::mem::take(&mut self.is_large);
+        sink(StreamEvent { bytes: &self.held, is_whole });
         self.held.clear();
     }
 
-    /// The bytes that are left where the stream ended without a blank line.
-    pub(crate) fn rest(self) -> Vec<u8> {
-        self.held
+    /// Passes what is left where the stream ended without a blank line.
+    pub(crate) fn finish(mut self, sink: &mut impl FnMut(StreamEvent<'_>)) {
+        if !self.held.is_empty() {
+            self.pass(sink);
+        }
+    }
+}
+
+impl StreamEvent<'_> {
+    /// The name and the data of the event. `None` where it has no data, or is too large to be read.
+    pub(crate) fn read(self) -> Option<(Vec<u8>, Vec<u8>)> {
+        self.is_whole.then(|| fields(self.bytes))?
     }
 }
 
 /// The name and the data of an event. `None` where it has no data.
-pub(crate) fn event(raw: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+fn fields(raw: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let (mut name, mut data) = (Vec::new(), None::<Vec<u8>>);
     let raw = raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw);
     // A `\r\n` gives an empty line in between, which holds no field.
@@ -174,21 +198,27 @@ impl Splices {
 mod tests {
     use super::*;
 
+    /// An event's bytes, and its name and data.
+    type CutEvent = (Vec<u8>, Option<(Vec<u8>, Vec<u8>)>);
+
+    /// What a stream is cut into, in chunks of this size.
+    fn cut(stream: &[u8], size: usize) -> Vec<CutEvent> {
+        let (mut events, mut found) = (RawEvents::default(), Vec::new());
+        let mut sink = |event: StreamEvent<'_>| found.push((event.bytes.to_vec(), event.read()));
+        stream.chunks(size).for_each(|chunk| events.push(chunk, &mut sink));
+        events.finish(&mut sink);
+        found
+    }
+
     #[test]
     fn events_keep_their_bytes() {
         let stream = b": c\r\n\r\nevent: a\ndata: 1\ndata: 2\n\ndata:3\r\rdata: 4";
         for size in 1..stream.len() {
-            let (mut events, mut found) = (RawEvents::default(), Vec::new());
-            for chunk in stream.chunks(size) {
-                events.push(chunk, &mut |raw| found.push(raw.to_vec()));
-            }
-            let rest = events.rest();
-            let all = [found.concat(), rest.clone()].concat();
-            assert_eq!(all, stream, "{size}");
-            let parsed: Vec<_> = found.iter().filter_map(|raw| event(raw)).collect();
-            let wanted = [(b"a".to_vec(), b"1\n2".to_vec()), (Vec::new(), b"3".to_vec())];
-            assert_eq!(parsed, wanted, "{size}");
-            assert_eq!(event(&rest), Some((Vec::new(), b"4".to_vec())), "{size}");
+            let (all, read): (Vec<_>, Vec<_>) = cut(stream, size).into_iter().unzip();
+            assert_eq!(all.concat(), stream, "{size}");
+            let wanted = [(&b"a"[..], &b"1\n2"[..]), (b"", b"3"), (b"", b"4")];
+            let wanted = wanted.map(|(name, data)| (name.to_vec(), data.to_vec()));
+            assert_eq!(read.into_iter().flatten().collect::<Vec<_>>(), wanted, "{size}");
         }
     }
 
@@ -196,16 +226,27 @@ mod tests {
     fn a_blank_line_stays_with_its_event() {
         let stream = b"data: 1\r\n\r\ndata: 2\r\n\r\ndata: 3\r\n\r\n";
         for size in 1..stream.len() {
-            let (mut events, mut found) = (RawEvents::default(), Vec::new());
-            for chunk in stream.chunks(size) {
-                events.push(chunk, &mut |raw| found.push(raw.to_vec()));
-            }
+            let found: Vec<_> = cut(stream, size).into_iter().map(|found| found.0).collect();
             let wanted = [1, 2, 3].map(|n| format!("data: {n}\r\n\r\n").into_bytes());
             assert_eq!(found, wanted, "{size}");
         }
         // Nothing waits for a byte that never comes.
         let (mut events, mut found) = (RawEvents::default(), Vec::new());
-        events.push(b"data: 1\r\r", &mut |raw| found.push(raw.to_vec()));
+        events.push(b"data: 1\r\r", &mut |event| found.push(event.bytes.to_vec()));
         assert_eq!(found, [b"data: 1\r\r"]);
+    }
+
+    /// The start of a large event must not be read as an event, and its rest not as another one.
+    #[test]
+    fn an_event_over_the_limit_passes_unread() {
+        let filler = "x".repeat(EVENT_LIMIT);
+        let large = format!("data: {{\"type\":\"a\",\"text\":\"{filler}\"}}\ndata: 2\n\n");
+        let stream = format!("data: 1\n\n{large}data: 3\n\n");
+        for size in [1 << 16, EVENT_LIMIT, stream.len()] {
+            let (all, read): (Vec<_>, Vec<_>) = cut(stream.as_bytes(), size).into_iter().unzip();
+            assert!(all.concat() == stream.as_bytes(), "{size}");
+            let read: Vec<_> = read.into_iter().flatten().map(|(_, data)| data).collect();
+            assert_eq!(read, [b"1", b"3"], "{size}");
+        }
     }
 }

@@ -162,6 +162,16 @@ fn codex_restarts_and_rolls_back() {
     assert!(all[2].contains("<env>") && all[3].contains("three"));
     assert_eq!(codes(&found), ["compacted-before", "rolled-back"]);
 
+    // A turn starts with what a person typed, whatever its first character is.
+    let context = user("<environment_context>\\n<cwd>/srv</cwd>\\n</environment_context>");
+    for typed in ["<div> is not centred", "<b>bold</b>", "<p>a</p>\\n<p>b</p>", "> quoted"] {
+        let found = outcome(&[&context, &user("one"), &user(typed), back]);
+        let all = events(only(&found));
+        assert!(all.len() == 2 && all[1].contains("one"), "{typed}: {all:?}");
+        let found = outcome(&[&user("one"), &user(typed), &context, back]);
+        assert_eq!(events(only(&found)).len(), 1, "{typed}");
+    }
+
     let found = outcome(&[&user("one"), r#"{"type":"compacted","payload":{"message":"a\"b"}}"#]);
     assert_eq!(
         events(only(&found)),

@@ -5,8 +5,8 @@ use bytes::Bytes;
 use midfold_formats::DialectKind::{self, Anthropic, Gemini, Ollama, OpenAiChat, OpenAiResponses};
 use midfold_formats::answer::{AnswerFacts, AnswerFraming, AnswerTee};
 use midfold_formats::recall_tool::{
-    AnsweredCall, JoinedStream, NoOffer, OwnTool, RecallCall, ToolOffer, calls, check, in_front_of,
-    joined, offered, results, withheld,
+    AnsweredCall, JoinedStream, NoOffer, OwnTool, RecallCall, ToolOffer, calls, check, forbidden,
+    in_front_of, joined, offered, results, withheld,
 };
 use midfold_formats::request::Request;
 use proptest::prelude::*;
@@ -350,6 +350,17 @@ fn the_tool_stands_behind_those_of_the_client_and_can_be_withheld() {
     }
 }
 
+/// Google refuses a request with both spellings of a member.
+#[test]
+fn a_member_is_set_in_the_spelling_of_the_request() {
+    for name in ["tool_config", "toolConfig"] {
+        let body = format!(r#"{{"{name}":{{"a":1}},"contents":[]}}"#);
+        let told: Value = serde_json::from_slice(&forbidden(Gemini, &body.into())).unwrap();
+        assert_eq!(told[name]["functionCallingConfig"]["mode"], "NONE", "{told}");
+        assert_eq!(told.as_object().map(serde_json::Map::len), Some(2), "{told}");
+    }
+}
+
 /// Ollama has no word that forbids calls, and takes a history with calls of tools that are not there.
 #[test]
 fn ollama_is_asked_again_without_the_tool() {
@@ -388,6 +399,8 @@ fn requests_that_cannot_have_it_do_not() {
         (Anthropic, r#"{"tool_choice":{"type":"any"},"messages":[]}"#, NoOffer::Forced),
         (Gemini, r#"{"tools":[{"googleSearch":{}}],"contents":[]}"#, NoOffer::Tools),
         (Gemini, r#"{"cachedContent":"c","contents":[]}"#, NoOffer::Kept),
+        (Gemini, r#"{"cached_content":"c","contents":[]}"#, NoOffer::Kept),
+        (Gemini, r#"{"generation_config":{"candidate_count":2},"contents":[]}"#, NoOffer::Several),
         (Ollama, r#"{"messages":[]}"#, NoOffer::Tools),
         (Ollama, r#"{"stream":false,"format":"json","messages":[]}"#, NoOffer::Value),
     ];

@@ -35,8 +35,12 @@ fn requests_that_the_vendor_refuses_are_refused() {
         assert_eq!(refusal.param, "context_management[0].compact_threshold");
     }
     for (input, at) in [
-        (r#"[{"type":"compaction_trigger"},{"role":"user","content":"a"}]"#, "input[2]"),
-        (r#"[{"type":"compaction_trigger"},{"type":"compaction_trigger"}]"#, "input[1]"),
+        (r#"[{"type":"compaction_trigger"},{"role":"user","content":"a"}]"#, "input[0]"),
+        (r#"[{"type":"compaction_trigger"},{"type":"compaction_trigger"}]"#, "input[0]"),
+        (
+            r#"[{"role":"user","content":"compaction_trigger"},{"type":"compaction_trigger"},{"role":"user","content":"compaction_trigger"}]"#,
+            "input[1]",
+        ),
     ] {
         let request = format!(r#"{{"input":{input}}}"#);
         assert_eq!(asked(request.as_bytes()).unwrap_err().param, at);

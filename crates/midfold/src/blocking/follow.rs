@@ -12,18 +12,23 @@ use midfold_core::project::{Context, ContextPiece, PieceFate};
 use midfold_formats::DialectKind;
 use midfold_formats::request::identity;
 
-/// The lists that a host's list is compared with: the log, the context that was handed out last, and the list before.
+/// The lists that a host's list is compared with: the log, the contexts that were handed out since the list before, and
+/// that list.
 #[derive(Clone, Default)]
 pub(super) struct ListMatcher {
     /// The identity of each event of the log.
     events: Vec<Hash>,
-    /// The messages of the last context that was handed out, if a fold made it smaller; else empty.
-    handed: Vec<EventMessage>,
+    /// The messages of the newest contexts that were handed out, oldest first. A context without a fold is the log
+    /// itself, and not among them.
+    handed: Vec<Vec<EventMessage>>,
     last: Option<LastList>,
 }
 
+/// The most contexts that are kept: for one list a host gets one, and more after refusals and on demand.
+const MOST_HANDED: usize = 3;
+
 /// A message of a list, and the events of the session that it covers.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct EventMessage {
     identity: Hash,
     /// The event that the message is or was made of; `None` for a recap, a marker or an inserted message.
@@ -70,8 +75,8 @@ pub(super) struct CommonPart {
 enum CommonKind {
     /// Events of the log.
     Log,
-    /// The context that was handed out last.
-    Handed,
+    /// The context of this index among those that were handed out.
+    Handed(usize),
     /// The list of the last call.
     Last,
 }
@@ -96,6 +101,11 @@ impl ListMatcher {
         self.events.get(at).copied()
     }
 
+    /// Whether it has matched a list of the host.
+    pub fn is_in_use(&self) -> bool {
+        self.last.is_some()
+    }
+
     /// Adds the events of the log that it does not know yet: those that were appended in another way, or were loaded.
     pub fn read(&mut self, kind: DialectKind, log: &EventLog, context: &Context) {
         let new = log.events().iter().skip(self.events.len());
@@ -109,9 +119,9 @@ impl ListMatcher {
     pub fn common(&self, list: &[Hash]) -> CommonPart {
         let logged = same(list, self.events.iter());
         let mut most = CommonPart { at: logged, from: logged, with: CommonKind::Log };
-        for (with, known) in
-            [(CommonKind::Handed, &self.handed[..]), (CommonKind::Last, self.last())]
-        {
+        let handed = self.handed.iter().enumerate().rev();
+        let handed = handed.map(|(at, told)| (CommonKind::Handed(at), &told[..]));
+        for (with, known) in handed.chain([(CommonKind::Last, self.last())]) {
             let from = same(list, known.iter().map(|told| &told.identity));
             // A recap covers many events, so the last message in common says how many there are.
             let at = from.checked_sub(1).map_or(0, |last| known[last].end);
@@ -124,7 +134,7 @@ impl ListMatcher {
     }
 
     /// Records that the host's list agrees with the log up to `common`. All later messages of the list are in the log
-    /// by now.
+    /// by now. The contexts that were handed out for the list before are forgotten.
     pub fn follow(&mut self, list: &[Hash], common: CommonPart) {
         let CommonPart { at, from, with } = common;
         let event = |(seq, identity): (usize, &Hash)| EventMessage {
@@ -134,7 +144,7 @@ impl ListMatcher {
         };
         let mut told = match with {
             CommonKind::Log => list[..from].iter().enumerate().map(event).collect(),
-            CommonKind::Handed => self.handed[..from].to_vec(),
+            CommonKind::Handed(at) => self.handed[at][..from].to_vec(),
             CommonKind::Last => self.last()[..from].to_vec(),
         };
         // A recap covers many events, so an event's number is not its place in the list.
@@ -142,6 +152,7 @@ impl ListMatcher {
         self.events.truncate(at);
         self.events.extend(&list[from..]);
         self.last = Some(told.into());
+        self.handed.clear();
     }
 
     fn last(&self) -> &[EventMessage] {
@@ -155,7 +166,8 @@ impl ListMatcher {
             list.iter().copied().take_while(|told| told.end <= at).collect()
         };
         let events = self.events[..at.min(self.events.len())].to_vec();
-        Self { events, handed: told(&self.handed), last: Some(told(self.last()).into()) }
+        let handed = self.handed.iter().map(|list| told(list)).collect();
+        Self { events, handed, last: Some(told(self.last()).into()) }
     }
 
     /// Returns where each message of a context comes from; `None` if no list was followed yet.
@@ -179,15 +191,23 @@ impl ListMatcher {
         Some(context.pieces().map(origin).collect())
     }
 
-    /// Records the context that the host gets. Without a fold it is the log itself, so nothing has to be kept.
+    /// Records a context that the host gets. Without a fold it is the log itself, so nothing has to be kept.
     pub fn hand_out(&mut self, kind: DialectKind, context: &Context) {
         let is_folded = context.pieces().any(|piece| !matches!(piece.fate, PieceFate::Verbatim(_)));
-        self.handed.clear();
         if !is_folded {
             return;
         }
+        let handed = self.messages_of(kind, context);
+        self.handed.retain(|other| *other != handed);
+        if self.handed.len() == MOST_HANDED {
+            self.handed.remove(0);
+        }
+        self.handed.push(handed);
+    }
+
+    fn messages_of(&self, kind: DialectKind, context: &Context) -> Vec<EventMessage> {
         let pieces: Vec<_> = context.pieces().collect();
-        let mut end = 0;
+        let (mut end, mut messages) = (0, Vec::with_capacity(pieces.len()));
         for (at, piece) in pieces.iter().enumerate() {
             let seq = event(piece.fate);
             end = match piece.fate {
@@ -199,8 +219,9 @@ impl ListMatcher {
                 _ => seq.map_or(end, |seq| seq + 1),
             };
             let identity = self.known(kind, piece);
-            self.handed.push(EventMessage { identity, seq, end });
+            messages.push(EventMessage { identity, seq, end });
         }
+        messages
     }
 
     /// The identity of a message of a context.

@@ -237,15 +237,8 @@ impl Session {
             }
         };
         let folded = self.active() != before;
-        let origins = self.follow.origins(self.dialect(), &context);
-        Ok(HandedContext {
-            context,
-            injected: Some(injected),
-            folded,
-            call,
-            origins,
-            went_back: None,
-        })
+        let handed = self.handed(context, call);
+        Ok(HandedContext { injected: Some(injected), folded, ..handed })
     }
 
     /// Returns what to send after the provider refused the last context; `None` if a smaller context would not help.
@@ -269,15 +262,19 @@ impl Session {
                 (sent.context, sent.call)
             }
         };
-        let origins = self.follow.origins(self.dialect(), &context);
-        Ok(Some(HandedContext {
-            context,
-            injected: None,
-            folded: true,
-            call,
-            origins,
-            went_back: None,
-        }))
+        Ok(Some(self.handed(context, call)))
+    }
+
+    /// The context as the host gets it, which may go on from its messages: the matcher has to know them.
+    fn handed(&mut self, context: Context, call: Option<u64>) -> HandedContext {
+        let kind = self.dialect();
+        let origins = self.follow.origins(kind, &context);
+        // A matcher that does not know all events reads the context together with them. A host that passes no lists
+        // has no use for either.
+        if self.follow.is_in_use() && self.follow.knows(self.len()) {
+            self.follow.hand_out(kind, &context);
+        }
+        HandedContext { context, injected: None, folded: true, call, origins, went_back: None }
     }
 
     /// Records the tokens that the provider counted, which correct the meter.

@@ -103,8 +103,6 @@ impl Session {
         // A forced fold was made before `context`, which therefore could not see it as new.
         sent.folded = self.active() != before;
         sent.went_back = went_back;
-        let kind = self.dialect();
-        self.follow.hand_out(kind, &sent.context);
         Ok(sent)
     }
 

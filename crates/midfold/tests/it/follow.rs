@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use midfold::blocking::{HandedContext, Session, Sessions, Start};
-use midfold::{Door, DoorHost, Policy, RawEvent, Settings};
+use midfold::core::inject::Injections;
+use midfold::{Door, DoorHost, Policy, RawEvent, RefusedRequest, Settings};
 use midfold_testkit::coding_session;
 use proptest::prelude::*;
 
@@ -115,6 +116,42 @@ fn what_is_added_is_no_message_of_the_list_that_says_the_same() {
         let now = session.project(&kept.events(), None).unwrap();
         check(&kept, &now);
         sent = Some(now);
+    }
+}
+
+/// A host may go on from any context that it was given since its list: after a refusal, from the one before or from the
+/// smaller one; and from one that it asked for without its list.
+#[test]
+fn a_host_goes_on_from_whichever_context_it_was_given() {
+    const TOO_LONG: &[u8] = br#"{"error":{"message":"This model's maximum context length is 8000 tokens. However, your messages resulted in 9000 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}"#;
+    let refused = RefusedRequest { status: Some(400), body: TOO_LONG, reply: 0 };
+    for (asks, keeps) in [("recover", true), ("recover", false), ("context", true)] {
+        let mut kept = Kept::new(5);
+        let mut session = start().open("one".to_owned()).unwrap();
+        kept.act(Deed::Grow(16), None);
+        let mut first = session.project(&kept.events(), None).unwrap();
+        while asks == "recover" && first.context.len() == kept.list.len() {
+            kept.act(Deed::Grow(4), None);
+            first = session.project(&kept.events(), None).unwrap();
+        }
+        let second = match asks {
+            "recover" => session.recover(&refused).unwrap().unwrap(),
+            _ => {
+                session.compact(None, false).unwrap();
+                session.context(Injections::default(), &[]).unwrap()
+            }
+        };
+        let messages = |sent: &HandedContext| -> Vec<Bytes> {
+            sent.context.pieces().map(|piece| piece.bytes.clone()).collect()
+        };
+        assert!(messages(&first) != messages(&second), "{asks}: the same context");
+        kept.act(Deed::Keep, Some(if keeps { &second } else { &first }));
+        kept.act(Deed::Grow(2), None);
+        let (id, events) = (session.id().to_owned(), session.len());
+        let sent = session.project(&kept.events(), None).unwrap();
+        assert_eq!((session.id(), sent.went_back), (&*id, None), "{asks} {keeps}");
+        assert_eq!(session.len(), events + 2, "{asks} {keeps}");
+        check(&kept, &sent);
     }
 }
 

@@ -77,35 +77,61 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     let mut found = Vec::new();
     if source.recorded {
         for before in before(source.input, &all) {
-            found.push(conversation(source, &about, before));
+            found.push(conversation(source, &about, before.into_iter().cloned()));
         }
     }
     let sent = sent(source, &all);
+    note_reasoning(source, if source.recorded { all.iter().collect() } else { sent.clone() });
     found.push(conversation(source, &about, sent.into_iter().cloned()));
     found.retain(|conversation| !conversation.events.is_empty());
     found
 }
 
 /// The messages that were sent before each summary or truncation, oldest first.
-fn before<'m>(
-    input: &[u8],
-    all: &'m [Range<usize>],
-) -> Vec<impl Iterator<Item = Range<usize>> + use<'m>> {
-    let ends = (0..all.len()).filter_map(|at| {
-        let message = ObjectFields::of(input, all[at].clone());
-        let is_summary = message.is_true("isSummary");
-        (is_summary || message.is_true("isTruncationMarker")).then_some((at, is_summary))
-    });
+fn before<'m>(input: &[u8], all: &'m [Range<usize>]) -> Vec<Vec<&'m Range<usize>>> {
+    let fields = |at: &Range<usize>| ObjectFields::of(input, at.clone());
     let mut from = 0;
+    let mut gone = HashSet::new();
     let mut found = Vec::new();
-    for (end, is_summary) in ends {
-        found.push(all[from..end].iter().cloned());
-        // A truncation hides a part of the messages and keeps the first ones; a summary replaces all before it.
-        if is_summary {
+    for (end, at) in all.iter().enumerate() {
+        let message = fields(at);
+        if message.is_true("isSummary") {
+            let shown = |at: &&Range<usize>| !is_hidden(&fields(at), &gone);
+            found.push(all[from..end].iter().filter(shown).collect());
+            // A summary replaces all before it.
             from = end;
+        } else if message.is_true("isTruncationMarker") {
+            let id = message.label("truncationId").unwrap_or_default();
+            found.push(before_truncation(input, &all[from..], end - from, &gone, &id));
+            gone.insert(id);
         }
     }
     found
+}
+
+/// The messages that were sent before a truncation. It hides the older half, and its marker is put behind that half. As
+/// many messages as it hides, or a few more, were there behind the marker already; how many came later is not recorded.
+fn before_truncation<'m>(
+    input: &[u8],
+    all: &'m [Range<usize>],
+    marker: usize,
+    gone: &HashSet<String>,
+    id: &str,
+) -> Vec<&'m Range<usize>> {
+    let fields = |at: &Range<usize>| ObjectFields::of(input, at.clone());
+    let is_older = |at: &&Range<usize>| {
+        fields(at).label("truncationParent").is_some_and(|parent| parent == id)
+    };
+    let older = all[..marker].iter().filter(is_older).count();
+    let newer = all[marker + 1..].iter().take_while(|at| !fields(at).is_true("isSummary"));
+    let newer = newer.filter(|at| !fields(at).is_true("isTruncationMarker")).take(older);
+    let shown = |at: &&Range<usize>| !is_hidden(&fields(at), gone);
+    all[..marker].iter().filter(shown).chain(newer).collect()
+}
+
+/// Whether one of these truncations hides a message.
+fn is_hidden(message: &ObjectFields<'_>, truncations: &HashSet<String>) -> bool {
+    message.label("truncationParent").is_some_and(|id| truncations.contains(&id))
 }
 
 /// The messages that are left after the client's own compactions: all from the newest summary on, without those that a
@@ -120,10 +146,8 @@ fn sent<'m>(source: &mut InputSource<'_>, all: &'m [Range<usize>]) -> Vec<&'m Ra
         .filter(|message| message.is_true("isTruncationMarker"))
         .filter_map(|message| message.label("truncationId"))
         .collect();
-    let is_hidden = |at: &&Range<usize>| {
-        fields(at).label("truncationParent").is_some_and(|id| markers.contains(&id))
-    };
-    let sent: Vec<_> = all[from..].iter().filter(|at| !is_hidden(at)).collect();
+    let shown = |at: &&Range<usize>| !is_hidden(&fields(at), &markers);
+    let sent: Vec<_> = all[from..].iter().filter(shown).collect();
     let gone = all.len() - sent.len();
     if gone > 0 && !source.recorded {
         let at = all.get(from).map_or(0, |at| at.start);
@@ -142,9 +166,7 @@ fn conversation(
     let mut open = Vec::new();
     for at in messages {
         let fields = ObjectFields::of(source.input, at.clone());
-        if fields.is("type", "reasoning") && !fields.has("content") {
-            let told = "a reasoning item that only its own provider reads is left out";
-            source.note(at.start, "encrypted-reasoning", told);
+        if is_encrypted(&fields) {
             continue;
         }
         let model = fields.inner("modelInfo").label("modelId");
@@ -152,6 +174,20 @@ fn conversation(
         conversation.events.push(event(source, at, &fields, &mut open));
     }
     conversation
+}
+
+/// Whether a message is reasoning that only its own provider reads.
+fn is_encrypted(message: &ObjectFields<'_>) -> bool {
+    message.is("type", "reasoning") && !message.has("content")
+}
+
+fn note_reasoning(source: &mut InputSource<'_>, messages: Vec<&Range<usize>>) {
+    for at in messages {
+        if is_encrypted(&ObjectFields::of(source.input, at.clone())) {
+            let told = "a reasoning item that only its own provider reads is left out";
+            source.note(at.start, "encrypted-reasoning", told);
+        }
+    }
 }
 
 /// A call without a result so far: its name, and the token of its id.

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use midfold_core::view::TextOrigin;
+use midfold_core::{Voice, jsonstr};
 
 use super::super::chat::{self, ChatCall, ContentPart, StringToken, token};
 use super::super::outline::InputDocument;
@@ -20,7 +21,7 @@ use super::first;
 use super::spoken::SpokenParts;
 use super::step::ClientStep;
 use crate::fields::ObjectFields;
-use crate::scan;
+use crate::{scan, voices};
 
 /// Whether a line is of a transcript, or of a kind that only the stream has.
 pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
@@ -39,6 +40,27 @@ pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     })
 }
 
+/// The way in which a line of the model holds its words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CursorLine {
+    /// A transcript has each text once.
+    Once,
+    /// A piece of a text, in a stream of pieces.
+    Piece,
+    /// A whole text of a stream. It repeats the pieces before it, if there are any.
+    Whole,
+}
+
+impl CursorLine {
+    fn of(fields: &ObjectFields<'_>) -> Self {
+        match fields.has("type") {
+            false => Self::Once,
+            true if fields.has("timestamp_ms") && !fields.has("model_call_id") => Self::Piece,
+            true => Self::Whole,
+        }
+    }
+}
+
 /// The state of the reader.
 struct CursorReading<'a> {
     input: &'a [u8],
@@ -46,6 +68,8 @@ struct CursorReading<'a> {
     step: ClientStep<'a>,
     /// Words of the model since its last call. Some streams send them in pieces, and then once more as a whole.
     pieces: Vec<(StringToken<'a>, Range<usize>)>,
+    /// Whether they are marked as pieces. Older streams mark none.
+    has_marks: bool,
     /// The length of all pieces together, in bytes.
     length: usize,
     /// The text of the reasoning, whose pieces are joined.
@@ -71,6 +95,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
         conversation: Conversation::new(TranscriptFormat::Cursor, first.line),
         step: ClientStep::default(),
         pieces: Vec::new(),
+        has_marks: false,
         length: 0,
         thought: Vec::new(),
         thought_at: None,
@@ -123,7 +148,7 @@ impl<'a> CursorReading<'a> {
                 let said = said(self.input, &message);
                 self.conversation.events.extend(said.events(source));
             }
-            "assistant" => self.reply(source, &message, &at),
+            "assistant" => self.reply(source, &message, CursorLine::of(&fields), &at),
             "thinking" => {
                 // Reasoning after calls begins the next step.
                 if self.step.has_calls() {
@@ -146,20 +171,21 @@ impl<'a> CursorReading<'a> {
         &mut self,
         source: &mut InputSource<'a>,
         message: &ObjectFields<'a>,
+        line: CursorLine,
         at: &Range<usize>,
     ) {
         if self.step.has_calls() {
             self.flush(source);
         }
         if let Some(text) = message.string("content").map(|at| &self.input[at]) {
-            self.say(Cow::Borrowed(text), at);
+            self.say(Cow::Borrowed(text), line, at);
         }
         let blocks = message.array("content").unwrap_or(0..0);
         for at in scan::elements(self.input, blocks) {
             let block = ObjectFields::of(self.input, at.clone());
             let named = |name| chat::text_of(&block, name);
             match &*block.text("type").unwrap_or_default() {
-                "text" => self.say(named("text").unwrap_or_else(|| token("")), &at),
+                "text" => self.say(named("text").unwrap_or_else(|| token("")), line, &at),
                 "thinking" => {
                     self.step.think(named("thinking").unwrap_or_else(|| token("")), at);
                 }
@@ -182,19 +208,41 @@ impl<'a> CursorReading<'a> {
         }
     }
 
-    /// Adds words of the model. A stream of pieces repeats all of them at its end: that text replaces the pieces.
-    fn say(&mut self, text: StringToken<'a>, at: &Range<usize>) {
-        let whole = chat::inside(&text);
-        // The lengths are compared first, since an answer may have many thousand pieces.
-        let is_told = !self.pieces.is_empty()
-            && whole.len() == self.length
-            && self.pieces.iter().flat_map(|(piece, _)| chat::inside(piece)).eq(whole);
-        if is_told {
-            self.pieces.clear();
-            self.length = 0;
-        }
-        self.length += whole.len();
+    /// Adds words of the model. A whole text replaces the pieces that it repeats.
+    fn say(&mut self, text: StringToken<'a>, line: CursorLine, at: &Range<usize>) {
+        let text = match line {
+            CursorLine::Whole if self.has_marks => self.joined(text),
+            CursorLine::Whole if self.is_told(chat::inside(&text)) => {
+                self.pieces.clear();
+                self.length = 0;
+                text
+            }
+            _ => text,
+        };
+        self.has_marks |= line == CursorLine::Piece;
+        self.length += chat::inside(&text).len();
         self.pieces.push((text, at.clone()));
+    }
+
+    /// Whether the pieces, which have no marks, make up this text.
+    fn is_told(&self, whole: &[u8]) -> bool {
+        // The lengths are compared first, since an answer may have many thousand pieces.
+        !self.pieces.is_empty()
+            && whole.len() == self.length
+            && self.pieces.iter().flat_map(|(piece, _)| chat::inside(piece)).eq(whole)
+    }
+
+    /// Takes the pieces out and returns the text in place of them. The text at the end of a turn also repeats what was
+    /// said before the turn's calls.
+    fn joined(&mut self, whole: StringToken<'a>) -> StringToken<'a> {
+        (self.has_marks, self.length) = (false, 0);
+        let pieces = std::mem::take(&mut self.pieces);
+        let told: Vec<u8> =
+            pieces.iter().flat_map(|(piece, _)| chat::inside(piece)).copied().collect();
+        match chat::inside(&whole).ends_with(&told) {
+            true => Cow::Owned([&b"\""[..], &told, b"\""].concat()),
+            false => whole,
+        }
     }
 
     /// Moves the reasoning and words so far into the step.
@@ -203,7 +251,7 @@ impl<'a> CursorReading<'a> {
             let thought = std::mem::take(&mut self.thought);
             self.step.think(Cow::Owned([&b"\""[..], &thought, b"\""].concat()), at);
         }
-        self.length = 0;
+        (self.has_marks, self.length) = (false, 0);
         for (text, at) in self.pieces.drain(..) {
             self.step.say(ContentPart::Text(text), at);
         }
@@ -260,12 +308,14 @@ fn tool<'a>(input: &'a [u8], call: Range<usize>) -> (StringToken<'a>, ObjectFiel
     (token(&String::from_utf8_lossy(name)), ObjectFields::of(input, member.value))
 }
 
-/// The parts of a line in the user's role. The person's words are in a tag; text in other tags is the client's.
+/// The parts of a line in the user's role. Text in tags is the client's, unless words of the person are in or beside
+/// them.
 fn said<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> SpokenParts<'a> {
     let mut spoken = SpokenParts::default();
     let origin = |text: &StringToken<'_>| {
-        let text = String::from_utf8_lossy(chat::inside(text)).into_owned();
-        let is_client = text.starts_with('<') && !text.contains("<user_query>");
+        let text = jsonstr::decode(text);
+        let is_persons = |passage: &(Voice, &str)| passage.0 == Voice::User;
+        let is_client = text.starts_with('<') && !voices::split(&[&text]).iter().any(is_persons);
         is_client.then_some(TextOrigin::Injected)
     };
     if let Some(at) = message.string("content") {

@@ -33,13 +33,19 @@ struct KimiCall<'a> {
     at: Range<usize>,
 }
 
+/// A part of the model's words that has arrived completely.
+enum KimiWord<'a> {
+    Thought(StringToken<'a>),
+    Said(ContentPart<'a>),
+}
+
 /// The conversation of one agent while it is built.
 struct KimiTalk<'a> {
     conversation: Conversation,
     /// The pieces of one text or thought, which are joined in the message. The `bool` says whether it is a thought.
     text: Option<(bool, Vec<u8>, Range<usize>)>,
-    /// The whole texts and thoughts of the step so far. The `bool` says whether one is a thought.
-    words: Vec<(bool, StringToken<'a>, Range<usize>)>,
+    /// The words of the step so far, in their order.
+    words: Vec<(KimiWord<'a>, Range<usize>)>,
     calls: Vec<KimiCall<'a>>,
     /// The tool names of the step's calls, by call id.
     names: HashMap<String, StringToken<'a>>,
@@ -142,7 +148,7 @@ impl<'a> KimiTalk<'a> {
         let text = payload.raw(if is_thought { "think" } else { "text" });
         let Some(text) = text.filter(|_| is_thought || payload.is("type", "text")) else {
             self.settle();
-            self.step.say(shown(value, payload), at.clone());
+            self.words.push((KimiWord::Said(shown(value, payload)), at.clone()));
             return;
         };
         if self.text.as_ref().is_some_and(|(kind, ..)| *kind != is_thought) {
@@ -156,7 +162,11 @@ impl<'a> KimiTalk<'a> {
     fn settle(&mut self) {
         if let Some((is_thought, pieces, at)) = self.text.take() {
             let text = Cow::Owned([&b"\""[..], &pieces, b"\""].concat());
-            self.words.push((is_thought, text, at));
+            let word = match is_thought {
+                true => KimiWord::Thought(text),
+                false => KimiWord::Said(ContentPart::Text(text)),
+            };
+            self.words.push((word, at));
         }
     }
 
@@ -171,11 +181,10 @@ impl<'a> KimiTalk<'a> {
     /// Adds the step's messages to the conversation.
     fn flush(&mut self, source: &mut InputSource<'a>) {
         self.settle();
-        for (is_thought, text, at) in self.words.drain(..) {
-            if is_thought {
-                self.step.think(text, at);
-            } else {
-                self.step.say(ContentPart::Text(text), at);
+        for (word, at) in self.words.drain(..) {
+            match word {
+                KimiWord::Thought(text) => self.step.think(text, at),
+                KimiWord::Said(part) => self.step.say(part, at),
             }
         }
         self.names.clear();

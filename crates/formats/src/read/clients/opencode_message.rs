@@ -132,7 +132,9 @@ fn reply(
     let is_recap = info.is_true("summary");
     let mut step = ClientStep::default();
     let mut events = Vec::new();
+    // The counts of the whole message are those of its last finished step.
     let mut used = usage::opencode(&info.inner("tokens"));
+    let mut has_finished = false;
     for at in parts {
         let part = ObjectFields::of(input, at.clone());
         let kind = part.text("type").unwrap_or_default();
@@ -155,6 +157,7 @@ fn reply(
             "step-finish" => {
                 let of_step = usage::opencode(&part.inner("tokens"));
                 used = of_step.or(used);
+                has_finished = true;
                 events.extend(step.finish(source, of_step));
             }
             "step-start" | "snapshot" | "patch" | "agent" => {}
@@ -162,7 +165,8 @@ fn reply(
             _ => step.say(ContentPart::unknown(&input[at.clone()]), at.clone()),
         }
     }
-    events.extend(step.finish(source, used));
+    // A step that was broken off has no counts.
+    events.extend(step.finish(source, used.filter(|_| !has_finished)));
     // No step has usage, so the counts of the whole message are used; they are those of its last request.
     if events.iter().all(|event| event.usage.is_none())
         && let Some(last) = events.iter_mut().rfind(|event| !is_result(&event.bytes))

@@ -7,7 +7,7 @@ mod gemini;
 mod responses;
 
 use crate::DialectKind;
-use crate::vendor::rewrite::{RawEvents, event as read};
+use crate::vendor::rewrite::{RawEvents, StreamEvent};
 
 use event::SseEvent;
 
@@ -61,7 +61,7 @@ impl JoinedStream {
     pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
         // Taken out for the call, because the sink borrows all of `self`.
         let mut events = std::mem::take(&mut self.events);
-        events.push(chunk, &mut |raw| self.event(raw, out));
+        events.push(chunk, &mut |event| self.event(event, out));
         self.events = events;
     }
 
@@ -91,14 +91,13 @@ impl JoinedStream {
 
     fn rest(&mut self, out: &mut Vec<u8>) {
         // A provider may end a stream without the blank line of its last event.
-        let rest = std::mem::take(&mut self.events).rest();
-        if !rest.is_empty() {
-            self.event(&rest, out);
-        }
+        let events = std::mem::take(&mut self.events);
+        events.finish(&mut |event| self.event(event, out));
     }
 
-    fn event(&mut self, raw: &[u8], out: &mut Vec<u8>) {
-        let Some((name, data)) = read(raw) else {
+    fn event(&mut self, event: StreamEvent<'_>, out: &mut Vec<u8>) {
+        let raw = event.bytes;
+        let Some((name, data)) = event.read() else {
             out.extend_from_slice(raw);
             return;
         };

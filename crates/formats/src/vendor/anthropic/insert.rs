@@ -6,7 +6,7 @@ use super::answer::{
 use super::stream::{StreamStyle, block_events};
 use crate::fields::ObjectFields;
 use crate::usage::{StreamCounts, reported};
-use crate::vendor::rewrite::{RawEvents, Splices, event, write_event};
+use crate::vendor::rewrite::{RawEvents, Splices, StreamEvent, write_event};
 
 /// The additions to an answer: a block before its content, the usage of the summary, and the effects of edits.
 /// Everything else passes byte for byte.
@@ -61,21 +61,20 @@ impl BlockInsertion {
     /// Rewrites the next chunk of a stream. An event whose end has not arrived is held back.
     pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
         let mut events = std::mem::take(&mut self.events);
-        events.push(chunk, &mut |raw| self.read_event(raw, out));
+        events.push(chunk, &mut |event| self.read_event(event, out));
         self.events = events;
     }
 
     /// Writes what was held back.
     pub fn finish(mut self, out: &mut Vec<u8>) {
-        let rest = std::mem::take(&mut self.events).rest();
-        if !rest.is_empty() {
-            self.read_event(&rest, out);
-        }
+        let events = std::mem::take(&mut self.events);
+        events.finish(&mut |event| self.read_event(event, out));
     }
 
     /// Rewrites one event. Events that need no change keep their bytes.
-    fn read_event(&mut self, raw: &[u8], out: &mut Vec<u8>) {
-        let Some((name, data)) = event(raw) else {
+    fn read_event(&mut self, event: StreamEvent<'_>, out: &mut Vec<u8>) {
+        let raw = event.bytes;
+        let Some((name, data)) = event.read() else {
             out.extend_from_slice(raw);
             return;
         };

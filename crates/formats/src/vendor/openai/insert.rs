@@ -3,7 +3,7 @@
 use super::answer::{CompactionItem, item_events};
 use crate::fields::ObjectFields;
 use crate::scan;
-use crate::vendor::rewrite::{RawEvents, Splices, event, write_event};
+use crate::vendor::rewrite::{RawEvents, Splices, StreamEvent, write_event};
 
 /// Puts an item at the start of a stream. The output indices of the reply's items rise by one, and the sequence numbers
 /// of all later events rise by two. Everything else passes byte for byte.
@@ -40,21 +40,20 @@ impl ItemInsertion {
     /// Rewrites the next chunk of a stream. An event whose end has not arrived is held back.
     pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
         let mut events = std::mem::take(&mut self.events);
-        events.push(chunk, &mut |raw| self.read_event(raw, out));
+        events.push(chunk, &mut |event| self.read_event(event, out));
         self.events = events;
     }
 
     /// Writes what was held back.
     pub fn finish(mut self, out: &mut Vec<u8>) {
-        let rest = std::mem::take(&mut self.events).rest();
-        if !rest.is_empty() {
-            self.read_event(&rest, out);
-        }
+        let events = std::mem::take(&mut self.events);
+        events.finish(&mut |event| self.read_event(event, out));
     }
 
     /// Rewrites one event, and puts the item before the first event of the reply.
-    fn read_event(&mut self, raw: &[u8], out: &mut Vec<u8>) {
-        let Some((name, data)) = event(raw) else {
+    fn read_event(&mut self, event: StreamEvent<'_>, out: &mut Vec<u8>) {
+        let raw = event.bytes;
+        let Some((name, data)) = event.read() else {
             out.extend_from_slice(raw);
             return;
         };

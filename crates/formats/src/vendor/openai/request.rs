@@ -124,25 +124,21 @@ pub fn asked(request: &[u8]) -> Result<OpenaiRequest, OpenaiRefusal> {
             }
         };
     }
-    for (at, item) in items(request, &fields, b"compaction_trigger") {
-        if asked.trigger.is_some() {
+    let mut triggers = items(request, &fields, b"compaction_trigger");
+    let is_trigger = |item: &Range<usize>| {
+        ObjectFields::of(request, item.clone()).is("type", "compaction_trigger")
+    };
+    if let Some((at, trigger)) = triggers.find(|(_, item)| is_trigger(item)) {
+        let input = fields.array("input").unwrap_or(0..0);
+        if scan::elements(request, input).last().as_ref() != Some(&trigger) {
             return Err(misplaced(at));
         }
-        if ObjectFields::of(request, item.clone()).is("type", "compaction_trigger") {
-            asked.trigger = Some(item);
-        }
-    }
-    if let Some(trigger) = &asked.trigger {
-        // The loop above sees only items that hold the word, so an item behind the trigger is found here.
-        let input = fields.array("input").unwrap_or(0..0);
-        let count = scan::elements(request, input.clone()).count();
-        if scan::elements(request, input).last().as_ref() != Some(trigger) {
-            return Err(misplaced(count));
-        }
+        asked.trigger = Some(trigger);
     }
     Ok(asked)
 }
 
+/// The refusal of a trigger at this index of the input, which is not the last one.
 fn misplaced(at: usize) -> OpenaiRefusal {
     OpenaiRefusal::invalid(
         format!("input[{at}]"),

@@ -19,8 +19,45 @@ fn roo_sends_from_its_summary_on_without_what_it_truncated() {
     assert_eq!(told(&outcome(text)), include_str!("../../fixtures/told/roo.txt"));
     let before = recorded(text);
     let counts: Vec<_> = before.conversations.iter().map(|c| events(c).len()).collect();
-    assert_eq!(counts, [3, 3, 7]);
+    assert_eq!(counts, [3, 4, 7]);
     assert_eq!(codes(&before), ["encrypted-reasoning"]);
+}
+
+/// Each truncation hides the older half: before it, the newer half was sent as well, and what an earlier truncation hid
+/// was not.
+#[test]
+fn roo_sent_both_halves_before_a_truncation() {
+    let message = |name: &str, hidden: Option<&str>| {
+        let hidden = hidden.map_or_else(String::new, |id| format!(r#","truncationParent":"{id}""#));
+        let role = if name.starts_with('u') { "user" } else { "assistant" };
+        format!(r#"{{"role":"{role}","content":"{name}","ts":1{hidden}}}"#)
+    };
+    let marker = |id: &str| {
+        format!(
+            r#"{{"role":"user","content":"marker {id}","isTruncationMarker":true,"truncationId":"{id}"}}"#
+        )
+    };
+    let all = [
+        message("u0", None),
+        message("a1", Some("t")),
+        message("u2", Some("t")),
+        marker("t"),
+        message("a3", Some("s")),
+        message("u4", Some("s")),
+        marker("s"),
+        message("a5", None),
+        message("u6", None),
+        message("a7", None),
+    ];
+    let found = recorded(&format!("[{}]", all.join(",")));
+    let texts = |conversation: &midfold_formats::read::Conversation| {
+        let text = |event: &str| event.split('"').nth(7).unwrap_or_default().to_owned();
+        events(conversation).into_iter().map(text).collect::<Vec<_>>()
+    };
+    let texts: Vec<_> = found.conversations.iter().map(texts).collect();
+    assert_eq!(texts[0], ["u0", "a1", "u2", "a3", "u4"]);
+    assert_eq!(texts[1], ["u0", "marker t", "a3", "u4", "a5", "u6"]);
+    assert_eq!(texts[2], ["u0", "marker t", "marker s", "a5", "u6", "a7"]);
 }
 
 /// A summary that was taken back hides nothing.

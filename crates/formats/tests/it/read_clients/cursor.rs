@@ -22,6 +22,58 @@ fn a_transcript_is_read_with_its_calls() {
 }
 
 #[test]
+fn a_persons_words_may_begin_with_a_tag() {
+    let line = |text: &str| {
+        serde_json::json!({"role": "user", "message": {"content": [{"type": "text", "text": text}]}})
+            .to_string()
+    };
+    for (text, origin) in [
+        ("<div> is not centred", None),
+        ("<li>a</li>\nis not closed", None),
+        ("<system_reminder>\nnow\n</system_reminder>", Some(Injected)),
+    ] {
+        assert_eq!(origins(&outcome(&line(text)).conversations[0]), [origin], "{text}");
+    }
+}
+
+/// A whole text repeats its pieces; a piece, and a line of a transcript, may say the same as the one before.
+#[test]
+fn a_text_is_told_once_and_a_word_as_often_as_it_was_said() {
+    let line = |text: &str, marks: &str| {
+        format!(
+            r#"{{"type":"assistant","session_id":"c","message":{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}]}}{marks}}}"#
+        )
+    };
+    let piece = |text: &str| line(text, r#","timestamp_ms":1"#);
+    let told = |lines: &[String]| {
+        let head = r#"{"type":"thinking","subtype":"completed","session_id":"c"}"#;
+        let found = outcome(&[&[head.to_owned()], lines].concat().join("\n"));
+        events(&found.conversations[0]).join(" ")
+    };
+    let call = r#"{"type":"tool_call","subtype":"started","call_id":"t","tool_call":{"readToolCall":{"args":{}}}}"#;
+    let said = r#"{"role":"assistant","content":"haha"}"#;
+    assert_eq!(told(&[piece("ha"), piece("ha"), line("haha", "")]), said);
+    // Older streams mark no piece.
+    assert_eq!(told(&["h", "aha", "haha"].map(|text| line(text, ""))), said);
+    // The text at the end of a turn holds what was said before a call as well.
+    let turn = [
+        piece("I "),
+        piece("look."),
+        line("I look.", r#","timestamp_ms":1,"model_call_id":"m""#),
+        call.to_owned(),
+        piece("It "),
+        piece("flies."),
+        line("I look.It flies.", ""),
+    ];
+    let told = told(&turn);
+    assert_eq!(told.matches("I look.").count(), 1, "{told}");
+    assert!(told.ends_with(r#"{"role":"assistant","content":"It flies."}"#), "{told}");
+    let once = r#"{"role":"assistant","message":{"content":[{"type":"text","text":"ok"}]}}"#;
+    let found = outcome(&[once, once].join("\n"));
+    assert_eq!(events(&found.conversations[0]).join(" ").matches("ok").count(), 2);
+}
+
+#[test]
 fn a_stream_is_read_with_what_its_calls_gave_back() {
     let found = outcome(fixture("cursor-stream.jsonl"));
     let conversation = &found.conversations[0];

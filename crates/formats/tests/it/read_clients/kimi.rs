@@ -47,3 +47,26 @@ fn a_wire_is_put_together() {
     assert_eq!(events(&found.conversations[1]).len(), 2);
     assert_eq!(codes(&found), ["no-summary"]);
 }
+
+#[test]
+fn parts_keep_their_order() {
+    let line = |kind: &str, payload: &str| {
+        format!(r#"{{"timestamp":1.5,"message":{{"type":"{kind}","payload":{payload}}}}}"#)
+    };
+    let found = outcome(
+        &[
+            line("StepBegin", r#"{"n":1}"#),
+            line("ContentPart", r#"{"type":"text","text":"Look "}"#),
+            line("ContentPart", r#"{"type":"text","text":"here:"}"#),
+            line(
+                "ContentPart",
+                r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}"#,
+            ),
+            line("ContentPart", r#"{"type":"text","text":"Seen?"}"#),
+        ]
+        .join("\n"),
+    );
+    let event = events(&found.conversations[0])[0];
+    let at = |text: &str| event.find(text).unwrap();
+    assert!(at("Look here:") < at("AA==") && at("AA==") < at("Seen?"), "{event}");
+}

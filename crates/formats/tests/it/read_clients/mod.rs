@@ -133,6 +133,34 @@ fn speaks_as_user(view: &EventView) -> bool {
     view.role == Role::User && (has(BlockKind::Text) || shows)
 }
 
+/// Somebody who collects sessions puts the lines of a file into one list.
+#[test]
+fn lines_in_a_list_are_read_as_lines() {
+    const LINES: [&str; 3] = [
+        r#"{"type":"user","uuid":"1","parentUuid":null,"sessionId":"S","message":{"role":"user","content":"go"}}
+{"type":"assistant","uuid":"2","parentUuid":"1","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"a"}]}}"#,
+        r#"{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"c"}}
+{"timestamp":"2026-01-01T00:00:00Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]}}"#,
+        r#"{"type":"session","version":3,"id":"p","timestamp":"2026-01-01T00:00:00Z","cwd":"/srv"}
+{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"go"}}"#,
+    ];
+    let files = FIXTURES.iter().filter(|fixture| fixture.name.ends_with(".jsonl"));
+    for text in files.map(|fixture| fixture.text).chain(LINES) {
+        let whole = format!("[{}]", text.trim().replace('\n', ",\n"));
+        let (lines, list) = (outcome(text), outcome(&whole));
+        assert!(!list.conversations.is_empty(), "{whole}");
+        assert_eq!(told(&list), told(&lines));
+        let formats = |outcome: &ReadOutcome| outcome.conversations[0].format;
+        assert_eq!(formats(&list), formats(&lines));
+        let forced = read(&Bytes::from(whole.clone()), Some(formats(&lines))).unwrap();
+        assert_eq!(told(&forced), told(&lines));
+        assert_eq!(midfold_formats::read::detect(whole.as_bytes()), Some(formats(&lines)));
+    }
+    let twice = format!("[{0}]\n[{0}]", LINES[0].replace('\n', ","));
+    let error = read(&Bytes::from(twice), None).unwrap_err();
+    assert!(matches!(error, ReadError::Unrecognised { .. }), "{error}");
+}
+
 #[test]
 fn whose_words_they_are_is_told_of_every_client() {
     for fixture in FIXTURES {

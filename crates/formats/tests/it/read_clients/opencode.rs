@@ -71,3 +71,31 @@ fn the_record_has_what_was_sent_before_the_compaction() {
     assert!(after.contains("LATEWORD1") && !after.contains("GONEWORD5"));
     assert!(!codes(&found).contains(&"compacted-before"));
 }
+
+/// The client counts a step at its end. A step that a person broke off has no counts, not those of the step before.
+#[test]
+fn a_step_that_was_broken_off_has_no_counts() {
+    let tokens = |input: u64| {
+        format!(
+            r#""tokens":{{"input":{input},"output":5,"reasoning":0,"cache":{{"read":0,"write":0}}}}"#
+        )
+    };
+    let whole = |parts: &str| {
+        let error = r#""error":{"name":"MessageAbortedError","data":{}}"#;
+        let of_message = tokens(70);
+        let text = format!(
+            r#"{{"info":{{"id":"ses_1","version":"1","time":{{"created":1}}}},"messages":[
+                {{"info":{{"id":"msg_1","sessionID":"ses_1","role":"user"}},"parts":[{{"id":"prt_1","type":"text","text":"go"}}]}},
+                {{"info":{{"id":"msg_2","sessionID":"ses_1","role":"assistant","parentID":"msg_1",{error},{of_message}}},"parts":[{parts}]}}]}}"#
+        );
+        let found = outcome(&text);
+        let prompts = found.conversations[0].events.iter().map(|it| it.usage.map(|it| it.prompt));
+        prompts.collect::<Vec<_>>()
+    };
+    let call = r#"{"id":"prt_2","type":"tool","callID":"c","tool":"read","state":{"status":"completed","input":{},"output":"x"}}"#;
+    let text = r#"{"id":"prt_4","type":"text","text":"It is"}"#;
+    let finish = format!(r#"{{"id":"prt_3","type":"step-finish",{}}}"#, tokens(70));
+    assert_eq!(whole(&format!("{call},{finish},{text}")), [None, Some(70), None, None]);
+    // Older sessions count the message alone.
+    assert_eq!(whole(text), [None, Some(70)]);
+}

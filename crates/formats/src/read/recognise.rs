@@ -1,0 +1,42 @@
+//! Finds out what an input is: which format it has, and whether it is a session file whose lines somebody has put into
+//! one list.
+
+use super::TranscriptFormat;
+use super::outline::InputDocument;
+use super::text::TopValue;
+use super::{clients, detect};
+use crate::scan;
+
+/// The format of the input that consists of these values. `None` where it holds no messages.
+pub(super) fn format(doc: InputDocument<'_>, records: &[TopValue]) -> Option<TranscriptFormat> {
+    clients::recognise(doc, records).or_else(|| detect::format(doc, records))
+}
+
+/// Whether a format is that of a client's session file, and not of a request.
+pub(super) fn is_session(format: TranscriptFormat) -> bool {
+    matches!(format, TranscriptFormat::ClaudeCode | TranscriptFormat::Codex | TranscriptFormat::Pi)
+        || clients::reader(format).is_some()
+}
+
+/// The elements of the only list of the input, as the lines of a client's session file. `None` where they are no such
+/// lines, where the client itself writes a list, and where `from` says that they are of another format.
+pub(super) fn lines_of_list(
+    doc: InputDocument<'_>,
+    records: &[TopValue],
+    from: Option<TranscriptFormat>,
+) -> Option<Vec<TopValue>> {
+    let [list] = records else { return None };
+    let is_list = doc.bytes.get(list.range.start) == Some(&b'[');
+    if !is_list || clients::recognise(doc, records).is_some() {
+        return None;
+    }
+    let (mut at, mut line) = (list.range.start, list.line);
+    let lines = doc.elements(list.range.clone()).map(|range| {
+        line += scan::count_lines(&doc.bytes[at..range.start]);
+        at = range.start;
+        TopValue { range, line }
+    });
+    let lines: Vec<_> = lines.collect();
+    let found = format(doc, &lines).filter(|found| is_session(*found))?;
+    from.is_none_or(|from| from == found).then_some(lines)
+}
