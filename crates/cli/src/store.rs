@@ -210,6 +210,7 @@ fn failed(host: &OpenStore, file: &Path, error: TransferError) -> CommandError {
         ))
         .hint("nothing was imported: sessions of an export have to be new to the store"),
         TransferError::Store(error) => error.into(),
+        TransferError::Deleted(_) => CommandError::failed(error.to_string()),
         TransferError::Io(error) => CommandError::failed(format!("{}: {}", file.display(), reason(&error))),
         TransferError::Line { line, problem } => {
             CommandError::failed(format!("{}, line {line}: {problem}", file.display()))

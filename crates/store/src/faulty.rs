@@ -1,9 +1,10 @@
-//! A store whose writes fail on request, as with a full disk or a lost connection. It is used to test code that
-//! works on a store.
+//! A store whose writes fail on request, as with a full disk or a lost connection, and in which others write between
+//! two reads. It is used to test code that works on a store.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use midfold_core::Hash;
@@ -26,6 +27,9 @@ pub enum WriteFailure {
     After,
 }
 
+/// The work of others, and the name of the read before which it is done.
+type OthersWork = (&'static str, Pin<Box<dyn Future<Output = ()> + Send>>);
+
 /// A store around another one, some of whose writes fail.
 pub struct FaultyStore {
     inner: Arc<dyn Store>,
@@ -35,6 +39,7 @@ pub struct FaultyStore {
     writes: AtomicU64,
     looks: AtomicU64,
     is_away: AtomicBool,
+    meanwhile: Mutex<Option<OthersWork>>,
 }
 
 impl FaultyStore {
@@ -42,7 +47,8 @@ impl FaultyStore {
     #[must_use]
     pub fn new(inner: Arc<dyn Store>, failure: WriteFailure, fails: Range<u64>) -> Self {
         let (writes, looks) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { inner, failure, fails, writes, looks, is_away: AtomicBool::new(false) }
+        let (is_away, meanwhile) = (AtomicBool::new(false), Mutex::default());
+        Self { inner, failure, fails, writes, looks, is_away, meanwhile }
     }
 
     /// How many writes there were so far, failed ones included.
@@ -60,6 +66,27 @@ impl FaultyStore {
     /// Makes every write and every load of a session fail from now on, as if nobody answered; `false` ends that.
     pub fn set_away(&self, is_away: bool) {
         self.is_away.store(is_away, Ordering::SeqCst);
+    }
+
+    /// Does the work of others right before the next read by the method `read`, such as `folds`, and only once.
+    pub fn set_meanwhile(
+        &self,
+        read: &'static str,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let mut meanwhile = self.meanwhile.lock().unwrap_or_else(PoisonError::into_inner);
+        *meanwhile = Some((read, Box::pin(work)));
+    }
+
+    /// Does the work of others where it is due before this read.
+    async fn do_meanwhile(&self, read: &str) {
+        let work = {
+            let mut meanwhile = self.meanwhile.lock().unwrap_or_else(PoisonError::into_inner);
+            meanwhile.take_if(|(due, _)| *due == read)
+        };
+        if let Some((_, work)) = work {
+            work.await;
+        }
     }
 
     fn check_away(&self) -> Result<(), StoreError> {
@@ -101,6 +128,7 @@ impl Store for FaultyStore {
     }
 
     async fn session(&self, id: &str) -> Result<SessionRow, StoreError> {
+        self.do_meanwhile("session").await;
         self.inner.session(id).await
     }
 
@@ -109,6 +137,7 @@ impl Store for FaultyStore {
         after: Option<&str>,
         limit: u32,
     ) -> Result<Vec<SessionRow>, StoreError> {
+        self.do_meanwhile("sessions").await;
         self.inner.sessions(after, limit).await
     }
 
@@ -178,6 +207,7 @@ impl Store for FaultyStore {
     }
 
     async fn events(&self, id: &str, range: Range<u64>) -> Result<Vec<EventRow>, StoreError> {
+        self.do_meanwhile("events").await;
         self.inner.events(id, range).await
     }
 
@@ -200,6 +230,7 @@ impl Store for FaultyStore {
     }
 
     async fn folds(&self, id: &str) -> Result<Vec<FoldRow>, StoreError> {
+        self.do_meanwhile("folds").await;
         self.inner.folds(id).await
     }
 
@@ -237,6 +268,7 @@ impl Store for FaultyStore {
     }
 
     async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<StoreJob>, StoreError> {
+        self.do_meanwhile("jobs").await;
         self.inner.jobs(id, limit).await
     }
 
@@ -253,6 +285,7 @@ impl Store for FaultyStore {
     }
 
     async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError> {
+        self.do_meanwhile("calls").await;
         self.inner.calls(id).await
     }
 
