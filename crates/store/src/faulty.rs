@@ -38,6 +38,7 @@ pub struct FaultyStore {
     fails: Range<u64>,
     writes: AtomicU64,
     looks: AtomicU64,
+    lists: AtomicU64,
     is_away: AtomicBool,
     meanwhile: Mutex<Option<OthersWork>>,
 }
@@ -46,9 +47,9 @@ impl FaultyStore {
     /// Makes the writes with these numbers fail, counted from 0. With an empty range, none fails.
     #[must_use]
     pub fn new(inner: Arc<dyn Store>, failure: WriteFailure, fails: Range<u64>) -> Self {
-        let (writes, looks) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (writes, looks, lists) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         let (is_away, meanwhile) = (AtomicBool::new(false), Mutex::default());
-        Self { inner, failure, fails, writes, looks, is_away, meanwhile }
+        Self { inner, failure, fails, writes, looks, lists, is_away, meanwhile }
     }
 
     /// How many writes there were so far, failed ones included.
@@ -61,6 +62,12 @@ impl FaultyStore {
     #[must_use]
     pub fn looks(&self) -> u64 {
         self.looks.load(Ordering::SeqCst)
+    }
+
+    /// How many times sessions were listed by their last change so far.
+    #[must_use]
+    pub fn lists(&self) -> u64 {
+        self.lists.load(Ordering::SeqCst)
     }
 
     /// Makes every write and every load of a session fail from now on, as if nobody answered; `false` ends that.
@@ -142,6 +149,7 @@ impl Store for FaultyStore {
     }
 
     async fn newest(&self, asked: &NewestQuery) -> Result<Vec<SessionActivity>, StoreError> {
+        self.lists.fetch_add(1, Ordering::SeqCst);
         self.inner.newest(asked).await
     }
 
