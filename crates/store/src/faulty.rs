@@ -41,6 +41,7 @@ pub struct FaultyStore {
     lists: AtomicU64,
     is_away: AtomicBool,
     meanwhile: Mutex<Option<OthersWork>>,
+    hidden: Mutex<Option<String>>,
 }
 
 impl FaultyStore {
@@ -48,8 +49,9 @@ impl FaultyStore {
     #[must_use]
     pub fn new(inner: Arc<dyn Store>, failure: WriteFailure, fails: Range<u64>) -> Self {
         let (writes, looks, lists) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
-        let (is_away, meanwhile) = (AtomicBool::new(false), Mutex::default());
-        Self { inner, failure, fails, writes, looks, lists, is_away, meanwhile }
+        let (is_away, meanwhile, hidden) =
+            (AtomicBool::new(false), Mutex::default(), Mutex::default());
+        Self { inner, failure, fails, writes, looks, lists, is_away, meanwhile, hidden }
     }
 
     /// How many writes there were so far, failed ones included.
@@ -73,6 +75,13 @@ impl FaultyStore {
     /// Makes every write and every load of a session fail from now on, as if nobody answered; `false` ends that.
     pub fn set_away(&self, is_away: bool) {
         self.is_away.store(is_away, Ordering::SeqCst);
+    }
+
+    /// Leaves this session out of lists by the last change, as a database does while a change is not committed; `None`
+    /// ends that.
+    pub fn set_hidden(&self, id: Option<&str>) {
+        let mut hidden = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        *hidden = id.map(str::to_owned);
     }
 
     /// Does the work of others right before the next read by the method `read`, such as `folds`, and only once.
@@ -150,7 +159,10 @@ impl Store for FaultyStore {
 
     async fn newest(&self, asked: &NewestQuery) -> Result<Vec<SessionActivity>, StoreError> {
         self.lists.fetch_add(1, Ordering::SeqCst);
-        self.inner.newest(asked).await
+        let mut found = self.inner.newest(asked).await?;
+        let hidden = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        found.retain(|it| hidden.as_ref() != Some(&it.id));
+        Ok(found)
     }
 
     async fn activity(&self, id: &str) -> Result<SessionActivity, StoreError> {
