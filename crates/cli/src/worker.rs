@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use midfold::core::narrate::{FailureClass, SummaryFailure};
 use midfold::model::ModelClient;
 use midfold::store::StoredError;
 use midfold::store::worker::{JobWorker, WorkerReport};
