@@ -276,7 +276,7 @@ impl Session {
     #[napi]
     pub fn fork(&self, id: String, at: Option<i64>) -> napi::Result<Self> {
         let fork = self.run(|engine| {
-            let at = at.map(|at| count_of("at", at)).transpose()?;
+            let at = at.map(|at| number_of("at", at, "messages")).transpose()?;
             Ok(engine.fork(&id, at)?)
         })?;
         Ok(fork.into())
