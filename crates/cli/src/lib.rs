@@ -91,6 +91,7 @@ mod trajectories;
 mod transcript;
 mod verify;
 mod visible;
+mod whole_file;
 mod words;
 #[cfg(feature = "sessions")]
 mod worker;

@@ -1,8 +1,8 @@
-//! The only module that writes: to standard output, standard error and files. It knows colours and widths.
+//! Writes to standard output, standard error and, through `whole_file`, to files. It knows colours and widths.
 
 use std::fs;
 use std::io::{self, ErrorKind, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use midfold_args::ColorChoice;
@@ -11,6 +11,7 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::error::CommandError;
 use crate::visible::{visible, visible_bytes};
+use crate::whole_file::{FileReaders, WholeFile};
 
 /// Columns of a line where the width of the terminal is not known.
 const WIDTH: usize = 80;
@@ -126,9 +127,10 @@ impl Output {
 
     /// Writes a file as a whole or not at all: the old file stays until the new text is complete.
     pub fn file(&self, path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
-        // A rename would replace a pipe or a device by a file.
-        let special = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
-        let written = if special { fs::write(path, bytes) } else { replace(path, bytes) };
+        let written = WholeFile::open(path, FileReaders::Usual).and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.finish()
+        });
         written.map_err(|error| {
             CommandError::failed(format!(
                 "{} cannot be written: {}",
@@ -209,54 +211,6 @@ pub fn cut(text: &str, columns: usize) -> &str {
         used > columns
     });
     end.map_or(text, |(at, _)| &text[..at])
-}
-
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let path = &behind_links(path)?;
-    if has_other_names(path) {
-        // Hard links: the other names of the file have to get the new text too, so it is written in place.
-        return fs::write(path, bytes);
-    }
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    // In the same folder, because a rename does not cross file systems.
-    name.push(format!(".{}.part", std::process::id()));
-    let part = path.with_file_name(name);
-    let written = fs::write(&part, bytes).and_then(|()| {
-        if let Ok(old) = fs::metadata(path) {
-            fs::set_permissions(&part, old.permissions())?;
-        }
-        fs::rename(&part, path)
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&part);
-    }
-    written
-}
-
-/// The most symbolic links that are followed one after another. Operating systems have a similar limit.
-const MOST_LINKS: usize = 40;
-
-/// The path of a file behind its symbolic links, so that a link stays a link and its target is replaced. The target
-/// need not exist yet.
-fn behind_links(path: &Path) -> io::Result<PathBuf> {
-    let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
-        let Ok(target) = fs::read_link(&path) else { return Ok(path) };
-        path = path.parent().map(|folder| folder.join(&target)).unwrap_or(target);
-    }
-    Err(io::Error::other("its links lead to each other"))
-}
-
-#[cfg(unix)]
-fn has_other_names(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-
-    fs::metadata(path).is_ok_and(|meta| meta.nlink() > 1)
-}
-
-#[cfg(not(unix))]
-fn has_other_names(_: &Path) -> bool {
-    false
 }
 
 /// The system's message without the error number.

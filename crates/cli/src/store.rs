@@ -1,12 +1,12 @@
 //! `midfold store`: checks, exports, imports and prunes a whole store.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write};
+use std::io::{BufReader, BufWriter, IntoInnerError};
 use std::path::Path;
 
 use midfold::Door;
 use midfold::store::transfer::{self, TransferCounts, TransferError};
-use midfold::store::{Millis, StoreError, fsck, private};
+use midfold::store::{Millis, StoreError, fsck};
 use midfold_args::{ExportArgs, LoadArgs, PruneArgs, StoreCommand, StoreCommands};
 use serde_json::{Value, json};
 
@@ -19,6 +19,7 @@ use crate::paths::is_stdin;
 use crate::presets::pretty;
 use crate::runtime::{block_on, now};
 use crate::visible::VisibleStream;
+use crate::whole_file::{FileReaders, WholeFile};
 use crate::words::plural;
 
 pub fn run(args: &StoreCommands, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -133,29 +134,16 @@ async fn write(
     tell(&moved, &format!("written to {to}"), json && !is_stdin(&args.file), output)
 }
 
-/// Writes to a temporary file that is renamed once it is complete, so that nobody sees half an export.
+/// Writes the file that the export names.
 async fn whole(
     args: &ExportArgs,
     host: &OpenStore,
     only: Option<&str>,
 ) -> Result<TransferCounts, TransferError> {
-    let mut name = args.file.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = args.file.with_file_name(name);
-    let work = async {
-        let mut out = BufWriter::new(private::file(&part)?);
-        let moved = transfer::export(&*host.store, only, &mut out).await?;
-        out.flush()?;
-        // Before the rename, so that after a power cut the name does not lead to an incomplete file.
-        out.get_ref().sync_all()?;
-        std::fs::rename(&part, &args.file)?;
-        Ok(moved)
-    };
-    let done = work.await;
-    if done.is_err() {
-        let _ = std::fs::remove_file(&part);
-    }
-    done
+    let mut out = BufWriter::new(WholeFile::open(&args.file, FileReaders::User)?);
+    let moved = transfer::export(&*host.store, only, &mut out).await?;
+    out.into_inner().map_err(IntoInnerError::into_error)?.finish()?;
+    Ok(moved)
 }
 
 async fn read(
@@ -210,6 +198,7 @@ fn failed(host: &OpenStore, file: &Path, error: TransferError) -> CommandError {
         ))
         .hint("nothing was imported: sessions of an export have to be new to the store"),
         TransferError::Store(error) => error.into(),
+        TransferError::Deleted(_) => CommandError::failed(error.to_string()),
         TransferError::Io(error) => CommandError::failed(format!("{}: {}", file.display(), reason(&error))),
         TransferError::Line { line, problem } => {
             CommandError::failed(format!("{}, line {line}: {problem}", file.display()))

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use midfold::core::narrate::{FailureClass, SummaryFailure};
 use midfold::model::ModelClient;
 use midfold::store::StoredError;
 use midfold::store::worker::{JobWorker, WorkerReport};
@@ -106,19 +105,11 @@ impl WorkerShared {
         mut stopped: watch::Receiver<bool>,
     ) -> Result<(), StoredError> {
         while !*stopped.borrow() {
-            let step = worker.step(|request| {
-                let (client, stopped) = (Arc::clone(&self.client), stopped.clone());
-                async move {
-                    tokio::select! {
-                        answer = client.summarise(&request) => answer,
-                        // A class that is tried again, so that the next worker gets the job.
-                        () = after(stopped) => Err(SummaryFailure {
-                            class: FailureClass::Network,
-                            detail: "the worker was told to stop; the job was given back".to_owned(),
-                        }),
-                    }
-                }
-            });
+            let summarise = |request| {
+                let client = Arc::clone(&self.client);
+                async move { client.summarise(&request).await }
+            };
+            let step = worker.step_until(summarise, after(stopped.clone()));
             match step.await {
                 Ok(Some(report)) => self.tell(&report),
                 Ok(None) if self.once => return Ok(()),

@@ -46,12 +46,14 @@ impl<R: AsyncRead + Send + Unpin> ClientLines<R> {
         (Self { read, line, is_long: false, is_begun: false, answers }, writing)
     }
 
-    /// Reads a line to its end; `None` at the end of the stream. A line that is too long is not kept.
+    /// Reads a line to its end; `None` at the end of the stream. A line that is too long is not kept. The last line may
+    /// have no break: whoever closes the stream has written it whole.
     async fn next(&mut self) -> io::Result<Option<LineEnd>> {
         loop {
             let part = self.read.fill_buf().await?;
             if part.is_empty() {
-                return Ok(None);
+                let is_there = self.is_long || !self.line.is_empty();
+                return Ok(is_there.then(|| self.take()));
             }
             let end = part.iter().position(|byte| *byte == b'\n');
             let taken = end.map_or(part.len(), |end| end + 1);
@@ -64,12 +66,16 @@ impl<R: AsyncRead + Send + Unpin> ClientLines<R> {
             }
             self.read.consume(taken);
             if end.is_some() {
-                let is_long = std::mem::take(&mut self.is_long);
-                return Ok(Some(match is_long {
-                    true => LineEnd::Long,
-                    false => LineEnd::Text(std::mem::take(&mut self.line)),
-                }));
+                return Ok(Some(self.take()));
             }
+        }
+    }
+
+    /// The line that has come to its end.
+    fn take(&mut self) -> LineEnd {
+        match std::mem::take(&mut self.is_long) {
+            true => LineEnd::Long,
+            false => LineEnd::Text(std::mem::take(&mut self.line)),
         }
     }
 

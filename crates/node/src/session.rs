@@ -110,7 +110,8 @@ impl Session {
         self.run(|engine| {
             let events = events(&messages, engine.dialect(), engine.id())?;
             let count = events.len() as u64;
-            let expect = expect.map(|expect| count_of("expect", expect)).transpose()?;
+            let expect =
+                expect.map(|expect| number_of("expect", expect, "messages")).transpose()?;
             let first = engine.append(events, key, expect)?;
             Ok((first..first + count).map(number).collect())
         })
@@ -154,13 +155,15 @@ impl Session {
     pub fn recover(
         &self,
         error: String,
-        status: Option<u32>,
+        status: Option<i64>,
         reply: i64,
     ) -> napi::Result<Option<Handed>> {
-        let status = status.and_then(|status| u16::try_from(status).ok());
-        let reply = u64::try_from(reply).unwrap_or_default();
-        let refused = RefusedRequest { status, body: error.as_bytes(), reply };
-        let sent = self.run(|engine| Ok(engine.recover(&refused)?))?;
+        let sent = self.run(|engine| {
+            let status = status.map(status_of).transpose()?;
+            let reply = number_of("reply", reply, "tokens")?;
+            let refused = RefusedRequest { status, body: error.as_bytes(), reply };
+            Ok(engine.recover(&refused)?)
+        })?;
         Ok(sent.map(Handed::from))
     }
 
@@ -200,8 +203,10 @@ impl Session {
     /// Says that the contexts go to another model from now on.
     #[napi]
     pub fn update_model(&self, model: String, window: Option<i64>) -> napi::Result<()> {
-        let window = window.and_then(|window| u64::try_from(window).ok());
-        self.run(|engine| Ok(engine.update_model(&model, window)?))
+        self.run(|engine| {
+            let window = window.map(|window| number_of("window", window, "tokens")).transpose()?;
+            Ok(engine.update_model(&model, window)?)
+        })
     }
 
     /// Changes the policy, from the next fold on.
@@ -213,8 +218,10 @@ impl Session {
     /// What the model sees of a text, or of a message (`@12`).
     #[napi]
     pub fn explain(&self, text: String, call: Option<i64>) -> napi::Result<String> {
-        let call = call.and_then(|call| u64::try_from(call).ok());
-        let found = self.run(|engine| Ok(engine.explain(&text, call)?))?;
+        let found = self.run(|engine| {
+            let call = call.map(|call| number_of("call", call, "a call")).transpose()?;
+            Ok(engine.explain(&text, call)?)
+        })?;
         json(&found)
     }
 
@@ -269,17 +276,25 @@ impl Session {
     #[napi]
     pub fn fork(&self, id: String, at: Option<i64>) -> napi::Result<Self> {
         let fork = self.run(|engine| {
-            let at = at.map(|at| count_of("at", at)).transpose()?;
+            let at = at.map(|at| number_of("at", at, "messages")).transpose()?;
             Ok(engine.fork(&id, at)?)
         })?;
         Ok(fork.into())
     }
 }
 
-/// A number of messages among the arguments.
-fn count_of(name: &str, value: i64) -> NodeResult<u64> {
+/// A number among the arguments: a number of messages or tokens, or of a call.
+fn number_of(name: &str, value: i64, unit: &str) -> NodeResult<u64> {
     u64::try_from(value).map_err(|_| {
-        Failure::input(format!("`{name}` is {value}")).hint("give a number of messages, from 0 on")
+        Failure::input(format!("`{name}` is {value}"))
+            .hint(format!("give a number of {unit}, from 0 on"))
+    })
+}
+
+fn status_of(status: i64) -> NodeResult<u16> {
+    u16::try_from(status).map_err(|_| {
+        Failure::input(format!("`status` is {status}"))
+            .hint("give the status of the answer, such as 400")
     })
 }
 

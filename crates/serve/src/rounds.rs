@@ -37,9 +37,11 @@ pub(crate) fn reads(trip: &UpstreamCall, head: &Parts) -> Option<AnswerReads> {
         return None;
     }
     match framing(content_type(&head.headers), trip.stream) {
-        AnswerFraming::Json => Some(AnswerReads::Whole),
+        // Where a stream would be an array, no tools are offered. So this is one document: some servers answer a request
+        // for a stream that way.
+        AnswerFraming::Json | AnswerFraming::JsonArray => Some(AnswerReads::Whole),
         AnswerFraming::Sse => Some(AnswerReads::Stream),
-        AnswerFraming::JsonArray | AnswerFraming::NdJson => None,
+        AnswerFraming::NdJson => None,
     }
 }
 

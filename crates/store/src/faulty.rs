@@ -1,9 +1,10 @@
-//! A store whose writes fail on request, as with a full disk or a lost connection. It is used to test code that
-//! works on a store.
+//! A store whose writes fail on request, as with a full disk or a lost connection, and in which others write between
+//! two reads. It is used to test code that works on a store.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use midfold_core::Hash;
@@ -26,6 +27,9 @@ pub enum WriteFailure {
     After,
 }
 
+/// The work of others, and the name of the read before which it is done.
+type OthersWork = (&'static str, Pin<Box<dyn Future<Output = ()> + Send>>);
+
 /// A store around another one, some of whose writes fail.
 pub struct FaultyStore {
     inner: Arc<dyn Store>,
@@ -34,15 +38,20 @@ pub struct FaultyStore {
     fails: Range<u64>,
     writes: AtomicU64,
     looks: AtomicU64,
+    lists: AtomicU64,
     is_away: AtomicBool,
+    meanwhile: Mutex<Option<OthersWork>>,
+    hidden: Mutex<Option<String>>,
 }
 
 impl FaultyStore {
     /// Makes the writes with these numbers fail, counted from 0. With an empty range, none fails.
     #[must_use]
     pub fn new(inner: Arc<dyn Store>, failure: WriteFailure, fails: Range<u64>) -> Self {
-        let (writes, looks) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { inner, failure, fails, writes, looks, is_away: AtomicBool::new(false) }
+        let (writes, looks, lists) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        let (is_away, meanwhile, hidden) =
+            (AtomicBool::new(false), Mutex::default(), Mutex::default());
+        Self { inner, failure, fails, writes, looks, lists, is_away, meanwhile, hidden }
     }
 
     /// How many writes there were so far, failed ones included.
@@ -57,9 +66,43 @@ impl FaultyStore {
         self.looks.load(Ordering::SeqCst)
     }
 
+    /// How many times sessions were listed by their last change so far.
+    #[must_use]
+    pub fn lists(&self) -> u64 {
+        self.lists.load(Ordering::SeqCst)
+    }
+
     /// Makes every write and every load of a session fail from now on, as if nobody answered; `false` ends that.
     pub fn set_away(&self, is_away: bool) {
         self.is_away.store(is_away, Ordering::SeqCst);
+    }
+
+    /// Leaves this session out of lists by the last change, as a database does while a change is not committed; `None`
+    /// ends that.
+    pub fn set_hidden(&self, id: Option<&str>) {
+        let mut hidden = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        *hidden = id.map(str::to_owned);
+    }
+
+    /// Does the work of others right before the next read by the method `read`, such as `folds`, and only once.
+    pub fn set_meanwhile(
+        &self,
+        read: &'static str,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let mut meanwhile = self.meanwhile.lock().unwrap_or_else(PoisonError::into_inner);
+        *meanwhile = Some((read, Box::pin(work)));
+    }
+
+    /// Does the work of others where it is due before this read.
+    async fn do_meanwhile(&self, read: &str) {
+        let work = {
+            let mut meanwhile = self.meanwhile.lock().unwrap_or_else(PoisonError::into_inner);
+            meanwhile.take_if(|(due, _)| *due == read)
+        };
+        if let Some((_, work)) = work {
+            work.await;
+        }
     }
 
     fn check_away(&self) -> Result<(), StoreError> {
@@ -101,6 +144,7 @@ impl Store for FaultyStore {
     }
 
     async fn session(&self, id: &str) -> Result<SessionRow, StoreError> {
+        self.do_meanwhile("session").await;
         self.inner.session(id).await
     }
 
@@ -109,11 +153,16 @@ impl Store for FaultyStore {
         after: Option<&str>,
         limit: u32,
     ) -> Result<Vec<SessionRow>, StoreError> {
+        self.do_meanwhile("sessions").await;
         self.inner.sessions(after, limit).await
     }
 
     async fn newest(&self, asked: &NewestQuery) -> Result<Vec<SessionActivity>, StoreError> {
-        self.inner.newest(asked).await
+        self.lists.fetch_add(1, Ordering::SeqCst);
+        let mut found = self.inner.newest(asked).await?;
+        let hidden = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        found.retain(|it| hidden.as_ref() != Some(&it.id));
+        Ok(found)
     }
 
     async fn activity(&self, id: &str) -> Result<SessionActivity, StoreError> {
@@ -178,6 +227,7 @@ impl Store for FaultyStore {
     }
 
     async fn events(&self, id: &str, range: Range<u64>) -> Result<Vec<EventRow>, StoreError> {
+        self.do_meanwhile("events").await;
         self.inner.events(id, range).await
     }
 
@@ -200,6 +250,7 @@ impl Store for FaultyStore {
     }
 
     async fn folds(&self, id: &str) -> Result<Vec<FoldRow>, StoreError> {
+        self.do_meanwhile("folds").await;
         self.inner.folds(id).await
     }
 
@@ -237,6 +288,7 @@ impl Store for FaultyStore {
     }
 
     async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<StoreJob>, StoreError> {
+        self.do_meanwhile("jobs").await;
         self.inner.jobs(id, limit).await
     }
 
@@ -253,6 +305,7 @@ impl Store for FaultyStore {
     }
 
     async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError> {
+        self.do_meanwhile("calls").await;
         self.inner.calls(id).await
     }
 

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::types::{
-    EventRow, FoldRow, JobState, NewCall, NewFold, NewSession, SessionRow, StoreJob,
+    CallRow, EventRow, FoldRow, JobState, NewCall, NewFold, NewSession, SessionRow, StoreJob,
 };
 
 /// How many events are read at a time.
@@ -70,6 +70,18 @@ impl FsckReport {
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty()
     }
+
+    /// Adds the report of another part of the store.
+    fn add(&mut self, other: Self) {
+        let Self { sessions, events, folds, projected, jobs, calls, findings } = other;
+        self.sessions += sessions;
+        self.events += events;
+        self.folds += folds;
+        self.projected += projected;
+        self.jobs += jobs;
+        self.calls += calls;
+        self.findings.extend(findings);
+    }
 }
 
 /// Advice where events or calls are damaged.
@@ -79,7 +91,8 @@ const REFOLD: &str = "no event is lost: undo to no fold, and compact again";
 /// Advice where only a job is damaged.
 const REQUEUE: &str = "no event is lost: the next turn queues the span again";
 
-/// Checks every session of a store, without changing anything.
+/// Checks every session of a store, without changing anything. The store may be in use: sessions that are deleted in
+/// the meantime are left out.
 ///
 /// # Errors
 /// Fails where the store cannot be read at all. Damaged data is not an error but a finding.
@@ -90,26 +103,42 @@ pub async fn fsck(store: &dyn Store) -> Result<FsckReport, StoreError> {
         let page = store.sessions(after.as_deref(), SESSIONS).await?;
         let Some(last) = page.last() else { return Ok(report) };
         after = Some(last.new.id.clone());
-        for row in &page {
-            report.sessions += 1;
-            let mut check = StoreCheck { store, row, report: &mut report };
-            match check.session().await {
-                Ok(()) => {}
-                Err(StoreError::Damaged(problem)) => {
-                    check.add_finding("rows".into(), problem, RESTORE)
-                }
+        for row in page {
+            match check_session(store, row).await {
+                Ok(part) => report.add(part),
+                Err(StoreError::NoSession(_)) => {}
                 Err(error) => return Err(error),
             }
         }
     }
 }
 
-/// Checks one session, and adds its findings to the report.
+/// Checks one session. Fails with [`StoreError::NoSession`] where it was deleted in the meantime.
+async fn check_session(store: &dyn Store, row: SessionRow) -> Result<FsckReport, StoreError> {
+    let report = FsckReport { sessions: 1, ..FsckReport::default() };
+    let mut check = StoreCheck { store, row, report };
+    match check.session().await {
+        Ok(()) => {}
+        Err(StoreError::Damaged(problem)) => check.add_finding("rows".into(), problem, RESTORE),
+        Err(error) => return Err(error),
+    }
+    let StoreCheck { row, report, .. } = check;
+    if !report.is_clean() {
+        // Records of a deleted session do not fit those of a new one with the same id. That is no damage.
+        let now = store.session(&row.new.id).await?;
+        if now.new != row.new || now.head < row.head {
+            return Err(StoreError::NoSession(row.new.id));
+        }
+    }
+    Ok(report)
+}
+
+/// Checks one session, and collects its findings.
 struct StoreCheck<'a> {
     store: &'a dyn Store,
-    /// The session's row, as it was when the check began.
-    row: &'a SessionRow,
-    report: &'a mut FsckReport,
+    /// The session's row. Everything that was read before it refers to events before its head.
+    row: SessionRow,
+    report: FsckReport,
 }
 
 impl StoreCheck<'_> {
@@ -121,24 +150,39 @@ impl StoreCheck<'_> {
 
     /// Checks the events, folds, jobs and calls of the session.
     async fn session(&mut self) -> Result<(), StoreError> {
-        let id = &self.row.new.id;
-        let rows = self.store.folds(id).await?;
-        let jobs = self.store.jobs(Some(id), u32::MAX).await?;
+        let id = self.row.new.id.clone();
+        // A session in use grows between two reads. So whatever refers to other records is read before them: calls and
+        // jobs before folds, and all of them before the row with the head of the log.
+        let before = self.store.session(&id).await?;
+        let calls = self.store.calls(&id).await?;
+        let jobs = self.store.jobs(Some(&id), u32::MAX).await?;
+        let rows = self.store.folds(&id).await?;
+        self.row = self.store.session(&id).await?;
+        if self.row.new != before.new {
+            return Err(StoreError::NoSession(id));
+        }
         let folds = self.parse(&rows);
         let hashes = self.events(&folds).await?;
         for (row, fold) in &folds {
             self.fold(row, fold, &folds, &hashes);
         }
-        if let Some(active) = self.row.active
-            && !rows.iter().any(|row| row.fold.id == active)
-        {
-            let problem = format!("the active fold {active:?} is not there");
-            self.add_finding("session".into(), problem, REFOLD);
-        }
+        self.check_active(&rows).await?;
         for job in &jobs {
             self.check_job(job, &rows);
         }
-        self.calls().await
+        self.calls(&calls);
+        Ok(())
+    }
+
+    /// Checks that the active fold exists: among the folds that were read before the row, or as a newer one.
+    async fn check_active(&mut self, folds: &[FoldRow]) -> Result<(), StoreError> {
+        let Some(active) = self.row.active else { return Ok(()) };
+        let is_among = |folds: &[FoldRow]| folds.iter().any(|row| row.fold.id == active);
+        if !is_among(folds) && !is_among(&self.store.folds(&self.row.new.id).await?) {
+            let problem = format!("the active fold {active:?} is not there");
+            self.add_finding("session".into(), problem, REFOLD);
+        }
+        Ok(())
     }
 
     /// The records of the folds that can be parsed. Others are findings.
@@ -176,10 +220,11 @@ impl StoreCheck<'_> {
             .map(|at| (at, Hash::ROOT))
             .collect();
         let mut replay = if folds.is_empty() { None } else { empty_log(&self.row.new) };
+        let (id, head) = (self.row.new.id.clone(), self.row.head);
         let (mut seq, mut hash, mut turn) = (0u64, Hash::ROOT, 0);
-        while seq < self.row.head {
-            let to = self.row.head.min(seq + PAGE);
-            let page = self.store.events(&self.row.new.id, seq..to).await?;
+        while seq < head {
+            let to = head.min(seq + PAGE);
+            let page = self.store.events(&id, seq..to).await?;
             if page.len() as u64 != to - seq {
                 let problem = format!("{} of {} events are there", page.len(), to - seq);
                 self.add_finding(format!("events {seq} to {}", to - 1), problem, RESTORE);
@@ -298,9 +343,8 @@ impl StoreCheck<'_> {
     }
 
     /// Checks the numbers and the hash chain of the ledger.
-    async fn calls(&mut self) -> Result<(), StoreError> {
+    fn calls(&mut self, calls: &[CallRow]) {
         let mut before = Hash::ROOT;
-        let calls = self.store.calls(&self.row.new.id).await?;
         for (row, number) in calls.iter().zip(1u64..) {
             self.report.calls += 1;
             let advice = "the ledger was changed after the fact: compare it with a backup";
@@ -316,7 +360,6 @@ impl StoreCheck<'_> {
                 self.add_finding(place(), "it saw more events than there are", RESTORE);
             }
         }
-        Ok(())
     }
 }
 

@@ -65,13 +65,18 @@ pub(crate) fn searched(view: &EventView, bytes: &[u8]) -> String {
 /// The words of a text in order, in lower case. A word is a run of letters and digits. In scripts without spaces,
 /// each character is a word.
 pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+    words_at(text).map(|(_, word)| word)
+}
+
+/// The words of a text in order, each with its byte offset.
+fn words_at(text: &str) -> impl Iterator<Item = (usize, String)> + '_ {
     let mut rest = text.char_indices().peekable();
     std::iter::from_fn(move || {
         while rest.next_if(|(_, c)| !c.is_alphanumeric()).is_some() {}
-        let (_, first) = rest.next()?;
+        let (at, first) = rest.next()?;
         let mut word: String = first.to_lowercase().collect();
         if is_unspaced(first) {
-            return Some(word);
+            return Some((at, word));
         }
         let mut length = 1;
         while let Some((_, c)) = rest.next_if(|(_, c)| c.is_alphanumeric() && !is_unspaced(*c)) {
@@ -80,8 +85,15 @@ pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
                 word.extend(c.to_lowercase());
             }
         }
-        Some(word)
+        Some((at, word))
     })
+}
+
+/// Byte offset of a word in a text, where it is a whole word. The word is one of [`words`].
+pub(crate) fn find_word(text: &str, word: &str) -> Option<usize> {
+    // Most texts do not have the word at all, and this look makes no words of them.
+    find_folded(text, word)?;
+    words_at(text).find(|(_, own)| own == word).map(|(at, _)| at)
 }
 
 /// Whether a character is of a script without spaces between words: Han, kana, Thai, Lao, Khmer or Myanmar.
@@ -272,7 +284,7 @@ impl<'a> CandidateRanking<'a> {
     fn first_word(&self, text: &str) -> Option<usize> {
         let mut order: Vec<usize> = (0..self.words.len()).collect();
         order.sort_by(|a, b| self.weights[*b].total_cmp(&self.weights[*a]));
-        order.into_iter().find_map(|at| find_folded(text, &self.words[at]))
+        order.into_iter().find_map(|at| find_word(text, &self.words[at]))
     }
 
     /// The best `limit` hits.

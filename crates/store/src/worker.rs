@@ -38,15 +38,26 @@ pub enum JobCode {
     Verdict(VerdictCode),
     /// The lease was lost: another worker has the job, or its session was deleted.
     Lost,
+    /// The worker was stopped, and gave the job back. It is due at once, and no failure is counted.
+    Stopped,
+}
+
+/// The end of waiting for a model.
+enum Awaited<T> {
+    Answer(T),
+    /// The lease was lost: another worker has to give the answer.
+    Lost,
+    Stopped,
 }
 
 impl JobCode {
-    /// The code as text: a verdict, a failure class, `stale` or `lost`.
+    /// The code as text: a verdict, a failure class, `stale`, `lost` or `stopped`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Verdict(code) => code.as_str(),
             Self::Lost => "lost",
+            Self::Stopped => "stopped",
         }
     }
 
@@ -61,7 +72,7 @@ impl JobCode {
     pub fn failure(self) -> Option<FailureClass> {
         match self {
             Self::Verdict(code) => code.failure(),
-            Self::Lost => None,
+            Self::Lost | Self::Stopped => None,
         }
     }
 }
@@ -107,18 +118,39 @@ impl JobWorker {
         F: Fn(SummaryRequest) -> Fut,
         Fut: Future<Output = Result<SummaryReply, SummaryFailure>>,
     {
+        self.step_until(summarise, std::future::pending()).await
+    }
+
+    /// As [`Self::step`]. Once `stop` is ready, the worker no longer waits for the model, and gives the job back.
+    ///
+    /// # Errors
+    /// Fails where the store fails.
+    pub async fn step_until<F, Fut>(
+        &self,
+        summarise: F,
+        stop: impl Future<Output = ()>,
+    ) -> Result<Option<WorkerReport>, StoredError>
+    where
+        F: Fn(SummaryRequest) -> Fut,
+        Fut: Future<Output = Result<SummaryReply, SummaryFailure>>,
+    {
         let now = (self.clock)();
         // Only the job that runs gets heartbeats: the lease of a second one would run out meanwhile.
         let claim = JobClaim { worker: self.name.clone(), now, until: now + self.lease, limit: 1 };
         let Some(job) = self.store.claim(&claim).await?.pop() else { return Ok(None) };
         tracing::debug!(job = job.id, session = %job.job.session, attempt = job.attempt, "claimed");
-        let report = self.run(&job, summarise).await?;
+        let report = self.run(&job, summarise, stop).await?;
         tracing::info!(job = job.id, session = %report.session, code = %report.code, "job ended");
         Ok(Some(report))
     }
 
     /// Has a model narrate the span of a job, judges the reply, and ends the job.
-    async fn run<F, Fut>(&self, job: &StoreJob, summarise: F) -> Result<WorkerReport, StoredError>
+    async fn run<F, Fut>(
+        &self,
+        job: &StoreJob,
+        summarise: F,
+        stop: impl Future<Output = ()>,
+    ) -> Result<WorkerReport, StoredError>
     where
         F: Fn(SummaryRequest) -> Fut,
         Fut: Future<Output = Result<SummaryReply, SummaryFailure>>,
@@ -128,14 +160,20 @@ impl JobWorker {
             // Such a job cannot succeed at a later attempt.
             Err(reason) => return self.end(job, VerdictCode::Stale, &reason, None).await,
         };
-        let answer = self.with_heartbeat(job, summarise(request.clone())).await;
-        let Some(answer) = answer? else {
-            return Ok(report(
-                job,
-                JobCode::Lost,
-                "the lease ran out: another worker has the job, or its session was deleted",
-                false,
-            ));
+        let answer = match self.with_heartbeat(job, summarise(request.clone()), stop).await? {
+            Awaited::Answer(answer) => answer,
+            Awaited::Lost => {
+                let detail =
+                    "the lease ran out: another worker has the job, or its session was deleted";
+                return Ok(report(job, JobCode::Lost, detail, false));
+            }
+            Awaited::Stopped => {
+                // The lease ends now, so the next worker gets the job at once. A job that another worker has stays with
+                // that one.
+                self.store.heartbeat(&job.lease(), (self.clock)()).await?;
+                let detail = "the worker was told to stop; the job was given back";
+                return Ok(report(job, JobCode::Stopped, detail, false));
+            }
         };
         if let Err(failure) = &answer {
             let pause = stored.whole().await?.pause_after(request.id, job.attempt);
@@ -212,23 +250,26 @@ impl JobWorker {
         Ok(Ok((stored, request)))
     }
 
-    /// Waits for the call, and extends the lease meanwhile. `None` where the lease was lost; then another worker has
-    /// to give the answer.
+    /// Waits for the call or for `stop`, and extends the lease meanwhile.
     async fn with_heartbeat<T>(
         &self,
         job: &StoreJob,
         call: impl Future<Output = T>,
-    ) -> Result<Option<T>, StoreError> {
+        stop: impl Future<Output = ()>,
+    ) -> Result<Awaited<T>, StoreError> {
         // A third, so that one late heartbeat does not lose the lease.
         let beat = Duration::from_millis((self.lease / 3).max(1));
-        tokio::pin!(call);
+        tokio::pin!(call, stop);
         loop {
             tokio::select! {
-                answer = &mut call => return Ok(Some(answer)),
+                // An answer that is there is not thrown away.
+                biased;
+                answer = &mut call => return Ok(Awaited::Answer(answer)),
+                () = &mut stop => return Ok(Awaited::Stopped),
                 () = tokio::time::sleep(beat) => {
                     let until = (self.clock)() + self.lease;
                     if !self.store.heartbeat(&job.lease(), until).await? {
-                        return Ok(None);
+                        return Ok(Awaited::Lost);
                     }
                 }
             }

@@ -132,6 +132,8 @@ pub struct TopState {
     pub(crate) prompt: Option<(SessionId, String)>,
     pub(crate) scroll: usize,
     pub(crate) trouble: Option<SourceTrouble>,
+    /// The questions that failed. They are asked again once the source answers.
+    failed: Vec<SourceQuestion>,
     /// How far keys can move in the current view.
     reach: KeyReach,
     is_done: bool,
@@ -165,6 +167,7 @@ impl TopState {
             prompt: None,
             scroll: 0,
             trouble: None,
+            failed: Vec::new(),
             reach: KeyReach::default(),
             is_done: false,
         }
@@ -227,6 +230,10 @@ impl TopState {
             Ok(answered) => answered,
             Err(trouble) => {
                 self.trouble = Some(trouble);
+                // The list is asked for at every tick anyway.
+                if *ask != SourceQuestion::Sessions && !self.failed.contains(ask) {
+                    self.failed.push(ask.clone());
+                }
                 return Vec::new();
             }
         };
@@ -269,7 +276,8 @@ impl TopState {
         Vec::new()
     }
 
-    /// Takes the list of sessions. If the open session has changed since it was read, it is asked for again.
+    /// Takes the list of sessions. If the open session has changed since it was read, it is asked for again, and so is
+    /// what failed.
     fn note_list(&mut self, page: SessionsPage) -> Vec<SourceQuestion> {
         self.more = page.next.is_some();
         self.rows = Some(page.sessions);
@@ -277,16 +285,35 @@ impl TopState {
         if self.chosen.is_none() {
             self.choose(0);
         }
-        let Some(opened) = &self.opened else { return Vec::new() };
-        let row = self.rows.iter().flatten().find(|row| row.id == opened.id);
-        match (row, opened.tick) {
-            (Some(row), Some(tick)) if row.tick != tick => {
-                vec![
-                    SourceQuestion::Detail(opened.id.clone()),
-                    SourceQuestion::Fabric(opened.id.clone()),
-                ]
+        let mut asks = Vec::new();
+        if let Some(opened) = &self.opened
+            && let Some(row) = self.rows.iter().flatten().find(|row| row.id == opened.id)
+            && opened.tick.is_some_and(|tick| tick != row.tick)
+        {
+            asks.push(SourceQuestion::Detail(opened.id.clone()));
+            asks.push(SourceQuestion::Fabric(opened.id.clone()));
+        }
+        for ask in std::mem::take(&mut self.failed) {
+            if self.is_wanted(&ask) && !asks.contains(&ask) {
+                asks.push(ask);
             }
-            _ => Vec::new(),
+        }
+        asks
+    }
+
+    /// Whether the answer to a question would still be shown.
+    fn is_wanted(&self, ask: &SourceQuestion) -> bool {
+        match ask {
+            SourceQuestion::Sessions => true,
+            SourceQuestion::Detail(id) | SourceQuestion::Fabric(id) => {
+                self.opened.as_ref().is_some_and(|opened| opened.id == *id)
+            }
+            SourceQuestion::Fold(id, number) => self.opened.as_ref().is_some_and(|opened| {
+                opened.id == *id && opened.number() == Some(*number) && opened.read().is_none()
+            }),
+            SourceQuestion::Explain(id, text) => self.question.as_ref().is_some_and(|question| {
+                question.id == *id && question.text == *text && question.found.is_none()
+            }),
         }
     }
 

@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
 use std::path::PathBuf;
 
-use midfold::store::{StoreError, StoredError, StoredSession, private};
+use midfold::store::{SessionActivity, StoreError, StoredSession, private};
 use midfold::{Settings, unblocked};
 use midfold_args::StoreAt;
 
@@ -85,10 +85,10 @@ fn snapshot(at: &StoreAt, call: &HookCall) -> Result<(), CommandError> {
             extent: ImportExtent::All,
             numbered: true,
         };
-        import.bring(recording, &call.session_id, runtime::now()).await?;
+        let done = import.bring(recording, &call.session_id, runtime::now()).await?;
         // The client passes the user's instructions only here. They are stored, because the text for the model is made
         // later by another hook.
-        let mut stored = newest(&host, &call.session_id).await?;
+        let mut stored = host.session(&done.id).await?;
         Ok(stored.heed(call.custom_instructions.as_deref()).await?)
     })
 }
@@ -110,18 +110,20 @@ fn recap(at: &StoreAt, call: &HookCall) -> Result<String, CommandError> {
     })
 }
 
-/// The session that was imported last under this name. If the client rewrites its transcript, the import goes on in a
-/// new session, `ID-2` and so on.
+/// The session that changed last under this name. If the client rewrites its transcript, the import goes on in a new
+/// session, `ID-2` and so on; if the client goes back to an older state, the older session goes on.
 async fn newest(host: &OpenStore, id: &str) -> Result<StoredSession, CommandError> {
-    let mut stored = host.session(id).await?;
-    for name in 2..=MOST_NAMES {
-        match StoredSession::open(host.store.clone(), &format!("{id}-{name}")).await {
-            Ok(next) => stored = next,
-            Err(StoredError::Store(StoreError::NoSession(_))) => break,
+    let mut newest: Option<SessionActivity> = None;
+    for name in 1..=MOST_NAMES {
+        let name = if name == 1 { id.to_owned() } else { format!("{id}-{name}") };
+        match host.store.activity(&name).await {
+            Ok(next) if newest.as_ref().is_none_or(|it| it.tick < next.tick) => newest = Some(next),
+            Ok(_) => {}
+            Err(StoreError::NoSession(_)) => break,
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(stored)
+    host.session(newest.as_ref().map_or(id, |it| &it.id)).await
 }
 
 /// The command that starts this program, as the hook was called. The client's shell found it by these words, so the

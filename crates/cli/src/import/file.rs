@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use midfold::Setup;
 use midfold::formats::read::Conversation;
+use midfold::{Failure, Setup};
 use midfold_args::{ImportArgs, StartArgs};
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ impl<'a> ImportSelection<'a> {
         import: &mut ImportPlan<'_>,
         path: &Path,
         found: &TranscriptRecordings,
-    ) -> Result<Vec<ImportedSession>, CommandError> {
+    ) -> Result<Vec<ImportedSession>, Failure> {
         let mut ids = SessionIds::new(*self, path, found.recordings.len());
         let mut done = Vec::new();
         for (at, recording) in found.recordings.iter().enumerate() {

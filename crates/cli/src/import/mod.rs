@@ -8,9 +8,9 @@ pub mod watch;
 
 use std::path::Path;
 
-use midfold::Setup;
 use midfold::formats::read::{Conversation, TranscriptFormat};
 use midfold::view::CarriedProblem;
+use midfold::{FailureArea, Setup};
 use midfold_args::ImportArgs;
 
 use crate::error::CommandError;
@@ -59,7 +59,7 @@ fn one(
     let done = block_on(async {
         let host = OpenStore::open(&args.at, StoreCreation::Yes).await?;
         let mut import = importer(&host, &args.start, &mut setup, path)?;
-        wanted.bring(&mut import, path, &found).await
+        Ok(wanted.bring(&mut import, path, &found).await?)
     })?;
     let mut told = ImportSummary::default();
     told.add(None, &notes, done);
@@ -115,8 +115,14 @@ fn several(
             let mut import = importer(host, &args.start, &mut setup, &path)?;
             // Two files may want the same session id. The later one gets a numbered id.
             import.numbered = true;
-            let done = wanted.bring(&mut import, &path, &found).await?;
-            told.add(Some(&path), &notes, done);
+            match wanted.bring(&mut import, &path, &found).await {
+                Ok(done) => told.add(Some(&path), &notes, done),
+                // A store that fails would fail for every other file, too.
+                Err(failure) if failure.area == FailureArea::Store => return Err(failure.into()),
+                Err(failure) => {
+                    told.fail(&failure.at(format_args!("{}: ", path.display())).into(), output);
+                }
+            }
         }
         Ok(told)
     })?;

@@ -197,7 +197,7 @@ impl<'a> FileFollower<'a> {
         let mut import = importer(self.host, &self.args.start, self.setup, path)?;
         // If the client rewrites its file, the import goes on in another session instead of failing.
         import.numbered = true;
-        ImportSelection::of(self.args, false).bring(&mut import, path, &found).await
+        Ok(ImportSelection::of(self.args, false).bring(&mut import, path, &found).await?)
     }
 
     /// The file that was named, or the newest file in the folder that was named.

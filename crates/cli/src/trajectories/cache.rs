@@ -41,9 +41,10 @@ impl AnswerCache {
         self.folder.join(&name[..2]).join(format!("{}.json", &name[2..]))
     }
 
-    /// Whether there is an answer, good or not.
+    /// Whether there is an answer, good or not. A file that cannot be read, as after a power cut, is none: the request is
+    /// made again.
     pub fn has(&self, key: &Hash) -> bool {
-        self.place(key).exists()
+        self.get(key).is_some()
     }
 
     /// The answer to a request. `None` where there is none, or it cannot be read.

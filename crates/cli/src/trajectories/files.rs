@@ -116,7 +116,9 @@ impl OutputPaths {
     /// The paths for an output. `metrics` is the name of the metrics file in a configuration: empty for no such file,
     /// `None` for the usual name.
     pub fn new(output: &Path, metrics: Option<&str>) -> Result<Self, CommandError> {
-        if output.is_dir() || is_stdin(output) || output.file_name().is_none() {
+        // A pipe or a device would be replaced by a file in the end.
+        let is_special = output.metadata().is_ok_and(|meta| !meta.is_file());
+        if is_special || is_stdin(output) || output.file_name().is_none() {
             return Err(CommandError::usage(format!(
                 "{} is no file to write to",
                 output.display()

@@ -216,6 +216,20 @@ fn what_a_compaction_takes_away_is_kept_and_told() {
     assert_eq!(place.log(), "");
 }
 
+/// A client that goes back to an older state of its transcript goes on with the session of that state.
+#[test]
+fn an_older_transcript_that_goes_on_is_the_newest_again() {
+    let place = Place::new("hooks-back");
+    let rewritten = steps(0, 6).replace("Check part 0;", "Look at part 0;");
+    for (transcript, keeps) in [(steps(0, 9), 27), (rewritten, 18), (steps(0, 12), 36)] {
+        fs::write(place.transcript(), transcript).unwrap();
+        place.ok(&["hooks", "pre-compact"], &pre_compact(&place));
+        let told = context(&place.ok(&["hooks", "session-start"], &session_start("compact")));
+        assert!(told.starts_with(&format!("midfold keeps {keeps} messages")), "{told}");
+    }
+    assert_eq!(place.log(), "");
+}
+
 /// The client goes on, whatever is wrong.
 #[test]
 fn a_hook_that_fails_says_so_in_its_log_alone() {

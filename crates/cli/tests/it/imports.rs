@@ -80,3 +80,19 @@ fn a_folder_without_a_transcript_makes_no_store() {
     shown!("import-none", store, ["import", &folder.display().to_string()]);
     assert!(!Path::new(store.strip_prefix("sqlite:").unwrap()).exists());
 }
+
+#[test]
+fn a_file_that_does_not_fit_the_settings_is_told_and_the_others_are_done() {
+    let store = &store("imports-profile");
+    let folder = folder("imports-profile-files");
+    let other = folder.join("b.json");
+    write(&folder.join("a.jsonl"), &["one"]);
+    fs::copy(crate::root().join("fixtures/gemini.json"), &other).unwrap();
+    write(&folder.join("c.jsonl"), &["two", "three"]);
+    let runs = folder.display().to_string();
+    let done = at(store, &["import", &runs, "--profile", "openai"], b"");
+    let said = seen(&done);
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(said.contains(&format!("error: {}: ", other.display())), "{said}");
+    assert_eq!(sessions(store), named(&[("a", 1), ("c", 2)]));
+}

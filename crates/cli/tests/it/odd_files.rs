@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -170,6 +170,69 @@ fn a_pipe_that_somebody_writes_to_is_read() {
     let output = run(&["inspect", &fifo.display().to_string()], b"");
     writing.join().unwrap();
     assert!(output.status.success(), "{}", seen(&output));
+}
+
+/// A store with one session.
+fn small_store(name: &str) -> String {
+    let place = folder(name);
+    let (transcript, store) = (place.join("t.jsonl"), place.join("store.db"));
+    fs::write(&transcript, "{\"role\":\"user\",\"content\":\"hello there\"}\n").unwrap();
+    let store = format!("sqlite:{}", store.display());
+    let output = run(&["import", &transcript.display().to_string(), "--store", &store], b"");
+    assert!(output.status.success(), "{}", seen(&output));
+    store
+}
+
+/// What is no file gets the bytes and stays what it is.
+#[test]
+fn outputs_are_written_into_pipes_and_through_links() {
+    let store = small_store("odd-export");
+    let place = folder("odd-outputs");
+    let (fifo, link, target) = (place.join("fifo"), place.join("link"), place.join("target"));
+    symlink(&target, &link).unwrap();
+    let transcript = place.join("t.jsonl");
+    fs::write(&transcript, "{\"role\":\"user\",\"content\":\"hello there\"}\n").unwrap();
+    let transcript = transcript.display().to_string();
+    let commands: [(&[&str], &[&str]); 2] = [
+        (&["store", "export"], &["--store", &store]),
+        (&["compact", &transcript, "-o"], &["--window", "8k"]),
+    ];
+    for (before, after) in commands {
+        let to = |path: &Path| run(&[before, &[&path.display().to_string()], after].concat(), b"");
+        pipe(&fifo);
+        let read = fifo.clone();
+        let reading = std::thread::spawn(move || fs::read_to_string(read).unwrap());
+        let output = to(&fifo);
+        assert!(output.status.success(), "{before:?}: {}", seen(&output));
+        assert!(fs::symlink_metadata(&fifo).unwrap().file_type().is_fifo(), "{before:?}");
+        assert!(reading.join().unwrap().contains("hello there"), "{before:?}");
+        fs::remove_file(&fifo).unwrap();
+        let output = to(&link);
+        assert!(output.status.success(), "{before:?}: {}", seen(&output));
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink(), "{before:?}");
+        assert!(fs::read_to_string(&target).unwrap().contains("hello there"), "{before:?}");
+        fs::remove_file(&target).unwrap();
+    }
+    pipe(&fifo);
+    let output = run(&["trajectories", &transcript, "-o", &fifo.display().to_string()], b"");
+    assert!(seen(&output).contains("is no file to write to"), "{}", seen(&output));
+    assert!(fs::symlink_metadata(&fifo).unwrap().file_type().is_fifo());
+}
+
+#[test]
+fn a_new_export_is_the_users_alone_and_an_old_file_keeps_its_mode() {
+    let store = small_store("odd-mode");
+    let file = folder("odd-modes").join("all.jsonl");
+    let export = || run(&["store", "export", &file.display().to_string(), "--store", &store], b"");
+    let mode = || fs::metadata(&file).unwrap().mode() & 0o777;
+    assert!(export().status.success());
+    assert_eq!(mode(), 0o600);
+    for kept in [0o644, 0o440] {
+        fs::set_permissions(&file, fs::Permissions::from_mode(kept)).unwrap();
+        assert!(export().status.success());
+        assert_eq!(mode(), kept);
+    }
+    assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
 }
 
 /// Runs a command in a terminal; nothing where there is no `script` to make one.

@@ -14,16 +14,21 @@ fn initialize() -> String {
 
 /// What is answered to these lines, as far as it is answered.
 async fn answers(lines: &[Vec<u8>]) -> Vec<Value> {
+    answered(lines, true).await
+}
+
+/// As [`answers`]. The last line has no break unless it `ends`.
+async fn answered(lines: &[Vec<u8>], ends: bool) -> Vec<Value> {
     let store = store();
     add(&store, &Plan::default()).await;
     let (near, far) = tokio::io::duplex(1 << 16);
     let (read, write) = tokio::io::split(far);
     let serving = tokio::spawn(serve_over(store, SessionScope::default(), read, write));
     let (read, mut write) = tokio::io::split(near);
-    let lines = lines.to_vec();
+    let lines = lines.join(&b'\n');
     let writing = tokio::spawn(async move {
-        for line in lines {
-            write.write_all(&line).await.unwrap();
+        write.write_all(&lines).await.unwrap();
+        if ends {
             write.write_all(b"\n").await.unwrap();
         }
         write.shutdown().await.unwrap();
@@ -104,4 +109,15 @@ async fn blank_lines_and_notifications_are_no_errors() {
 async fn errors_are_answered_to_a_client_that_says_nothing_else() {
     let answers = answers(&[b"hello".to_vec()]).await;
     assert_eq!(answers.iter().map(error).collect::<Vec<_>>(), [(Some(&Value::Null), -32700)]);
+}
+
+#[tokio::test]
+async fn a_last_line_without_a_break_is_answered() {
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).to_string();
+    for (last, id) in [(list.into_bytes(), json!(2)), (b"hello".to_vec(), Value::Null)] {
+        let lines = [initialize().into(), last];
+        let answers = answered(&lines, false).await;
+        assert_eq!(answers.last().unwrap()["id"], id, "{answers:?}");
+        assert_eq!(answers, self::answers(&lines).await);
+    }
 }

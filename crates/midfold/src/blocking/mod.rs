@@ -406,7 +406,8 @@ impl Session {
         Ok(Self { held, clock: self.clock, follow: ListMatcher::default() })
     }
 
-    /// Copies the session under another id, with what its meter learned. A stored session is forked.
+    /// Copies the session with everything it knows, also its id, as a copy of any value does. A stored session is forked
+    /// under the given id instead, because a store has each id once.
     ///
     /// # Errors
     /// If the store fails.

@@ -218,6 +218,10 @@ impl OverviewCache {
             return Ok(Arc::clone(known));
         }
         let row = self.store.session(&activity.id).await?;
+        // A new session may have the id of a deleted one.
+        let is_same =
+            |it: &Arc<Overview>| it.created == row.new.created && it.events <= activity.head;
+        let before = before.filter(is_same);
         // The title follows from the first messages, which never change.
         let title = match before.as_ref().and_then(|before| before.title.clone()) {
             Some(title) => Some(title),

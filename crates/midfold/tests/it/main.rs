@@ -28,6 +28,8 @@ mod lost;
 mod narration;
 mod narrations;
 mod orders;
+#[cfg(feature = "store")]
+mod overview;
 mod prepare;
 mod presets;
 mod properties;

@@ -526,3 +526,22 @@ async fn a_job_for_a_span_that_changed_asks_nobody_and_stores_nothing() {
     assert_eq!(world.server.seen().len(), calls);
     assert_eq!(world.store.folds("s").await.unwrap().len(), 1, "that of the good job");
 }
+
+/// However often a worker is stopped, the model did not fail.
+#[tokio::test]
+async fn a_job_of_a_stopped_worker_is_due_at_once_and_has_no_failure() {
+    let policy = policy("default");
+    for kind in [Kind::Memory, Kind::Sqlite] {
+        let world = World::new(kind, &policy, good(&policy)).await;
+        for attempt in 1..=world.worker.attempts {
+            let ask = |_| std::future::pending();
+            let report = world.worker.step_until(ask, async {}).await.unwrap().unwrap();
+            assert_eq!((report.code.as_str(), report.attempt), ("stopped", attempt), "{report:?}");
+            assert_eq!(report.code.failure(), None);
+            let job = world.job().await;
+            assert_eq!((job.failures, job.outcome), (0, None));
+        }
+        world.server.release();
+        assert_eq!(world.step().await.unwrap().code.as_str(), "accepted");
+    }
+}

@@ -17,7 +17,7 @@ use super::problem::ApiProblem;
 use crate::app::SharedApp;
 use crate::body::{BodyRead, BodyRoom};
 use crate::desk::Desk;
-use crate::guard::GuardedBody;
+use crate::guard::{BodyEnd, GuardedBody};
 use crate::keys::KeyHolder;
 use crate::reading::MEMORY;
 
@@ -100,8 +100,11 @@ pub(crate) async fn document(
             )));
         }
         BodyRead::Broken => {
-            let why = watch.ended().map_or("the body stopped".to_owned(), |it| it.to_string());
-            return Err(ApiProblem::bad(why));
+            return Err(match watch.ended() {
+                None => ApiProblem::bad("the body stopped"),
+                Some(ended @ BodyEnd::Idle) => stopped(&ended.to_string()),
+                Some(ended) => too_large(&ended.to_string()),
+            });
         }
     };
     // The values are counted before serde makes them: a few bytes of JSON can become many times as many in memory.
@@ -112,6 +115,10 @@ pub(crate) async fn document(
         ));
     }
     Ok((bytes, room))
+}
+
+fn stopped(why: &str) -> ApiProblem {
+    ApiProblem::new(StatusCode::REQUEST_TIMEOUT, "timeout", why.trim_start_matches("midfold: "))
 }
 
 pub(super) fn too_large(why: &str) -> ApiProblem {

@@ -181,6 +181,7 @@ fn title(code: &str) -> &'static str {
         "forbidden" => "This is forbidden",
         "rate" => "Too many requests",
         "too-large" => "The request is too large",
+        "timeout" => "The body did not come in time",
         "media-type" => "The body has to be JSON",
         "no-overflow" => "The request was not too long",
         "memory" => "This server keeps no sessions",

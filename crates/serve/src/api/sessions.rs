@@ -31,6 +31,8 @@ const PAGE: u64 = 100;
 const MOST: u64 = 500;
 /// How many sessions are searched for one page; the next page goes on behind them.
 const LOOKED_AT: u64 = 20_000;
+/// How many sessions a search reads from the store at once.
+const AT_ONCE: usize = 500;
 
 pub(super) fn routes(api: &mut ApiRoutes) {
     api.on(Operation::get("/v1/sessions", "list", "List sessions, the newest change first"), list);
@@ -118,25 +120,36 @@ async fn list(asked: ApiRequest<ListQuery>) -> Result<SessionPage, ApiProblem> {
     let ApiRequest { desk, caller, query, .. } = asked;
     let limit = usize::try_from(within("limit", query.limit, PAGE, 1..=MOST)?).unwrap_or(1);
     let wanted = query.q.unwrap_or_default().to_lowercase();
-    let mut page = SessionPage { sessions: Vec::new(), next: None };
-    let (mut before, mut looked_at) = (query.after, 0);
-    while page.sessions.len() < limit && looked_at < LOOKED_AT {
-        let owner = caller.owner.clone();
-        let asked = NewestQuery { owner, before, limit: u32::try_from(limit).unwrap_or(u32::MAX) };
-        let found = done(&desk, desk.overviews.newest(&asked)).await?;
-        let Some(last) = found.last() else { return Ok(page) };
-        looked_at += found.len() as u64;
-        before = Some(last.tick);
-        for overview in found.iter().filter(|overview| matches(overview, &wanted)) {
-            page.sessions.push((**overview).clone());
-            if page.sessions.len() == limit {
-                // The page is full before the end of what was read, so the next page starts behind its last row.
-                before = Some(overview.tick);
-                break;
+    let mut page = SessionPage { sessions: Vec::new(), next: query.after };
+    let mut looked_at = 0;
+    // One more than the page has, because only a row behind it tells that there is a next page. A search reads many
+    // rows at once, and few of them match.
+    let rows = if wanted.is_empty() { limit + 1 } else { AT_ONCE };
+    while looked_at < LOOKED_AT {
+        let (owner, before) = (caller.owner.clone(), page.next);
+        let asked = NewestQuery { owner, before, limit: u32::try_from(rows).unwrap_or(u32::MAX) };
+        let found = done(&desk, desk.store.newest(&asked)).await?;
+        let is_last = found.len() < rows;
+        for activity in found {
+            if page.sessions.len() == limit || looked_at == LOOKED_AT {
+                return Ok(page);
+            }
+            looked_at += 1;
+            page.next = Some(activity.tick);
+            match desk.overviews.of(activity).await {
+                Ok(overview) if matches(&overview, &wanted) => {
+                    page.sessions.push((*overview).clone());
+                }
+                // The session does not match, or was deleted after the list was read.
+                Ok(_) | Err(StoreError::NoSession(_)) => {}
+                Err(error) => return done(&desk, std::future::ready(Err(error))).await,
             }
         }
+        if is_last {
+            page.next = None;
+            return Ok(page);
+        }
     }
-    page.next = before;
     Ok(page)
 }
 

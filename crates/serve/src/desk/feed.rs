@@ -98,7 +98,9 @@ impl ChangeFeed {
         let listener = self.told.subscribe();
         if !*looks {
             let newest = newest(&*self.store, None).await?;
-            let seen = newest.first().map_or(0, |it| it.tick);
+            let (seen, since) = newest.first().map_or((0, 0), |it| (it.tick, it.changed));
+            // A page that is not full has all sessions of the store.
+            let oldest = newest.get(AT_ONCE as usize - 1).map(|it| it.tick);
             // Folds in force are not counted here: that reads the folds of each session, and most will not change.
             let before = newest.into_iter().map(|it| (it.id.clone(), (it, None))).collect();
             let looking = StoreWatch {
@@ -108,6 +110,8 @@ impl ChangeFeed {
                 stopped: self.stopped.clone(),
                 before,
                 seen,
+                oldest,
+                since,
             };
             tokio::spawn(looking.run());
             *looks = true;
@@ -134,6 +138,10 @@ struct StoreWatch {
     before: HashMap<String, (SessionActivity, Option<u64>)>,
     /// The newest tick of the last reading.
     seen: u64,
+    /// The oldest tick of the first reading. Sessions before it were not read; `None` where there were none.
+    oldest: Option<u64>,
+    /// When the newest session of the first reading had changed, in milliseconds since 1970.
+    since: u64,
 }
 
 impl StoreWatch {
@@ -154,17 +162,21 @@ impl StoreWatch {
         }
     }
 
-    /// Reads all sessions that changed since the last reading, the newest change first.
+    /// Reads all sessions that changed since the last reading, the newest change first, and some that did not.
     async fn look(&self) -> Result<Vec<SessionActivity>, StoreError> {
-        let mut changed: Vec<SessionActivity> = Vec::new();
+        let mut found: Vec<SessionActivity> = Vec::new();
         loop {
             // A session that changes between two pages gets a tick above the first page, and the next reading finds it.
-            let page = newest(&*self.store, changed.last().map(|it| it.tick)).await?;
-            let before = changed.len();
-            changed.extend(page.into_iter().take_while(|it| it.tick > self.seen));
-            // A page that is not new as a whole is the last one.
-            if changed.len() - before < AT_ONCE as usize {
-                return Ok(changed);
+            let page = newest(&*self.store, found.last().map(|it| it.tick)).await?;
+            // Of two changes at once, PostgreSQL may show the one with the lower tick later. So the whole page is taken,
+            // and not only what is above the newest tick of the last reading.
+            let is_last =
+                page.len() < AT_ONCE as usize || page.last().is_some_and(|it| it.tick <= self.seen);
+            found.extend(page);
+            if is_last {
+                // Those that the first reading left out did not change.
+                found.retain(|it| self.oldest.is_none_or(|oldest| it.tick > oldest));
+                return Ok(found);
             }
         }
     }
@@ -178,23 +190,36 @@ impl StoreWatch {
 
     /// Reports the sessions that changed since the last reading, the oldest change first.
     async fn tell(&mut self, now: Vec<SessionActivity>) {
-        // The newest change comes first, so its tick is the highest.
-        self.seen = now.first().map_or(self.seen, |it| it.tick);
+        // The newest change comes first, so its tick is the highest. A deleted session takes its tick away.
+        self.seen = now.first().map_or(self.seen, |it| it.tick.max(self.seen));
         for it in now.into_iter().rev() {
             let before = self.before.get(&it.id);
             if before.is_some_and(|(before, _)| before.tick == it.tick) {
                 continue;
             }
+            // A log only grows, so a shorter one is that of another session, which has the id of a deleted one.
+            let before = before.filter(|(before, _)| before.head <= it.head);
             let known = before.filter(|(before, _)| has_same_folds(before, &it));
             let folds = match known.and_then(|(_, folds)| *folds) {
                 Some(folds) => folds,
                 // The session may have been deleted meanwhile; the next change corrects the number.
                 None => folds_in_force(&*self.store, &it).await.unwrap_or(it.folds),
             };
-            let kind = kind(before.map(|(before, _)| before), &it);
+            let kind = match before {
+                Some((before, _)) => kind(before, &it),
+                None if self.is_new(&it).await => "new",
+                None => "append",
+            };
             let _ = self.told.send(SessionChange::of(kind, &it, folds));
             self.before.insert(it.id.clone(), (it, Some(folds)));
         }
+    }
+
+    /// Whether a session that was never read was made after the first reading, and not only left out by it.
+    async fn is_new(&self, it: &SessionActivity) -> bool {
+        // A session that was deleted meanwhile is told as new, too: its deletion is told next.
+        self.oldest.is_none()
+            || self.store.session(&it.id).await.map_or(true, |row| row.new.created >= self.since)
     }
 }
 
@@ -204,8 +229,7 @@ fn has_same_folds(before: &SessionActivity, now: &SessionActivity) -> bool {
 }
 
 /// The name of a change. Several may have happened between two readings; the most important one is named.
-fn kind(before: Option<&SessionActivity>, now: &SessionActivity) -> &'static str {
-    let Some(before) = before else { return if now.head == 0 { "new" } else { "append" } };
+fn kind(before: &SessionActivity, now: &SessionActivity) -> &'static str {
     // A fold is stored first and activated afterwards, so this test comes before that for an undo.
     if now.folds > before.folds || now.active_number > before.active_number {
         "fold"

@@ -37,8 +37,18 @@ async fn setting(look_ups: LookUps, recalls: bool) -> Setting {
 
 /// Plays a loop, and says how often something was looked up.
 async fn play(dialect: WireDialect, stream: bool, look_ups: LookUps) -> u64 {
+    played(dialect, stream, look_ups, settings(look_ups)).await
+}
+
+/// As [`play`], in front of a server with these settings.
+async fn played(
+    dialect: WireDialect,
+    stream: bool,
+    look_ups: LookUps,
+    settings: UpstreamSettings,
+) -> u64 {
     let name = format!("{dialect:?} stream={stream} {look_ups:?}");
-    let setting = setting(look_ups, true).await;
+    let setting = with(settings, true).await;
     let agent =
         ClientAgent { stream, task: task(STEPS), ..ClientAgent::new(dialect, &setting.url()) };
     let run = agent.run().await;
@@ -78,6 +88,16 @@ async fn what_was_folded_is_looked_up_before_a_step() {
             let recalls = play(dialect, stream, LookUps::Before(4)).await;
             assert!(recalls >= 3, "{dialect:?} {stream}: {recalls}");
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_folded_is_looked_up_where_a_server_streams_nothing() {
+    let look_ups = LookUps::Before(4);
+    for dialect in WireDialect::ALL {
+        let settings = UpstreamSettings { ignores_stream: true, ..settings(look_ups) };
+        let recalls = played(dialect, true, look_ups, settings).await;
+        assert!(recalls >= 3, "{dialect:?}: {recalls}");
     }
 }
 

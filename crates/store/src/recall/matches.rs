@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::reading::PairedEvents;
 use crate::error::StoreError;
-use crate::text::{CandidateRanking, Matcher, Postings, find_folded, searched};
+use crate::text::{CandidateRanking, Matcher, Postings, find_folded, find_word, searched};
 use crate::types::{LogSearch, SearchMode};
 
 /// At most this many matching lines of a message are shown.
@@ -213,22 +213,6 @@ fn words_in(line: &str, words: &[String], phrase: &str) -> (usize, usize) {
     match find_folded(line, phrase).filter(|_| score > 0) {
         Some(found) => (score + phrase.len(), found),
         None => (score, at),
-    }
-}
-
-/// Byte offset of a word in a line, where it is a whole word.
-fn find_word(line: &str, word: &str) -> Option<usize> {
-    let mut from = 0;
-    loop {
-        let at = from + find_folded(line.get(from..)?, word)?;
-        let before = line[..at].chars().next_back();
-        let after = line[at..].chars().nth(word.chars().count());
-        let inside = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-        if !inside(before) && !inside(after) {
-            return Some(at);
-        }
-        // Only one character further, because the whole word may begin inside this match.
-        from = at + line[at..].chars().next().map_or(1, char::len_utf8);
     }
 }
 

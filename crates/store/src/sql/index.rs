@@ -1,5 +1,7 @@
 //! The word index, which is filled when somebody searches.
 
+use std::ops::Range;
+
 use super::db::{SqlConnection, query};
 use super::events::head;
 use super::failed;
@@ -16,20 +18,20 @@ pub(super) async fn indexed<D: SqlConnection>(
     Ok(Some((number_of(&row, 0)?, head(db, no).await?)))
 }
 
-/// Adds the words of events to the index, if the index still ends at `from`.
+/// Adds the words of the events of a page to the index, if the index still ends where the page begins. The page counts
+/// as indexed even where events of it are missing: no search can find them, and none would ever end otherwise.
 pub(super) async fn index<D: SqlConnection>(
     db: &mut D,
     no: i64,
-    from: u64,
+    page: &Range<u64>,
     texts: &[(u64, Vec<String>)],
 ) -> Result<(), StoreError> {
-    let Some((last, _)) = texts.last() else { return Ok(()) };
     let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
     // First, because it locks the row: of two searches that read the same events, only one adds their words.
     let moved = query("UPDATE sessions SET indexed = $3 WHERE no = $1 AND indexed = $2")
         .bind(no)
-        .bind(from)
-        .bind(last + 1)
+        .bind(page.start)
+        .bind(page.end)
         .run(&mut *tx)
         .await?;
     if moved == 0 {

@@ -32,7 +32,7 @@ async fn catch_up<S: SqlDatabase>(
         let texts: Vec<_> = events.iter().map(words).collect();
         // Page by page, so that appends get the writer in between. If another search was faster, this adds nothing, and
         // the loop goes on where that one ended.
-        index::index(&mut *store.writer().await?, no, from, &texts).await?;
+        index::index(&mut *store.writer().await?, no, &page, &texts).await?;
     }
 }
 

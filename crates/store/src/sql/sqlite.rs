@@ -275,17 +275,20 @@ impl SqlDatabase for SqliteStore {
     /// log is copied into the file and truncated.
     async fn scrub(&self) -> Result<(), StoreError> {
         let mut db = self.writer().await?;
-        if pragma(&mut db, "SELECT count(*) FROM scrub").await? == 0 {
+        let mark = sqlx::query_scalar::<_, i64>("SELECT due FROM scrub ORDER BY due LIMIT 1");
+        let Some(mark) = mark.fetch_optional(&mut *db).await.map_err(failed)? else {
             return Ok(());
-        }
+        };
         sqlx::raw_sql("VACUUM").execute(&mut *db).await.map_err(failed)?;
         // The first column is 1 where a reader keeps the log from being truncated.
         if pragma(&mut db, "PRAGMA wal_checkpoint(TRUNCATE)").await? != 0 {
             let text = "another process is reading an older state of it; end that and try again";
             return Err(StoreError::Backend { kind: FailureKind::Locked, text: text.to_owned() });
         }
-        // The mark is removed last, so that an interrupted scrub is repeated.
-        sqlx::raw_sql("DELETE FROM scrub").execute(&mut *db).await.map(drop).map_err(failed)
+        // The mark is removed last, so that an interrupted scrub is repeated. A mark that another process has set in the
+        // meantime stays.
+        let done = sqlx::query("DELETE FROM scrub WHERE due = $1").bind(mark);
+        done.execute(&mut *db).await.map(drop).map_err(failed)
     }
 }
 
@@ -405,8 +408,9 @@ impl SqlConnection for SqliteConnection {
         let indexed = sqlx::query("SELECT 1 FROM sessions WHERE no = $1 AND indexed > 0").bind(no);
         let indexed = indexed.fetch_optional(&mut *self).await.map_err(failed)?.is_some();
         // With `secure_delete`, little of the deleted data remains even where the file is not rewritten afterwards.
+        // Each deletion sets its own mark, so that a scrub which began before it does not remove that.
         let mut sql = "PRAGMA secure_delete = ON; \
-             INSERT INTO scrub (due) SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM scrub);"
+             DELETE FROM scrub; INSERT INTO scrub (due) VALUES (random());"
             .to_owned();
         if indexed {
             sql += "INSERT INTO words (words) VALUES ('delete-all'); \

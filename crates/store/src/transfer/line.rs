@@ -13,6 +13,9 @@ pub enum TransferError {
     /// The store refused or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A session was deleted after a part of it was written.
+    #[error("session `{0}` was deleted while it was exported: export again")]
+    Deleted(String),
     /// The file cannot be read or written.
     #[error("{0}")]
     Io(#[from] std::io::Error),

@@ -13,8 +13,9 @@ mod reader;
 
 use std::io::{BufRead, Write};
 
+use crate::error::StoreError;
 use crate::store::Store;
-use crate::types::{Millis, NewCall, NewEvent, NewFold};
+use crate::types::{CallRow, EventRow, FoldRow, Millis, NewCall, NewEvent, NewFold, SessionRow};
 use line::{EventContent, FoldLine, PAGE, TransferLine};
 pub use line::{TransferCounts, TransferError, VERSION};
 use reader::PartReader;
@@ -27,10 +28,12 @@ fn put(out: &mut impl Write, line: &TransferLine) -> Result<(), TransferError> {
     Ok(out.write_all(b"\n")?)
 }
 
-/// Writes one session, or all sessions where `only` is `None`, as lines.
+/// Writes one session, or all sessions where `only` is `None`, as lines. A session that is deleted before its turn
+/// comes is left out.
 ///
 /// # Errors
-/// Fails where the store cannot be read, or the file cannot be written.
+/// Fails where the store cannot be read, or the file cannot be written; with [`TransferError::Deleted`] where a session
+/// is deleted after a part of it was written.
 pub async fn export<W: Write + Send>(
     store: &dyn Store,
     only: Option<&str>,
@@ -39,7 +42,8 @@ pub async fn export<W: Write + Send>(
     let mut moved = TransferCounts::default();
     put(out, &TransferLine::Midfold { version: VERSION })?;
     if let Some(id) = only {
-        export_session(store, id, out, &mut moved).await?;
+        let session = SessionExport::read(store, id).await?;
+        session.write(store, out, &mut moved).await?;
     } else {
         let mut after: Option<String> = None;
         loop {
@@ -47,7 +51,12 @@ pub async fn export<W: Write + Send>(
             let Some(last) = page.last() else { break };
             after = Some(last.new.id.clone());
             for row in &page {
-                export_session(store, &row.new.id, out, &mut moved).await?;
+                // Read again: the page may be minutes old, and its head would leave newer events out.
+                match SessionExport::read(store, &row.new.id).await {
+                    Ok(session) => session.write(store, out, &mut moved).await?,
+                    Err(StoreError::NoSession(_)) => {}
+                    Err(error) => return Err(error.into()),
+                }
             }
         }
     }
@@ -56,49 +65,78 @@ pub async fn export<W: Write + Send>(
     Ok(moved)
 }
 
-/// Writes the lines of one session, as of its row. Events that are added in the meantime are left out.
-async fn export_session<W: Write + Send>(
-    store: &dyn Store,
-    id: &str,
-    out: &mut W,
-    moved: &mut TransferCounts,
-) -> Result<(), TransferError> {
-    // Read again: the page may be minutes old, and its head would leave newer events out.
-    let row = store.session(id).await?;
-    // The folds are read after the session's row, so that the active fold is among them.
-    let folds = store.folds(id).await?;
-    let (head, active, state) = (row.head, row.active, row.state);
-    put(out, &TransferLine::Session { new: row.new, head, active, state })?;
-    moved.sessions += 1;
-    let mut seq = 0;
-    while seq < head {
-        let page = store.events(id, seq..head.min(seq + PAGE as u64)).await?;
+/// A session to export, as of its row. What is added in the meantime is left out.
+struct SessionExport {
+    row: SessionRow,
+    /// The first page of its events. The others are read while it is written, because a log may be large.
+    events: Vec<EventRow>,
+    folds: Vec<FoldRow>,
+    calls: Vec<CallRow>,
+}
+
+impl SessionExport {
+    /// Reads a session, before anything of it is written.
+    async fn read(store: &dyn Store, id: &str) -> Result<Self, StoreError> {
+        let row = store.session(id).await?;
+        // The folds are read after the session's row, so that the active fold is among them.
+        let (mut folds, mut calls) = (store.folds(id).await?, store.calls(id).await?);
+        let events = match row.head {
+            0 => Vec::new(),
+            head => store.events(id, 0..head.min(PAGE as u64)).await?,
+        };
+        // A fold over events after the head was added in the meantime, so it belongs to a later export.
+        folds.retain(|fold| fold.fold.end <= row.head);
+        // The calls are a chain, which may be cut only at its end. So those behind the first that saw more are left
+        // out, too.
+        let count = calls.iter().take_while(|call| call.call.head <= row.head).count();
+        calls.truncate(count);
+        Ok(Self { row, events, folds, calls })
+    }
+
+    /// Writes the lines of the session.
+    async fn write<W: Write + Send>(
+        self,
+        store: &dyn Store,
+        out: &mut W,
+        moved: &mut TransferCounts,
+    ) -> Result<(), TransferError> {
+        let Self { row, mut events, folds, calls } = self;
+        let SessionRow { new, head, active, state, .. } = row;
+        let id = new.id.clone();
+        put(out, &TransferLine::Session { new, head, active, state })?;
+        moved.sessions += 1;
         // A damaged session gives fewer events than its line promises, and an import refuses that.
-        let Some(last) = page.last() else { break };
-        seq = last.seq + 1;
-        for row in page {
-            let NewEvent { bytes, hash, turn, tokens, usage, origin } = row.event;
-            let bytes = EventContent::of(&bytes);
-            put(out, &TransferLine::Event { bytes, hash, turn, tokens, usage, origin })?;
-            moved.events += 1;
+        while let Some(last) = events.last() {
+            let seq = last.seq + 1;
+            for row in events {
+                let NewEvent { bytes, hash, turn, tokens, usage, origin } = row.event;
+                let bytes = EventContent::of(&bytes);
+                put(out, &TransferLine::Event { bytes, hash, turn, tokens, usage, origin })?;
+                moved.events += 1;
+            }
+            if seq >= head {
+                break;
+            }
+            let page = store.events(&id, seq..head.min(seq + PAGE as u64)).await;
+            events = page.map_err(|error| match error {
+                StoreError::NoSession(id) => TransferError::Deleted(id),
+                error => error.into(),
+            })?;
         }
+        for FoldRow { fold, .. } in folds {
+            let NewFold { id, start, end, before, through, policy, recap, kept, body, now } = fold;
+            let kept = kept.into_iter().map(|run| (run.start, run.end)).collect();
+            let fold = FoldLine { id, start, end, before, through, policy, recap, kept, now, body };
+            put(out, &TransferLine::Fold(Box::new(fold)))?;
+            moved.folds += 1;
+        }
+        for CallRow { call, usage } in calls {
+            let NewCall { number, head, fold, hash, body, now } = call;
+            put(out, &TransferLine::Call { number, head, fold, hash, body, now, usage })?;
+            moved.calls += 1;
+        }
+        Ok(())
     }
-    // A fold over events after `head` was added in the meantime, so it belongs to a later export.
-    for row in folds.into_iter().filter(|row| row.fold.end <= head) {
-        let NewFold { id, start, end, before, through, policy, recap, kept, body, now } = row.fold;
-        let kept = kept.into_iter().map(|run| (run.start, run.end)).collect();
-        let fold = FoldLine { id, start, end, before, through, policy, recap, kept, now, body };
-        put(out, &TransferLine::Fold(Box::new(fold)))?;
-        moved.folds += 1;
-    }
-    // The calls are a chain, which may be cut only at its end. So those behind the first that saw more are left out,
-    // too.
-    for row in store.calls(id).await?.into_iter().take_while(|row| row.call.head <= head) {
-        let NewCall { number, head, fold, hash, body, now } = row.call;
-        put(out, &TransferLine::Call { number, head, fold, hash, body, now, usage: row.usage })?;
-        moved.calls += 1;
-    }
-    Ok(())
 }
 
 /// Imports what [`export`] wrote, all or nothing. The sessions must be new to the store. The file does not say when

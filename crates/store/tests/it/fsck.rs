@@ -8,13 +8,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use midfold_core::budget::Budget;
 use midfold_core::engine::Session;
-use midfold_core::fold::FoldJoin;
+use midfold_core::fold::{Fold, FoldJoin};
 use midfold_core::ledger::{CallInput, Ledger};
 use midfold_core::meter::Meter;
 use midfold_core::plan::PlanOutcome;
 use midfold_core::policy::Policy;
 use midfold_core::{Hash, RawEvent};
 use midfold_formats::{DialectKind, profile};
+use midfold_store::faulty::{FaultyStore, WriteFailure};
 use midfold_store::{
     AppendRequest, JobClaim, JobOutcome, MemoryStore, NewCall, NewEvent, NewFold, NewJob,
     NewSession, Store, fsck, transfer,
@@ -273,5 +274,166 @@ async fn an_export_that_was_changed_is_refused_whole() {
         let error = transfer::import(&*store, 7, || Ok(text.as_bytes())).await.unwrap_err();
         assert!(error.to_string().contains("exists already"), "{error}");
         assert_eq!(store.sessions(None, 9).await.unwrap().len(), 1);
+    }
+}
+
+/// A copy of session `s` of a filled store as it was before its second fold, and the rest of it.
+async fn halve(full: &dyn Store) -> (Arc<MemoryStore>, HalfSession) {
+    let row = full.session("s").await.unwrap();
+    let folds = full.folds("s").await.unwrap();
+    let [first, second] = folds.as_slice() else { panic!("two folds") };
+    let record: Fold = serde_json::from_str(&first.fold.body).unwrap();
+    let middle = u64::from(record.accounts.events);
+    let events = |rows: Vec<midfold_store::EventRow>| rows.into_iter().map(|row| row.event);
+    let events_before = events(full.events("s", 0..middle).await.unwrap()).collect();
+    let half = Arc::new(MemoryStore::new());
+    half.create(row.new).await.unwrap();
+    let append = AppendRequest { events: events_before, ..AppendRequest::default() };
+    half.append("s", append).await.unwrap();
+    half.put_fold("s", &first.fold).await.unwrap();
+    half.activate("s", None, Some(first.fold.id)).await.unwrap();
+    let rest = HalfSession {
+        middle,
+        head: row.head,
+        events: events(full.events("s", middle..row.head).await.unwrap()).collect(),
+        active: first.fold.id,
+        fold: second.fold.clone(),
+        calls: full.calls("s").await.unwrap().into_iter().map(|row| row.call).collect(),
+    };
+    (half, rest)
+}
+
+/// What a session gets later.
+#[derive(Clone)]
+struct HalfSession {
+    middle: u64,
+    head: u64,
+    events: Vec<NewEvent>,
+    active: Hash,
+    fold: NewFold,
+    calls: Vec<NewCall>,
+}
+
+impl HalfSession {
+    async fn append_to(self, store: Arc<MemoryStore>) {
+        let append = AppendRequest {
+            expected: self.middle,
+            events: self.events,
+            ..AppendRequest::default()
+        };
+        store.append("s", append).await.unwrap();
+        let job = NewJob {
+            key: "late".to_owned(),
+            session: "s".to_owned(),
+            start: self.fold.start,
+            end: self.fold.end,
+            through: self.fold.through,
+            body: "{}".to_owned(),
+            run_at: 0,
+        };
+        assert!(store.enqueue(job).await.unwrap());
+        let claim = JobClaim { worker: "w".to_owned(), now: 1, until: 2, limit: 1 };
+        let lease = store.claim(&claim).await.unwrap()[0].lease();
+        let (verdict, id) = ("accepted".to_owned(), self.fold.id);
+        let done = JobOutcome { verdict, fold: Some(self.fold) };
+        assert!(store.finish(&lease, &done).await.unwrap());
+        store.activate("s", Some(self.active), Some(id)).await.unwrap();
+        for call in self.calls {
+            store.record_call("s", &NewCall { head: self.head, ..call }).await.unwrap();
+        }
+    }
+}
+
+/// The reads of a check or an export, one after the other.
+const READS: [&str; 5] = ["session", "jobs", "folds", "calls", "events"];
+
+#[tokio::test]
+async fn a_session_that_grows_between_two_reads_is_sound_and_is_exported_whole() {
+    let full = MemoryStore::new();
+    fill(&full).await;
+    for read in READS {
+        let (half, rest) = halve(&full).await;
+        let store = FaultyStore::new(half.clone(), WriteFailure::Before, 0..0);
+        store.set_meanwhile(read, rest.clone().append_to(half.clone()));
+        let report = fsck(&store).await.unwrap();
+        assert!(report.is_clean(), "before {read}: {:#?}", report.findings);
+        assert!(report.events >= rest.middle, "before {read}: {report:?}");
+        assert_eq!(half.session("s").await.unwrap().head, rest.head, "{read} was never read");
+
+        let (half, rest) = halve(&full).await;
+        let store = FaultyStore::new(half.clone(), WriteFailure::Before, 0..0);
+        store.set_meanwhile(read, rest.append_to(half.clone()));
+        let text = export(&store).await;
+        let copy = MemoryStore::new();
+        transfer::import(&copy, 7, || Ok(text.as_slice())).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_export_fails_where_a_session_is_deleted_in_the_middle_of_its_events() {
+    let full = Arc::new(MemoryStore::new());
+    fill(&*full).await;
+    let store = FaultyStore::new(full.clone(), WriteFailure::Before, 0..0);
+    let deleted = async move {
+        full.delete("s", None).await.unwrap();
+    };
+    let mut out = DeletingWriter { store: &store, deleted: Some(deleted), written: Vec::new() };
+    let error = transfer::export(&store, None, &mut out).await.unwrap_err();
+    assert!(matches!(error, transfer::TransferError::Deleted(ref id) if id == "s"), "{error}");
+}
+
+/// Has a session deleted before the next page of events is read, once events of it are written.
+struct DeletingWriter<'a, F> {
+    store: &'a FaultyStore,
+    deleted: Option<F>,
+    written: Vec<u8>,
+}
+
+impl<F: Future<Output = ()> + Send + 'static> std::io::Write for DeletingWriter<'_, F> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.written.extend_from_slice(bytes);
+        let is_of_s = self.written.windows(8).any(|part| part == b"\"id\":\"s\"");
+        if let Some(deleted) = self.deleted.take_if(|_| is_of_s) {
+            self.store.set_meanwhile("events", deleted);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_is_deleted_between_two_reads_is_left_out() {
+    let full = MemoryStore::new();
+    fill(&full).await;
+    for (read, is_recreated) in READS.into_iter().flat_map(|read| [(read, false), (read, true)]) {
+        let filled = async || {
+            let (half, rest) = halve(&full).await;
+            rest.append_to(half.clone()).await;
+            let new = NewSession { id: "z".to_owned(), ..NewSession::default() };
+            half.create(new).await.unwrap();
+            let store = FaultyStore::new(half.clone(), WriteFailure::Before, 0..0);
+            store.set_meanwhile(read, async move {
+                half.delete("s", None).await.unwrap();
+                if is_recreated {
+                    let new =
+                        NewSession { id: "s".to_owned(), created: 9, ..NewSession::default() };
+                    half.create(new).await.unwrap();
+                }
+            });
+            store
+        };
+        let report = fsck(&filled().await).await.unwrap();
+        assert!(report.is_clean(), "before {read}: {:#?}", report.findings);
+        assert!((1..=2).contains(&report.sessions), "before {read}: {report:?}");
+        if !is_recreated {
+            let text = export(&filled().await).await;
+            let copy = MemoryStore::new();
+            let moved = transfer::import(&copy, 7, || Ok(text.as_slice())).await.unwrap();
+            let deleted = u64::from(read != "jobs");
+            assert_eq!(moved.sessions, 2 - deleted, "before {read}");
+        }
     }
 }

@@ -18,7 +18,15 @@ fn the_line_with_the_most_of_the_query_is_shown() {
     let shown: Vec<_> = wide.shown.iter().map(|line| (line.number, line.hit)).collect();
     assert_eq!(shown, [(2, false), (3, true), (4, false)]);
     // A word inside another is no match of it.
-    assert_eq!(lines("led", SearchMode::Text, "called\nled", 0).number, Some(2));
+    for (word, text) in [
+        ("led", "called\nled"),
+        ("caf", "café\ncaf"),
+        ("план", "планы\nплан"),
+        ("ärger", "verärgert, ÄRGERLICH\nÄRGER"),
+        ("東", "x\n京東a"),
+    ] {
+        assert_eq!(lines(word, SearchMode::Text, text, 0).number, Some(2), "{word}");
+    }
 }
 
 #[test]

@@ -258,6 +258,50 @@ mod sqlite {
         assert!(fsck(&store).await.unwrap().is_clean());
     }
 
+    /// Another process deletes something while a scrub is under way: the scrub removes its own mark only.
+    #[tokio::test]
+    async fn a_scrub_leaves_the_mark_of_a_later_deletion() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let store = SqliteStore::open(&path).await.unwrap();
+        for id in ["s", "t"] {
+            fill(&store, id, "quagmire").await;
+        }
+        store.delete("s", None).await.unwrap();
+        let mut other = connect(&path).await;
+        // Stands in for the other process: its deletion comes right before the mark would be removed.
+        let deletion = "CREATE TRIGGER later BEFORE DELETE ON scrub WHEN old.due <> 5 BEGIN \
+             INSERT INTO scrub (due) VALUES (5); END";
+        sqlx::raw_sql(deletion).execute(&mut other).await.unwrap();
+        store.scrub().await.unwrap();
+        assert_eq!(count(&mut other, "SELECT due FROM scrub").await, 5);
+        sqlx::raw_sql("DROP TRIGGER later").execute(&mut other).await.unwrap();
+        let before = count(&mut other, "SELECT due FROM scrub").await;
+        store.delete("t", None).await.unwrap();
+        assert_eq!(count(&mut other, "SELECT count(*) FROM scrub").await, 1);
+        assert_ne!(count(&mut other, "SELECT due FROM scrub").await, before);
+        store.scrub().await.unwrap();
+        assert_eq!(count(&mut other, "SELECT count(*) FROM scrub").await, 0);
+        assert_eq!(planted(folder.path(), "quagmire"), 0);
+    }
+
+    /// Damage is found by fsck. A search finds what is left, and ends.
+    #[tokio::test]
+    async fn a_search_ends_where_a_page_of_events_is_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let store = SqliteStore::open(&path).await.unwrap();
+        store.create(new("s")).await.unwrap();
+        let texts = (0..200).map(|at| format!("quagmire {at}"));
+        let append =
+            AppendRequest { events: events(Hash::ROOT, texts), ..AppendRequest::default() };
+        store.append("s", append).await.unwrap();
+        let mut db = connect(&path).await;
+        sqlx::raw_sql("DELETE FROM events WHERE seq < 150").execute(&mut db).await.unwrap();
+        let asked = LogSearch { query: "quagmire".to_owned(), limit: 500, ..LogSearch::default() };
+        assert_eq!(store.search("s", &asked).await.unwrap().len(), 50);
+    }
+
     #[tokio::test]
     async fn a_number_is_nobody_elses_for_who_remembers_it() {
         let folder = tempfile::tempdir().unwrap();

@@ -298,7 +298,9 @@ fn replied(
     }
     let body = match how {
         ReplyMode::Array => ServerBody::Pieces("application/json; charset=UTF-8", listed(&made)),
-        _ if asked.streams => ServerBody::Pieces("text/event-stream; charset=utf-8", made.events()),
+        _ if asked.streams && !settings.ignores_stream => {
+            ServerBody::Pieces("text/event-stream; charset=utf-8", made.events())
+        }
         _ => ServerBody::Whole(made.whole().to_string()),
     };
     ServerAnswer { status: 200, headers: extra(dialect, &made.seed), body, fault }

@@ -35,6 +35,9 @@ pub struct UpstreamSettings {
     pub stateful: bool,
     /// Whether the server keeps Anthropic threads. If not, requests with `thread` are refused.
     pub threads: bool,
+    /// Whether a request for a stream gets one JSON document all the same, as some servers answer where a request has
+    /// tools.
+    pub ignores_stream: bool,
     /// Faults, each with the requests that it is for. If several are for a request, the first one happens.
     pub faults: Vec<(FaultTime, PlannedFault)>,
 }

@@ -1,6 +1,6 @@
 //! Frames, as people see them.
 
-use midfold_top::{ListOrder, PressedKey, SourceQuestion, TopState, TopView, plain};
+use midfold_top::{ListOrder, PressedKey, SessionId, SourceQuestion, TopState, TopView, plain};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
@@ -208,6 +208,24 @@ async fn what_failed_is_said_until_it_works_again() {
     let again = midfold_top::AnswerSource::answer(&canned(), &SourceQuestion::Sessions).await;
     assert_eq!(person.state.note_answer(&SourceQuestion::Sessions, again), []);
     assert!(!person.sees().contains("cannot be used"));
+}
+
+#[tokio::test]
+async fn what_failed_is_asked_again_as_long_as_it_is_wanted() {
+    let mut person = Person::new(canned(), WIDE).await;
+    person.press([PressedKey::Enter]).await;
+    let first = canned().sessions["sessions"][0]["id"].as_str().unwrap().to_owned();
+    let id = SessionId::from(first);
+    let trouble = || midfold_top::ServerSource::new("ftp://x", None).err().unwrap();
+    let mine = [SourceQuestion::Detail(id.clone()), SourceQuestion::Fabric(id.clone())];
+    let gone = SourceQuestion::Explain(id, "nobody asks this".to_owned());
+    for ask in mine.iter().chain([&gone, &mine[0]]) {
+        assert_eq!(person.state.note_answer(ask, Err(trouble())), []);
+    }
+    let list = midfold_top::AnswerSource::answer(&canned(), &SourceQuestion::Sessions).await;
+    assert_eq!(person.state.note_answer(&SourceQuestion::Sessions, list), mine);
+    let list = midfold_top::AnswerSource::answer(&canned(), &SourceQuestion::Sessions).await;
+    assert_eq!(person.state.note_answer(&SourceQuestion::Sessions, list), [], "only once");
 }
 
 #[tokio::test]

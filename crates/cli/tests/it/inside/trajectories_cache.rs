@@ -25,8 +25,10 @@ fn an_answer_is_found_under_what_was_asked_and_nowhere_else() {
     // Copied to another name, or broken: not an answer.
     fs::create_dir_all(cache.place(&two).parent().unwrap()).unwrap();
     fs::copy(cache.place(&one), cache.place(&two)).unwrap();
+    assert!(!cache.has(&two));
     assert_eq!(cache.get(&two), None);
     fs::write(cache.place(&one), "{").unwrap();
+    assert!(!cache.has(&one), "the request is made again");
     assert_eq!(cache.get(&one), None);
     fs::remove_dir_all(folder).unwrap();
 }

@@ -8,7 +8,8 @@ use hyper::Request;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use midfold::RawEvent;
-use midfold::store::StoredSession;
+use midfold::store::faulty::{FaultyStore, WriteFailure};
+use midfold::store::{MemoryStore, NewSession, Store, StoredSession};
 use serde_json::json;
 
 use super::Asking;
@@ -83,6 +84,68 @@ async fn changes_are_told_by_whom_ever_they_are_made() {
     }
     asking.asker().send(hyper::Method::DELETE, "/v1/sessions/quiet", None).await.done();
     quiet.until("delete").await;
+}
+
+fn session(id: &str, created: u64) -> NewSession {
+    NewSession { id: id.to_owned(), created, ..NewSession::default() }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_is_new_when_it_is_told_first_even_if_it_has_messages_by_then() {
+    let asking = Asking::new().await;
+    let mut listener = Listener::of(&asking, "/v1/events").await;
+    for id in ["one", "two"] {
+        // Made by another process in one step, as an import does.
+        let message = json!([{ "role": "user", "content": "hi" }]);
+        asking.post("/v1/sessions", &json!({ "id": id, "messages": message })).await.done();
+        let (name, told) = listener.next().await;
+        assert_eq!((name.as_str(), &told["session"]), ("new", &json!(id)));
+        let mut events = told["events"].clone();
+        while events != json!(1) {
+            events = listener.until("append").await["events"].clone();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_old_session_that_was_never_told_is_not_new() {
+    let asking = Asking::new().await;
+    let old = json!({ "id": "old", "messages": [{ "role": "user", "content": "hi" }] });
+    asking.post("/v1/sessions", &old).await.done();
+    // More than the first reading reads.
+    let created = asking.store.session("old").await.unwrap().new.created + 1_000_000;
+    for at in 0..300 {
+        asking.store.create(session(&format!("s{at}"), created)).await.unwrap();
+    }
+    let mut listener = Listener::of(&asking, "/v1/events").await;
+    // What the deletion brings into the first page did not change.
+    asking.asker().send(hyper::Method::DELETE, "/v1/sessions/s299", None).await.done();
+    assert_eq!(listener.next().await.0, "delete");
+    let mut other = StoredSession::open(Arc::clone(&asking.store), "old").await.unwrap();
+    other
+        .append(vec![RawEvent::new(r#"{"role":"user","content":"hi"}"#.into())], None, 1)
+        .await
+        .unwrap();
+    let (name, told) = listener.next().await;
+    assert_eq!((name.as_str(), &told["session"]), ("append", &json!("old")));
+    asking.store.create(session("young", created + 1)).await.unwrap();
+    let (name, told) = listener.next().await;
+    assert_eq!((name.as_str(), &told["session"]), ("new", &json!("young")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_is_committed_after_a_later_one_is_told() {
+    let inner: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store = Arc::new(FaultyStore::new(inner, WriteFailure::Before, 0..0));
+    let kept: Arc<dyn Store> = store.clone();
+    let asking = Asking::with(|config| config.store = Some(kept)).await;
+    let mut listener = Listener::of(&asking, "/v1/events").await;
+    store.set_hidden(Some("slow"));
+    store.create(session("slow", 1)).await.unwrap();
+    store.create(session("quick", 1)).await.unwrap();
+    assert_eq!(listener.next().await.1["session"], "quick");
+    store.set_hidden(None);
+    assert_eq!(listener.next().await.1["session"], "slow");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,12 +1,14 @@
 //! Another one's sessions are not there.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use hyper::Method;
 use midfold_serve::{ApiKey, ApiKeys, KeyHash};
 use serde_json::json;
 
 use super::{Answer, Asking};
+use crate::raw::Raw;
 
 fn key(name: &str) -> String {
     let mut random = [0; 32];
@@ -146,4 +148,33 @@ async fn pages_of_other_sites_are_refused() {
     let own = asking.setting.url();
     let answer = asking.asker().header("origin", &own).header("sec-fetch-site", "same-origin");
     answer.get("/v1/sessions").await.done();
+}
+
+/// A body that does not say how long it is gets the same answer as one that does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_chunked_body_that_is_too_large_or_stops_is_no_bad_request() {
+    let hash = KeyHash::of(&key("ann"));
+    let text = format!(
+        "[[key]]\nname = \"ann\"\nhash = \"{hash}\"\nscopes = [\"sessions\"]\nlongest_body = 200\n"
+    );
+    let asking = Asking::with(|config| {
+        config.keys = Some(ApiKeys::from_toml(&text).unwrap());
+        config.limits.idle = Duration::from_millis(200);
+    })
+    .await;
+    let large = json!({ "id": "a".repeat(300) }).to_string();
+    let whole = format!("{:x}\r\n{large}\r\n0\r\n\r\n", large.len());
+    for (body, status, code) in [(whole.as_str(), 413, "too-large"), ("1\r\n{\r\n", 408, "timeout")]
+    {
+        let mut client = Raw::to(asking.setting.proxy.address()).await;
+        let head = format!(
+            "POST /v1/sessions HTTP/1.1\r\nhost: localhost\r\nmidfold-key: {}\r\nconnection: close\r\n\
+             content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
+            key("ann")
+        );
+        client.write(head).await.write(body).await;
+        let said = client.rest().await;
+        assert!(said.starts_with(&format!("HTTP/1.1 {status} ")), "{said}");
+        assert!(said.contains(&format!("\"code\":\"{code}\"")), "{said}");
+    }
 }

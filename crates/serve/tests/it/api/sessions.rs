@@ -1,6 +1,10 @@
 //! A session from its first message to its deletion.
 
+use std::sync::Arc;
+
 use hyper::Method;
+use midfold::store::faulty::{FaultyStore, WriteFailure};
+use midfold::store::{MemoryStore, NewSession, Store};
 use serde_json::json;
 
 use super::Asking;
@@ -271,11 +275,36 @@ async fn sessions_are_listed_by_their_last_change_and_found() {
     let rest = asking.get(&next).await.done();
     assert_eq!(ids(&rest), ["s4", "s3", "s1", "s0"]);
     assert_eq!(rest["next"], json!(null));
+    let full = asking.get(&format!("/v1/sessions?limit=4&after={}", first["next"])).await.done();
+    assert_eq!(full, rest, "a page that is full to the last session");
     assert_eq!(ids(&asking.get("/v1/sessions?q=PART+4").await.done()), ["s4"]);
+    let one = asking.get("/v1/sessions?q=part+0&limit=1").await.done();
+    assert_eq!((ids(&one), &one["next"]), (vec!["s0".to_owned()], &json!(null)));
     let forgot = asking.get("/v1/forgot?text=part%205").await.done();
     assert_eq!(forgot["found"].as_array().unwrap().len(), 1);
     assert_eq!(forgot["found"][0]["session"]["id"], "s5");
     assert_eq!(forgot["found"][0]["explanation"]["answer"], "verbatim");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_search_looks_at_a_bounded_number_of_sessions_with_few_queries() {
+    let inner: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let store = Arc::new(FaultyStore::new(inner, WriteFailure::Before, 0..0));
+    for at in 0..20_002 {
+        let id = format!("s{at}");
+        store.create(NewSession { id, ..NewSession::default() }).await.unwrap();
+    }
+    let kept: Arc<dyn Store> = store.clone();
+    let asking = Asking::with(|config| config.store = Some(kept)).await;
+    let lists = store.lists();
+    let first = asking.get("/v1/sessions?q=none&limit=1").await.done();
+    assert_eq!(store.lists() - lists, 40);
+    assert_eq!(first["sessions"], json!([]));
+    let next = format!("/v1/sessions?q=s1&limit=1&after={}", first["next"]);
+    let second = asking.get(&next).await.done();
+    assert_eq!((&second["sessions"][0]["id"], second["next"].is_u64()), (&json!("s1"), true));
+    let last = format!("/v1/sessions?q=none&limit=1&after={}", first["next"]);
+    assert_eq!(asking.get(&last).await.done()["next"], json!(null));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

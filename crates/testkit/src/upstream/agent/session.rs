@@ -370,7 +370,8 @@ impl AgentSession {
         if status != 200 {
             return Err(ReplyTrouble::Failed { status, body: text.to_owned() });
         }
-        let whole = if agent.stream {
+        // Some servers answer a request for a stream with one document, and clients read that.
+        let whole = if agent.stream && !text.starts_with('{') {
             let events = sse::events(text).map_err(ReplyTrouble::Broken)?;
             match agent.dialect {
                 WireDialect::Chat => chat::joined(&events),
