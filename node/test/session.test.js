@@ -78,6 +78,14 @@ test('append and context, as in Python', () => {
   assert.equal(context.places, null)
   session.observe(context.tokens + 40, 12)
   assert.throws(() => session.append(question, { expect: 7 }), midfold.StoreError)
+  const wrong = [
+    () => session.append(question, { expect: -1 }),
+    () => session.recover('too long', { status: -400 }),
+    () => session.recover('too long', { reply: -1 }),
+    () => session.updateModel('gpt-5', -1),
+    () => session.explain('@0', { call: -1 })
+  ]
+  for (const call of wrong) assert.throws(call, (error) => error instanceof midfold.InputError && / is -\d+/.test(error.message), String(call))
 })
 
 test('a fold is previewed, made, read, audited, taken back', () => {

@@ -71,7 +71,7 @@ impl<R: AsyncRead + Send + Unpin> ClientLines<R> {
         }
     }
 
-    /// The line that has come to its end.
+    /// The line whose end was read.
     fn take(&mut self) -> LineEnd {
         match std::mem::take(&mut self.is_long) {
             true => LineEnd::Long,

@@ -43,7 +43,7 @@ pub enum JobCode {
 }
 
 /// The end of waiting for a model.
-enum Awaited<T> {
+enum ModelWait<T> {
     Answer(T),
     /// The lease was lost: another worker has to give the answer.
     Lost,
@@ -161,13 +161,13 @@ impl JobWorker {
             Err(reason) => return self.end(job, VerdictCode::Stale, &reason, None).await,
         };
         let answer = match self.with_heartbeat(job, summarise(request.clone()), stop).await? {
-            Awaited::Answer(answer) => answer,
-            Awaited::Lost => {
+            ModelWait::Answer(answer) => answer,
+            ModelWait::Lost => {
                 let detail =
                     "the lease ran out: another worker has the job, or its session was deleted";
                 return Ok(report(job, JobCode::Lost, detail, false));
             }
-            Awaited::Stopped => {
+            ModelWait::Stopped => {
                 // The lease ends now, so the next worker gets the job at once. A job that another worker has stays with
                 // that one.
                 self.store.heartbeat(&job.lease(), (self.clock)()).await?;
@@ -256,7 +256,7 @@ impl JobWorker {
         job: &StoreJob,
         call: impl Future<Output = T>,
         stop: impl Future<Output = ()>,
-    ) -> Result<Awaited<T>, StoreError> {
+    ) -> Result<ModelWait<T>, StoreError> {
         // A third, so that one late heartbeat does not lose the lease.
         let beat = Duration::from_millis((self.lease / 3).max(1));
         tokio::pin!(call, stop);
@@ -264,12 +264,12 @@ impl JobWorker {
             tokio::select! {
                 // An answer that is there is not thrown away.
                 biased;
-                answer = &mut call => return Ok(Awaited::Answer(answer)),
-                () = &mut stop => return Ok(Awaited::Stopped),
+                answer = &mut call => return Ok(ModelWait::Answer(answer)),
+                () = &mut stop => return Ok(ModelWait::Stopped),
                 () = tokio::time::sleep(beat) => {
                     let until = (self.clock)() + self.lease;
                     if !self.store.heartbeat(&job.lease(), until).await? {
-                        return Ok(Awaited::Lost);
+                        return Ok(ModelWait::Lost);
                     }
                 }
             }

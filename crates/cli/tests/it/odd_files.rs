@@ -183,7 +183,7 @@ fn small_store(name: &str) -> String {
     store
 }
 
-/// What is no file gets the bytes and stays what it is.
+/// A pipe gets the bytes and stays a pipe; a link stays a link.
 #[test]
 fn outputs_are_written_into_pipes_and_through_links() {
     let store = small_store("odd-export");

@@ -217,7 +217,7 @@ impl StoreWatch {
 
     /// Whether a session that was never read was made after the first reading, and not only left out by it.
     async fn is_new(&self, it: &SessionActivity) -> bool {
-        // A session that was deleted meanwhile is told as new, too: its deletion is told next.
+        // A session that was deleted meanwhile counts as new, too. Its deletion is the next event.
         self.oldest.is_none()
             || self.store.session(&it.id).await.map_or(true, |row| row.new.created >= self.since)
     }

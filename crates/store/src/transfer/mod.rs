@@ -65,7 +65,7 @@ pub async fn export<W: Write + Send>(
     Ok(moved)
 }
 
-/// A session to export, as of its row. What is added in the meantime is left out.
+/// A session to export, as of its row. Later additions are left out.
 struct SessionExport {
     row: SessionRow,
     /// The first page of its events. The others are read while it is written, because a log may be large.
