@@ -55,6 +55,14 @@ fn step(place: usize, n: usize, text: &str) -> Vec<Value> {
     }
 }
 
+/// A session with these messages.
+fn session_with(messages: &[Value], preset: &str) -> Session {
+    let counter = midfold::tokens::by_name("chars:3.2").unwrap();
+    let events = messages.iter().map(|message| RawEvent::new(message.to_string().into()));
+    let log = EventLog::of(CHAT.shared(), OPENAI, counter, events);
+    Session::over("secrets", log, Policy::preset(preset).unwrap(), Meter::exact())
+}
+
 fn session_of(texts: &[(usize, String)], preset: &str) -> Session {
     let mut messages = vec![
         json!({"role": "system", "content": "You are careful."}),
@@ -67,10 +75,7 @@ fn session_of(texts: &[(usize, String)], preset: &str) -> Session {
         messages.push(json!({"role": "user", "content": format!("Now part {n} of the docs.")}));
         messages.push(json!({"role": "assistant", "content": "A part of them. ".repeat(80)}));
     }
-    let counter = midfold::tokens::by_name("chars:3.2").unwrap();
-    let events = messages.iter().map(|message| RawEvent::new(message.to_string().into()));
-    let log = EventLog::of(CHAT.shared(), OPENAI, counter, events);
-    Session::over("secrets", log, Policy::preset(preset).unwrap(), Meter::exact())
+    session_with(&messages, preset)
 }
 
 fn fold_of(session: &mut Session) -> Fold {
@@ -187,6 +192,26 @@ fn what_is_no_secret_stays() {
     let fold = fold_of(&mut session);
     assert!(!fold.recap.unwrap().text.contains("[REDACTED]"));
     assert!(fold.kept_ids.count + fold.lost_ids.count > 500);
+}
+
+/// A value that is replaced takes its neighbours with it: such a name is not in the context, and not listed as kept.
+#[test]
+fn a_name_that_leaves_with_a_secret_is_not_kept() {
+    let output = "-exp/.claude/agent-a52886dc\nOn branch worktree-agent-a52886dc\nnothing to commit, working tree \
+                  clean\nworktree-agent-a52886dc";
+    let mut messages = vec![json!({"role": "user", "content": "Look where you are."})];
+    messages.push(call("c1", "pwd && git status && git branch --show-current"));
+    messages.push(json!({"role": "tool", "tool_call_id": "c1", "content": output}));
+    for n in 0..60 {
+        messages.push(json!({"role": "assistant", "content": format!("Noted {n}. ").repeat(60)}));
+        messages.push(json!({"role": "user", "content": format!("Go on with {n}.")}));
+    }
+    let mut session = session_with(&messages, "default");
+    let fold = fold_of(&mut session);
+    let recap = &fold.recap.as_ref().unwrap().text;
+    assert!(recap.contains("`pwd`: [REDACTED]"), "the test needs a value that is replaced: {recap}");
+    let (findings, clean) = verified(&session, &fold);
+    assert!(clean, "{findings}");
 }
 
 /// What told that a value is a secret may come after it, and not are in the covered span alone.

@@ -126,13 +126,14 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     if frame.cap > 0 {
         writer.out.push_str(frame.put_back);
     }
-    let sections = writer.out.clone();
-    let said: FxHashSet<&str> = identifiers(&sections).collect();
+    // Names are counted as the reader gets the text: a secret may take ordinary names with it.
+    let shown = gathered.secrets.without(&writer.out);
+    let said: FxHashSet<&str> = identifiers(&shown).collect();
     let mut ranked = rank(gathered, frame, &said, usize::try_from(frame.cap).unwrap_or(usize::MAX));
     // A later message revealed that such a name is a secret: it is listed neither as kept nor as lost.
     ranked.best.retain(|name| !gathered.secrets.touch(name));
     ranked.said.retain(|name| !gathered.secrets.touch(name));
-    let mut text = gathered.secrets.without(&writer.out).into_owned();
+    let mut text = shown.clone().into_owned();
     text.push_str(&end_of(&text));
     let redacted = u32::try_from(text.matches(REPLACEMENT).count()).unwrap_or(u32::MAX);
     ComposedRecap {
