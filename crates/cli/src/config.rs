@@ -116,7 +116,7 @@ fn read(path: PathBuf, is_project: bool) -> Result<SettingsFile, CommandError> {
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
     let settings = placed(settings, &folder);
     // `after_fold` sends the text of files to a model, so a project's file may only name files in its own folder.
-    let after_fold = settings.after_fold.clone().placed(&folder, is_project);
+    let after_fold = settings.after_fold.clone().with_paths_in(&folder, is_project);
     Ok(SettingsFile { settings: Settings { after_fold, ..settings }, path, is_project })
 }
 
@@ -135,7 +135,7 @@ fn placed(settings: Settings, folder: &Path) -> Settings {
             Some(path) if !path.starts_with("//") => format!("sqlite:{}", beside(path)),
             _ => url,
         }),
-        serve: settings.serve.placed(folder),
+        serve: settings.serve.with_paths_in(folder),
         ..settings
     }
 }

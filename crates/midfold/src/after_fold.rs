@@ -87,7 +87,7 @@ impl AfterFold {
     /// Returns the settings with the folder that file names are relative to. With `is_bound`, no file may lie outside
     /// of it.
     #[must_use]
-    pub fn placed(self, folder: &Path, is_bound: bool) -> Self {
+    pub fn with_paths_in(self, folder: &Path, is_bound: bool) -> Self {
         Self { folder: Some(folder.to_owned()), is_bound, ..self }
     }
 

@@ -85,7 +85,7 @@ impl ServerSettings {
 
     /// Returns the settings with the paths of a settings file, which are relative to the file's `folder`.
     #[must_use]
-    pub fn placed(self, folder: &Path) -> Self {
+    pub fn with_paths_in(self, folder: &Path) -> Self {
         let beside = |path: Option<PathBuf>| path.map(|path| folder.join(path));
         Self {
             keys: beside(self.keys),

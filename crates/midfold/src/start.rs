@@ -79,7 +79,7 @@ impl KeyedAppends {
     ///
     /// # Errors
     /// If the key belongs to other events.
-    pub fn repeated(&self, key: &str, events: &[RawEvent]) -> Result<Option<u64>, StoreError> {
+    pub fn find_first(&self, key: &str, events: &[RawEvent]) -> Result<Option<u64>, StoreError> {
         let Some((hash, first)) = self.known.get(key) else { return Ok(None) };
         match *hash == hash_of(events) {
             true => Ok(Some(*first)),

@@ -139,7 +139,7 @@ impl ProxyConversation {
     }
 
     /// Makes a conversation from a session that was read from a store.
-    pub fn stored(
+    pub fn from_store(
         session: Session,
         saved: StoredParts,
         meta: &SessionMeta,
@@ -329,8 +329,8 @@ impl ProxyConversation {
             // A reserve that leaves nothing of the budget is reported when the context is requested.
             let _ = self.session.set_policy(reading.policy_for(request, told), budget);
         }
-        if let Some(line) = reading.line(request, told, self.fixed()) {
-            let room = told.window.saturating_sub(self.fixed());
+        if let Some(line) = reading.line(request, told, self.fixed_tokens()) {
+            let room = told.window.saturating_sub(self.fixed_tokens());
             let before = self.session.policy().trigger.floor_tokens;
             // A narration that is prepared for the next fold is valid for one threshold, so small changes are ignored.
             if line.abs_diff(before) > room / LINE_MOVES {
@@ -341,7 +341,7 @@ impl ProxyConversation {
 
     /// The tokens that no fold can remove, in the provider's count: system prompt, tools, and the messages before the
     /// model's first one.
-    pub fn fixed(&self) -> u64 {
+    pub fn fixed_tokens(&self) -> u64 {
         let log = self.session.log();
         let is_model = |event: &Event| event.view.role == Role::Assistant;
         let leading = log.events().iter().position(is_model).unwrap_or(log.len());
@@ -377,7 +377,7 @@ impl ProxyConversation {
 
     /// Whether the tokens that no fold can remove take nearly all of a window.
     pub fn is_nearly_fixed(&self, window: u64) -> bool {
-        self.fixed().saturating_mul(100) >= window.saturating_mul(FIXED_PERCENT)
+        self.fixed_tokens().saturating_mul(100) >= window.saturating_mul(FIXED_PERCENT)
     }
 
     /// Whether the conversation is worth storing.

@@ -84,7 +84,7 @@ impl Proxy {
     /// The id for a conversation that begins with these messages. A request without an answer of the model begins no
     /// conversation yet; the next request with its answer does, and gets this id. A repeated first request gets the
     /// same id. A request that reaches another process gets another one, because the promise is only kept in memory.
-    pub(super) fn promised(&self, opening: Hash, who: &RequestSender, now: Millis) -> String {
+    pub(super) fn promise_id(&self, opening: Hash, who: &RequestSender, now: Millis) -> String {
         let (mut promised, opening_of) = (lock(&self.promised), hinted(opening, who));
         if let Some(id) = promised.get(&opening_of) {
             return id.clone();

@@ -147,7 +147,8 @@ async fn load(
     };
     let messages: Vec<_> = session.log().events().iter().map(|it| it.bytes.clone()).collect();
     let chain = begun.chain_of(&messages, None);
-    let conversation = ProxyConversation::stored(session, saved, meta, chain.links.clone(), calls);
+    let conversation =
+        ProxyConversation::from_store(session, saved, meta, chain.links.clone(), calls);
     Ok((conversation, chain))
 }
 

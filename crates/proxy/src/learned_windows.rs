@@ -99,7 +99,7 @@ impl LearnedWindows {
 
     /// The tokens of the largest accepted request, if they exceed the window that was assumed.
     #[must_use]
-    pub fn taken(&self, source: &WindowOwner) -> Option<u64> {
+    pub fn largest_accepted(&self, source: &WindowOwner) -> Option<u64> {
         self.taken.get(source).copied()
     }
 

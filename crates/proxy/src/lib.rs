@@ -105,7 +105,7 @@ impl Proxy {
         let mut turn = match read {
             Err(fault) => MatchedRequest::passing(self, request, model, Some(fault)).with(recall),
             Ok(reading) if stable == 0 => {
-                let session = opening.map(|opening| self.promised(opening, &who, now));
+                let session = opening.map(|opening| self.promise_id(opening, &who, now));
                 let may = ToolOffer { recall: false, ..reading.offer };
                 let recall = RecallOffer { may, ..recall };
                 self.first(&reading, request, &who, model).with_session(session).with(recall)
@@ -118,7 +118,7 @@ impl Proxy {
                 let source = WindowOwner::new((&who.scope, &who.upstream), request.kind(), &model);
                 let learned = {
                     let known = lock(&self.learned);
-                    let taken = known.taken(&source).filter(|it| *it > reading.window);
+                    let taken = known.largest_accepted(&source).filter(|it| *it > reading.window);
                     if let Some(taken) = taken.filter(|_| reading.window_from.is_guess()) {
                         (reading.window, reading.window_from) = (taken, WindowSource::Learned);
                     }

@@ -50,7 +50,7 @@ impl PendingAnswer {
     /// Takes the facts of the answer: the provider's count, and the id by which a later request may go on. Returns a
     /// truncation if the count shows that the server silently dropped a part of the prompt; the tokens that it read
     /// then become its window.
-    pub fn answered(self, seen: &AnswerFacts, now: Millis) -> Option<SilentTruncation> {
+    pub fn take_facts(self, seen: &AnswerFacts, now: Millis) -> Option<SilentTruncation> {
         // This comes before the place is asked for: the next request may also name the answer to a first one, which has
         // no place.
         if let (Some(id), Some((request, kept))) = (&seen.id, &self.named)

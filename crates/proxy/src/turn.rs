@@ -195,7 +195,7 @@ impl MatchedRequest {
         let mut held = lock(&conversation);
         let mut newest = NewestMessages::of(&self.request, stable, reading, held.session.meter());
         let injections = reading.policy.trigger.injection_reserve;
-        let fixed = held.fixed();
+        let fixed = held.fixed_tokens();
         let mut budget = budget(&self.request, injections + newest.tokens, told, fixed);
         held.follow(reading, &self.request, told, &budget);
         held.budget = Budget { injection_reserve: injections, ..budget.clone() };
@@ -338,7 +338,7 @@ impl MatchedRequest {
         let place = self.place.as_mut()?;
         let reserve = place.budget.injection_reserve.saturating_sub(place.newest.tokens);
         let mut held = lock(&place.conversation);
-        let fixed = held.fixed();
+        let fixed = held.fixed_tokens();
         place.budget = budget(&self.request, reserve + place.newest.tokens, told, fixed);
         held.follow(&place.reading, &self.request, told, &place.budget);
         self.sent.window = Some((told.window, place.reading.window_source(told)));

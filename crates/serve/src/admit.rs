@@ -56,7 +56,7 @@ pub(crate) fn admit(
         Ok(()) => Ok(Request::from_parts(parts, body)),
         Err(refused) => {
             tracing::info!(path = parts.uri.path(), why = %refused, "a request was not let in");
-            app.metrics.refused();
+            app.metrics.count_refused();
             Err(refused)
         }
     }

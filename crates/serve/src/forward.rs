@@ -25,7 +25,7 @@ use crate::compute::{caught, compute};
 use crate::guard::{BodyEnd, GuardedBody};
 use crate::headers;
 use crate::keys::KeyHolder;
-use crate::logged::{cut, folded, unfolded, unknown_window};
+use crate::logged::{log_cut, log_fold, log_unfolded, log_unknown_window};
 use crate::metrics::PassCause;
 use crate::proxy_request::{ProxyRequest, no_answer, no_key};
 use crate::reading::{self, UnreadReason, beside};
@@ -58,7 +58,7 @@ pub(crate) async fn forward(
     let trace = app.traces.as_ref().map(|traces| traces.request(&parts)).unwrap_or_default();
     let way = ProxyRequest { app, parts, aim, goal, watch, trace: trace.clone() };
     let answer = way.go(route.work, body).await;
-    trace.answered(&answer);
+    trace.add_head(&answer);
     answer
 }
 
@@ -107,7 +107,7 @@ impl ProxyRequest {
                 self.look(body).await
             }
             _ => {
-                self.app.metrics.passed();
+                self.app.metrics.count_passed();
                 self.pass(body, None).await
             }
         }
@@ -121,11 +121,11 @@ impl ProxyRequest {
                 self.open(Body::from(body), PassCause::Path).await
             }
             BodyRead::Whole(body, _room) => {
-                self.app.metrics.passed();
+                self.app.metrics.count_passed();
                 self.pass(Body::from(body), None).await
             }
             BodyRead::Large(body) => {
-                self.app.metrics.passed();
+                self.app.metrics.count_passed();
                 self.pass(body, None).await
             }
             BodyRead::Broken => self.broken(),
@@ -176,7 +176,7 @@ impl ProxyRequest {
         who.upstream.clone_from(&self.goal.target.name);
         who.is_local = self.goal.target.is_local();
         let to = (&self.goal.target, &self.goal.address);
-        self.trace.asks((self.aim.provider, purpose), to, model.as_deref());
+        self.trace.add_request((self.aim.provider, purpose), to, model.as_deref());
         // The upstream is asked with the headers of this request, so its key has to be among them already.
         let is_usual = self.goal.target.is_usual;
         if self.app.proxy.wants_window(model.as_deref(), request.window, &who, is_usual) {
@@ -227,7 +227,7 @@ impl ProxyRequest {
         // Before `turn.work`, which writes the summary and uses the narration that is there by then.
         if let (Some(narrator), Some(work)) = (&self.app.narrator, &work) {
             let told = narrator.before(&turn, work).await;
-            told.into_iter().for_each(|is_accepted| self.app.metrics.narration(is_accepted));
+            told.into_iter().for_each(|is_accepted| self.app.metrics.count_narration(is_accepted));
         }
         let now = self.app.now();
         let done = match work {
@@ -242,13 +242,13 @@ impl ProxyRequest {
             return self.open(Body::from(body), PassCause::TooLarge).await;
         }
         self.app.keep();
-        self.app.metrics.sent(turn.sent(), start.elapsed());
-        folded(turn.sent());
-        cut(&turn);
+        self.app.metrics.count_sent(turn.sent(), start.elapsed());
+        log_fold(turn.sent());
+        log_cut(&turn);
         self.app.note_window(&turn, &who.upstream);
         if turn.sent().is_window_unknown() && self.app.windows.is_news(&who.upstream, turn.model())
         {
-            unknown_window(&turn, &who.upstream);
+            log_unknown_window(&turn, &who.upstream);
         }
         let insert = match done {
             VendorOutcome::Ask(insert) => insert,
@@ -256,14 +256,14 @@ impl ProxyRequest {
             VendorOutcome::Answer(made) => {
                 // No provider sees this request, so midfold's own answer counts as the acceptance.
                 turn.accept();
-                self.written(&turn).await;
+                self.wait_until_written(&turn).await;
                 return vendor::made(made, turn.sent());
             }
         };
         if let Some(fault) = turn.sent().fault {
             let cause = cause(fault);
-            self.app.metrics.open(cause);
-            unfolded(self.parts.uri.path(), turn.sent().session.as_deref(), cause);
+            self.app.metrics.count_passed_unread(cause);
+            log_unfolded(self.parts.uri.path(), turn.sent().session.as_deref(), cause);
             if self.app.is_strict {
                 return strict(cause);
             }
@@ -308,17 +308,17 @@ impl ProxyRequest {
         }
         let since = SystemTime::now();
         let turn = compute(|| proxy.finish(begun, now)).ok_or(PassCause::Panic)?;
-        self.trace.folded(turn.sent(), since);
-        self.written(&turn).await;
+        self.trace.add_fold(turn.sent(), since);
+        self.wait_until_written(&turn).await;
         Ok(turn)
     }
 
     /// Forwards a request unchanged that midfold should have folded but cannot read; with `--strict` it is refused
     /// instead.
     async fn open(self, body: Body, cause: PassCause) -> Response {
-        self.app.metrics.passed();
-        self.app.metrics.open(cause);
-        unfolded(self.parts.uri.path(), None, cause);
+        self.app.metrics.count_passed();
+        self.app.metrics.count_passed_unread(cause);
+        log_unfolded(self.parts.uri.path(), None, cause);
         if self.app.is_strict && cause.is_strict() {
             return strict(cause);
         }
@@ -327,7 +327,7 @@ impl ProxyRequest {
 
     /// Forwards a body that is in memory, unchanged.
     async fn pass_whole(mut self, body: Bytes, packed: Option<PackedBody>) -> Response {
-        self.app.metrics.passed();
+        self.app.metrics.count_passed();
         let body = PackedBody::again(packed.as_ref(), body, &mut self.parts.headers);
         self.parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
         self.pass(Body::from(body), None).await

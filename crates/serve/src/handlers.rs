@@ -16,7 +16,7 @@ use crate::app::SharedApp;
 use crate::console;
 use crate::forward;
 use crate::keys::KeyScope;
-use crate::logged::logged;
+use crate::logged::log_request;
 use crate::mcp;
 use crate::route::route;
 
@@ -33,7 +33,7 @@ pub(crate) fn router(app: Arc<SharedApp>) -> Router {
         .merge(console::router())
         .merge(mcp::router(&app))
         .fallback(any(pass).with_state(app))
-        .layer(middleware::from_fn(logged))
+        .layer(middleware::from_fn(log_request))
 }
 
 /// Anthropic's API has paths of the same name for its own sessions. Its clients send the header `anthropic-version`;

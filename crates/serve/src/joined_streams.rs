@@ -51,7 +51,7 @@ impl StreamedAnswer {
         body: Incoming,
         tee: AnswerTee,
     ) -> Response {
-        let mut headers = trip.told(head);
+        let mut headers = trip.client_headers(head);
         // Calls are hidden and further answers join the stream, so the length of the first answer does not hold.
         headers.remove(CONTENT_LENGTH);
         let insert = trip.insert.take();

@@ -132,7 +132,7 @@ pub mod inside {
     }
 
     /// Counts one request with a key; `None` if nobody has it. The error is the number of seconds until one is allowed.
-    pub fn asks(keys: &ApiKeys, key: &str, now: u64) -> Option<Result<(), u64>> {
+    pub fn count_request(keys: &ApiKeys, key: &str, now: u64) -> Option<Result<(), u64>> {
         keys.holder(key).map(|holder| holder.count_request(now))
     }
 }

@@ -14,7 +14,7 @@ use crate::metrics::PassCause;
 const WATCHED: [&str; 3] = ["/livez", "/readyz", "/metrics"];
 
 /// Logs a request when its answer begins.
-pub(crate) async fn logged(request: Request, next: Next) -> Response {
+pub(crate) async fn log_request(request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let start = Instant::now();
     let answer = next.run(request).await;
@@ -41,7 +41,7 @@ pub(crate) async fn logged(request: Request, next: Next) -> Response {
 }
 
 /// Logs a new fold.
-pub(crate) fn folded(sent: &OutgoingRequest) {
+pub(crate) fn log_fold(sent: &OutgoingRequest) {
     if let Some(fold) = sent.fold.filter(|_| sent.is_new_fold) {
         let (session, fold) = (sent.session.as_deref(), &fold.to_hex()[..16]);
         tracing::info!(
@@ -55,7 +55,7 @@ pub(crate) fn folded(sent: &OutgoingRequest) {
 }
 
 /// Logs that results of a request were shown cut.
-pub(crate) fn cut(turn: &MatchedRequest) {
+pub(crate) fn log_cut(turn: &MatchedRequest) {
     let sent = turn.sent();
     if sent.cut > 0 {
         tracing::info!(
@@ -70,12 +70,12 @@ pub(crate) fn cut(turn: &MatchedRequest) {
 }
 
 /// Logs that a request was sent unchanged, and why.
-pub(crate) fn unfolded(path: &str, session: Option<&str>, cause: PassCause) {
+pub(crate) fn log_unfolded(path: &str, session: Option<&str>, cause: PassCause) {
     tracing::warn!(path, session, fault = cause.name(), "sent as it came: {}", cause.reason());
 }
 
 /// Logs that a provider refused a request as too long, and the window that was learned from that.
-pub(crate) fn overflowed(turn: &MatchedRequest, again: Option<&OutgoingRequest>) {
+pub(crate) fn log_overflow(turn: &MatchedRequest, again: Option<&OutgoingRequest>) {
     let (model, session) = (turn.model(), turn.sent().session.as_deref());
     let window = turn.window();
     match again {
@@ -98,7 +98,7 @@ pub(crate) fn overflowed(turn: &MatchedRequest, again: Option<&OutgoingRequest>)
 }
 
 /// Logs that the window of a model is not known.
-pub(crate) fn unknown_window(turn: &MatchedRequest, upstream: &str) {
+pub(crate) fn log_unknown_window(turn: &MatchedRequest, upstream: &str) {
     let (model, window) = (turn.model(), turn.window());
     tracing::warn!(
         model,
@@ -110,7 +110,7 @@ pub(crate) fn unknown_window(turn: &MatchedRequest, upstream: &str) {
 }
 
 /// Logs that a server silently dropped a part of a prompt.
-pub(crate) fn truncated(truncation: &SilentTruncation) {
+pub(crate) fn log_truncation(truncation: &SilentTruncation) {
     let SilentTruncation { session, sent, window } = truncation;
     tracing::warn!(
         session,
@@ -121,7 +121,7 @@ pub(crate) fn truncated(truncation: &SilentTruncation) {
 }
 
 /// Logs that the model called tools which midfold answered.
-pub(crate) fn recalled(sent: &OutgoingRequest, heard: RecallRound) {
+pub(crate) fn log_look_ups(sent: &OutgoingRequest, heard: RecallRound) {
     let RecallRound { calls, wishes, asks_again } = heard;
     let session = sent.session.as_deref();
     if calls > 0 {

@@ -119,13 +119,13 @@ pub(crate) struct ServerMetrics {
 }
 
 impl ServerMetrics {
-    pub fn passed(&self) {
+    pub fn count_passed(&self) {
         add(&self.requests, 1);
         add(&self.passed, 1);
     }
 
     /// Counts a request with a history. `took` is the time in which midfold decided what to send.
-    pub fn sent(&self, sent: &OutgoingRequest, took: Duration) {
+    pub fn count_sent(&self, sent: &OutgoingRequest, took: Duration) {
         add(&self.requests, 1);
         add(&self.folded, u64::from(sent.is_folded()));
         add(&self.folds, u64::from(sent.is_new_fold));
@@ -139,7 +139,7 @@ impl ServerMetrics {
     }
 
     /// Counts a request that the provider refused as too long. `again` is what is sent instead, if anything.
-    pub fn overflow(&self, again: Option<&OutgoingRequest>) {
+    pub fn count_overflow(&self, again: Option<&OutgoingRequest>) {
         add(&self.overflows, 1);
         add(&self.recovered, u64::from(again.is_some()));
         add(&self.folds, again.map_or(0, |sent| u64::from(sent.is_new_fold)));
@@ -147,41 +147,41 @@ impl ServerMetrics {
     }
 
     /// Counts a prompt of which a server silently dropped a part.
-    pub fn truncated(&self) {
+    pub fn count_truncated(&self) {
         add(&self.truncated, 1);
     }
 
-    pub fn unanswered(&self) {
+    pub fn count_unanswered(&self) {
         add(&self.unanswered, 1);
     }
 
     /// Counts an answer that broke off.
-    pub fn broken(&self) {
+    pub fn count_broken(&self) {
         add(&self.broken, 1);
     }
 
     /// Counts the model's calls of the recall tool and of the agent's tools.
-    pub fn recalled(&self, look_ups: usize, wishes: usize) {
+    pub fn count_look_ups(&self, look_ups: usize, wishes: usize) {
         add(&self.recalls, look_ups as u64);
         add(&self.agent_calls, wishes as u64);
     }
 
     /// Counts a narration, accepted or refused.
-    pub fn narration(&self, is_accepted: bool) {
+    pub fn count_narration(&self, is_accepted: bool) {
         add(if is_accepted { &self.narrations } else { &self.narrations_refused }, 1);
     }
 
     /// Counts a request that was not admitted.
-    pub fn refused(&self) {
+    pub fn count_refused(&self) {
         add(&self.refused, 1);
     }
 
-    pub fn open(&self, cause: PassCause) {
+    pub fn count_passed_unread(&self, cause: PassCause) {
         let at = PassCause::ALL.iter().position(|other| *other == cause).unwrap_or(0);
         add(&self.open[at], 1);
     }
 
-    pub fn usage(&self, usage: Usage) {
+    pub fn add_usage(&self, usage: Usage) {
         add(&self.prompt, usage.prompt);
         add(&self.cache_read, usage.cache_read);
         add(&self.cache_write, usage.cache_write);

@@ -28,7 +28,7 @@ pub(crate) struct ProxyRequest {
 
 impl ProxyRequest {
     /// Waits until the store has all that another process needs to continue the conversation.
-    pub async fn written(&self, turn: &MatchedRequest) {
+    pub async fn wait_until_written(&self, turn: &MatchedRequest) {
         if let Some(keeper) = self.app.keeper.as_ref().filter(|_| !turn.is_written()) {
             keeper.first(turn).await;
         }
@@ -37,7 +37,7 @@ impl ProxyRequest {
 
 /// The response if the server has no key for the upstream of a request.
 pub(crate) fn no_key(app: &SharedApp, NoKey(name): NoKey) -> Response {
-    app.metrics.refused();
+    app.metrics.count_refused();
     let refused = AdmitRefusal::NoProviderKey(name);
     tracing::info!(why = %refused, "a request was not let in");
     refused.response()
@@ -48,7 +48,7 @@ pub(crate) fn no_answer(app: &SharedApp, no: &NoAnswer) -> Response {
     if let NoAnswer::Unknown(unknown) = no {
         return error(StatusCode::NOT_FOUND, "midfold_upstream", &format!("midfold: {unknown}"));
     }
-    app.metrics.unanswered();
+    app.metrics.count_unanswered();
     tracing::warn!(error = %no, "no answer");
     error(StatusCode::BAD_GATEWAY, "midfold_upstream", &format!("midfold: {no}"))
 }

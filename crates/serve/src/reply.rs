@@ -21,13 +21,13 @@ impl UpstreamCall {
             return thread_not_found();
         }
         let (held, body, tee) = match body {
-            ResponseBody::Refused(refusal) => return self.refused(&head, refusal),
+            ResponseBody::Refused(refusal) => return self.pass_on_refusal(&head, refusal),
             ResponseBody::Passing(held, body, tee) => (held, body, tee),
         };
         // Before the answer is read: the provider took the prompt, so the conversation is real even if its answer
         // breaks off.
         self.turn.accept();
-        self.way.written(&self.turn).await;
+        self.way.wait_until_written(&self.turn).await;
         match reads(&self, &head) {
             Some(AnswerReads::Whole) => self.join_whole(head, held, body, *tee).await,
             Some(AnswerReads::Stream) => StreamedAnswer::answer(self, &head, held, body, *tee),

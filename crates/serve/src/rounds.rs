@@ -15,7 +15,7 @@ use midfold_proxy::RecallRound;
 use crate::answers::respond;
 use crate::broken_answers::{BodyStart, BreakingBody};
 use crate::compute::compute;
-use crate::logged::recalled;
+use crate::logged::log_look_ups;
 use crate::proxy_request::no_answer;
 use crate::upstream::content_type;
 use crate::upstream_call::{ResponseBody, UpstreamAnswer, UpstreamCall, framing};
@@ -63,13 +63,13 @@ impl UpstreamCall {
         let heard = compute(|| self.turn.hear(seen, now)).unwrap_or_default();
         let app = &self.way.app;
         if heard.calls + heard.wishes > 0 {
-            app.metrics.recalled(heard.calls, heard.wishes);
-            recalled(self.turn.sent(), heard);
+            app.metrics.count_look_ups(heard.calls, heard.wishes);
+            log_look_ups(self.turn.sent(), heard);
         }
         if heard.asks_again {
             // At the end only the last answer is counted, so the one before a further request is counted here.
-            usage.iter().for_each(|usage| app.metrics.usage(*usage));
-            usage.iter().for_each(|usage| self.way.trace.spent(*usage));
+            usage.iter().for_each(|usage| app.metrics.add_usage(*usage));
+            usage.iter().for_each(|usage| self.way.trace.add_usage(*usage));
             // The request and the sent body have grown by this much. The result is ignored, because the request is
             // already running.
             let more = self.turn.sent().body.len().saturating_sub(length);
@@ -92,7 +92,7 @@ impl UpstreamCall {
                 RoundAnswer::Whole(text) => text,
                 RoundAnswer::Long(text, rest) => return self.pass_on(&head, vec![text], rest, tee),
                 RoundAnswer::Broken(text, why) => {
-                    let headers = self.told(&head);
+                    let headers = self.client_headers(&head);
                     self.ending().end(&tee.finish(), true);
                     let body = Body::new(BreakingBody::new(BodyStart::new(text, why)));
                     return respond(head.status, headers, body);
@@ -112,7 +112,7 @@ impl UpstreamCall {
             head = next_head;
             (held, body, tee) = match said {
                 ResponseBody::Passing(held, body, tee) => (held, body, *tee),
-                ResponseBody::Refused(refusal) => return self.refused(&head, refusal),
+                ResponseBody::Refused(refusal) => return self.pass_on_refusal(&head, refusal),
             };
         }
     }
@@ -126,7 +126,7 @@ impl UpstreamCall {
         heard: RecallRound,
     ) -> Response {
         let kind = self.turn.request().kind();
-        let mut headers = self.told(head);
+        let mut headers = self.client_headers(head);
         headers.remove(CONTENT_LENGTH);
         let insert = self.insert.take();
         self.ending().end(seen, false);

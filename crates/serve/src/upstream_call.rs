@@ -22,7 +22,7 @@ use crate::app::SharedApp;
 use crate::body::BodyRoom;
 use crate::broken_answers::{BodyStart, BreakingBody};
 use crate::headers;
-use crate::logged::{folded, overflowed, truncated};
+use crate::logged::{log_fold, log_overflow, log_truncation};
 use crate::proxy_request::ProxyRequest;
 use crate::refusal::RefusalStart;
 use crate::tee::TeedBody;
@@ -85,10 +85,10 @@ impl UpstreamCall {
         let is_sent_again = self.turn.answer_refusal(diagnosis, app.now()).is_some();
         if diagnosis.exceeds_window() {
             let again = is_sent_again.then(|| self.turn.sent());
-            app.metrics.overflow(again);
-            again.into_iter().for_each(folded);
-            again.into_iter().for_each(|sent| self.way.trace.folded(sent, since));
-            overflowed(&self.turn, again);
+            app.metrics.count_overflow(again);
+            again.into_iter().for_each(log_fold);
+            again.into_iter().for_each(|sent| self.way.trace.add_fold(sent, since));
+            log_overflow(&self.turn, again);
             app.note_window(&self.turn, &self.way.goal.target.name);
         }
         is_sent_again
@@ -165,22 +165,26 @@ impl UpstreamCall {
     }
 
     /// The headers for the client, with those that say what midfold did with the request.
-    pub fn told(&self, head: &hyper::http::response::Parts) -> HeaderMap {
+    pub fn client_headers(&self, head: &hyper::http::response::Parts) -> HeaderMap {
         let mut headers = headers::for_client(&head.headers);
         headers::tell(&mut headers, self.turn.sent());
         headers
     }
 
     /// Passes the provider's refusal to the client.
-    pub fn refused(&self, head: &hyper::http::response::Parts, refusal: RefusalStart) -> Response {
+    pub fn pass_on_refusal(
+        &self,
+        head: &hyper::http::response::Parts,
+        refusal: RefusalStart,
+    ) -> Response {
         let body = match refusal {
             RefusalStart { text, cut: None } => Body::from(text),
             RefusalStart { text, cut: Some(why) } => {
-                self.way.app.metrics.broken();
+                self.way.app.metrics.count_broken();
                 Body::new(BreakingBody::new(BodyStart::new(text, why)))
             }
         };
-        respond(head.status, self.told(head), body)
+        respond(head.status, self.client_headers(head), body)
     }
 
     /// Passes an answer on as it comes.
@@ -191,7 +195,7 @@ impl UpstreamCall {
         body: Incoming,
         tee: AnswerTee,
     ) -> Response {
-        let mut headers = self.told(head);
+        let mut headers = self.client_headers(head);
         let insert = self.insert.take();
         let ending = self.ending();
         let done = move |seen: AnswerFacts, is_broken: bool| ending.end(&seen, is_broken);
@@ -230,22 +234,22 @@ impl PassingAnswer {
     /// Handles the end of the answer, complete or broken off.
     pub fn end(self, seen: &AnswerFacts, is_broken: bool) {
         let Self { app, trace, awaited, is_answered, room } = self;
-        trace.seen(seen);
+        trace.add_answer(seen);
         if is_broken {
-            app.metrics.broken();
+            app.metrics.count_broken();
         }
         if is_answered {
-            seen.usage.iter().for_each(|usage| app.metrics.usage(*usage));
+            seen.usage.iter().for_each(|usage| app.metrics.add_usage(*usage));
             // Taken first, because `answered` consumes the turn.
             let narratable = awaited.narratable();
-            if let Some(truncation) = awaited.answered(seen, app.now()) {
-                app.metrics.truncated();
-                truncated(&truncation);
+            if let Some(truncation) = awaited.take_facts(seen, app.now()) {
+                app.metrics.count_truncated();
+                log_truncation(&truncation);
             }
             app.keep();
             if let Some((narrator, it)) = app.narrator.clone().zip(narratable) {
                 narrator.offer(it, move |is_accepted| {
-                    app.metrics.narration(is_accepted);
+                    app.metrics.count_narration(is_accepted);
                     app.keep();
                 });
             }

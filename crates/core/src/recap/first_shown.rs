@@ -45,7 +45,7 @@ impl FirstShown {
     }
 
     /// Raises the weight of the pieces whose names a text uses.
-    pub fn used(&mut self, text: &str, weight: u32, statements: &mut [Statement]) {
+    pub fn note_use(&mut self, text: &str, weight: u32, statements: &mut [Statement]) {
         if self.places.is_empty() {
             return;
         }

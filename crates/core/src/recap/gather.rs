@@ -196,11 +196,11 @@ impl GatheredFacts {
             self.add_ids(text, view.role, &block.kind, number);
             match &block.kind {
                 BlockKind::Call { name: Some(name), .. } => {
-                    self.shown.used(text, FirstShown::IN_CALL, &mut self.statements);
+                    self.shown.note_use(text, FirstShown::IN_CALL, &mut self.statements);
                     self.add_ids(&name.decode(&event.bytes), view.role, &block.kind, number);
                 }
                 BlockKind::Text if speaks => {
-                    self.shown.used(text, FirstShown::IN_TEXT, &mut self.statements);
+                    self.shown.note_use(text, FirstShown::IN_TEXT, &mut self.statements);
                 }
                 _ => {}
             }

@@ -186,7 +186,7 @@ impl Session {
                 // The key comes before `expect`: a retry repeats the expectation of its first attempt, which that
                 // append made false.
                 if let Some(key) = &key
-                    && let Some(first) = memory.appended.repeated(key, &events)?
+                    && let Some(first) = memory.appended.find_first(key, &events)?
                 {
                     return Ok(first);
                 }

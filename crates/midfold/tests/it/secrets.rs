@@ -209,7 +209,10 @@ fn a_name_that_leaves_with_a_secret_is_not_kept() {
     let mut session = session_with(&messages, "default");
     let fold = fold_of(&mut session);
     let recap = &fold.recap.as_ref().unwrap().text;
-    assert!(recap.contains("`pwd`: [REDACTED]"), "the test needs a value that is replaced: {recap}");
+    assert!(
+        recap.contains("`pwd`: [REDACTED]"),
+        "the test needs a value that is replaced: {recap}"
+    );
     let (findings, clean) = verified(&session, &fold);
     assert!(clean, "{findings}");
 }

@@ -95,7 +95,7 @@ fn answered(turn: MatchedRequest, now: u64) {
         Some(Usage { prompt: turn.sent().tokens_after.max(1), output: 10, ..Usage::default() });
     turn.accept();
     turn.into_pending()
-        .answered(&AnswerFacts { usage, is_complete: true, ..AnswerFacts::default() }, now);
+        .take_facts(&AnswerFacts { usage, is_complete: true, ..AnswerFacts::default() }, now);
 }
 
 /// As far as the model's last message but so many, with a message of the client behind.

@@ -29,7 +29,7 @@ fn answer(proxy: &Arc<Proxy>, who: &RequestSender, id: &str, length: usize) {
         is_complete: true,
         ..AnswerFacts::default()
     };
-    turn.into_pending().answered(&seen, 0);
+    turn.into_pending().take_facts(&seen, 0);
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn only_the_long_result_is_changed_and_the_next_request_covers_it() {
         // A count of the prompt as it was sent is no truncation: midfold cut it, and not the server.
         let usage = Some(Usage { prompt: what.tokens_after, ..Usage::default() });
         let facts = AnswerFacts { usage, ..AnswerFacts::default() };
-        assert!(turn.into_pending().answered(&facts, 0).is_none(), "{kind}");
+        assert!(turn.into_pending().take_facts(&facts, 0).is_none(), "{kind}");
         let turn = send(&proxy, kind, &messages, 1);
         let what = turn.sent();
         assert_eq!((what.fault, what.cut, what.is_new_fold), (None, 0, true), "{kind}");

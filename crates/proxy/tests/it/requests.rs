@@ -87,7 +87,7 @@ fn what_fits_leaves_as_it_came_and_every_prompt_extends_the_one_before() {
             }
             let usage = Some(Usage { prompt: what.tokens_after, ..Usage::default() });
             turn.into_pending()
-                .answered(&AnswerFacts { usage, ..AnswerFacts::default() }, now as u64);
+                .take_facts(&AnswerFacts { usage, ..AnswerFacts::default() }, now as u64);
             before = now_sent;
         }
         assert!(folds >= 1 && passed >= 2, "{kind}: {folds} folds, {passed} passed");
@@ -138,8 +138,10 @@ async fn what_was_sent_is_in_the_ledger_also_where_nobody_says_what_it_cost() {
                 session.clone_from(&turn.sent().session);
                 (asked, costs) = (asked + 1, costs + usize::from(usage.is_some()));
             }
-            turn.into_pending()
-                .answered(&AnswerFacts { usage, is_complete: true, ..AnswerFacts::default() }, now);
+            turn.into_pending().take_facts(
+                &AnswerFacts { usage, is_complete: true, ..AnswerFacts::default() },
+                now,
+            );
             while proxy.save(&*store, now).await.unwrap() {}
         }
         let mut stored = StoredSession::open(store, &session.unwrap()).await.unwrap();
@@ -350,7 +352,7 @@ fn items_that_are_named_by_their_ids_are_what_they_were() {
             is_complete: true,
             ..AnswerFacts::default()
         };
-        turn.into_pending().answered(&seen, n);
+        turn.into_pending().take_facts(&seen, n);
         messages.push(format!(r#"{{"type":"item_reference","id":"msg_{n}"}}"#));
         messages.push(format!(r#"{{"type":"item_reference","id":"fc_{n}"}}"#));
         messages.push(format!(
@@ -386,7 +388,7 @@ async fn the_answer_of_a_branch_of_a_branch_is_found_after_a_restart() {
         let id = Some(format!("resp_{now}"));
         let output = vec![Bytes::from(said("the end"))];
         let seen = AnswerFacts { id, is_complete: true, output, ..AnswerFacts::default() };
-        turn.into_pending().answered(&seen, now as u64);
+        turn.into_pending().take_facts(&seen, now as u64);
     }
     while proxy.save(&*store, 9).await.unwrap() {}
     let after = Proxy::new(rules());

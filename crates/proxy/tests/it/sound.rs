@@ -59,7 +59,7 @@ fn answered(turn: MatchedRequest, now: u64) -> u64 {
     let usage = Some(Usage { prompt, output: 10, ..Usage::default() });
     turn.accept();
     turn.into_pending()
-        .answered(&AnswerFacts { usage, is_complete: true, ..AnswerFacts::default() }, now);
+        .take_facts(&AnswerFacts { usage, is_complete: true, ..AnswerFacts::default() }, now);
     prompt
 }
 
@@ -168,7 +168,7 @@ fn little_room_is_no_reason_to_fold_each_time() {
                 let prompt = turn.sent().tokens_after;
                 turn.accept();
                 let usage = Some(Usage { prompt, output: 10, ..Usage::default() });
-                turn.into_pending().answered(
+                turn.into_pending().take_facts(
                     &AnswerFacts { usage, is_complete: true, ..AnswerFacts::default() },
                     now as u64,
                 );

@@ -275,7 +275,7 @@ async fn delete(asked: ApiRequest) -> Result<SessionExtent, ApiProblem> {
     let gone = activity(desk, caller, asked.id()).await?;
     desk.opened.close(asked.id());
     let extent = done(desk, desk.store.delete(asked.id(), None)).await?;
-    desk.feed.deleted(&gone);
+    desk.feed.report_deletion(&gone);
     // The session is gone for every reader, so a failed scrub does not make the deletion fail.
     if let Err(error) = desk.store.scrub().await {
         tracing::warn!(%error, "the bytes of a deleted session may still be in the file");

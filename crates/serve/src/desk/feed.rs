@@ -85,7 +85,7 @@ impl ChangeFeed {
     }
 
     /// Reports a session that was deleted here. Reading the store would not show that.
-    pub fn deleted(&self, it: &SessionActivity) {
+    pub fn report_deletion(&self, it: &SessionActivity) {
         // An error means that nobody listens.
         let _ = self.told.send(SessionChange::of("delete", it, 0));
     }

@@ -40,16 +40,21 @@ impl RequestTraces {
 pub(crate) struct RequestTrace;
 
 impl RequestTrace {
-    pub fn asks(&self, _: (Provider, RequestPurpose), _: (&UpstreamTarget, &Uri), _: Option<&str>) {
+    pub fn add_request(
+        &self,
+        _: (Provider, RequestPurpose),
+        _: (&UpstreamTarget, &Uri),
+        _: Option<&str>,
+    ) {
     }
 
-    pub fn folded(&self, _: &OutgoingRequest, _: SystemTime) {}
+    pub fn add_fold(&self, _: &OutgoingRequest, _: SystemTime) {}
 
     pub fn goes_on(&self, _: &mut HeaderMap) {}
 
-    pub fn answered(&self, _: &Response) {}
+    pub fn add_head(&self, _: &Response) {}
 
-    pub fn spent(&self, _: Usage) {}
+    pub fn add_usage(&self, _: Usage) {}
 
-    pub fn seen(&self, _: &AnswerFacts) {}
+    pub fn add_answer(&self, _: &AnswerFacts) {}
 }

@@ -140,7 +140,7 @@ struct OpenSpan {
 
 impl RequestTrace {
     /// Adds the facts of a request with a history: provider, purpose, upstream and model.
-    pub fn asks(
+    pub fn add_request(
         &self,
         (way, purpose): (Provider, RequestPurpose),
         (target, address): (&UpstreamTarget, &Uri),
@@ -165,7 +165,7 @@ impl RequestTrace {
     }
 
     /// Adds a span for a new fold. `since` is the time at which midfold began to decide.
-    pub fn folded(&self, sent: &OutgoingRequest, since: SystemTime) {
+    pub fn add_fold(&self, sent: &OutgoingRequest, since: SystemTime) {
         let (Some(followed), Some(fold)) = (&self.0, sent.fold.filter(|_| sent.is_new_fold)) else {
             return;
         };
@@ -193,7 +193,7 @@ impl RequestTrace {
     }
 
     /// Adds the facts of the answer's head.
-    pub fn answered(&self, answer: &Response) {
+    pub fn add_head(&self, answer: &Response) {
         let Some(followed) = &self.0 else { return };
         let span = followed.context.span();
         let said =
@@ -224,7 +224,7 @@ impl RequestTrace {
     }
 
     /// Adds the tokens of an answer.
-    pub fn spent(&self, usage: Usage) {
+    pub fn add_usage(&self, usage: Usage) {
         let Some(followed) = &self.0 else { return };
         let mut spent = followed.spent.lock().unwrap_or_else(PoisonError::into_inner);
         let sum = spent.get_or_insert_default();
@@ -235,9 +235,9 @@ impl RequestTrace {
     }
 
     /// Adds the facts of an answer that has ended.
-    pub fn seen(&self, seen: &AnswerFacts) {
+    pub fn add_answer(&self, seen: &AnswerFacts) {
         let Some(followed) = &self.0 else { return };
-        seen.usage.iter().for_each(|usage| self.spent(*usage));
+        seen.usage.iter().for_each(|usage| self.add_usage(*usage));
         let span = followed.context.span();
         for (name, said) in
             [("gen_ai.response.id", &seen.id), ("gen_ai.response.model", &seen.model)]

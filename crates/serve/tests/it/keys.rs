@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use midfold::store::{MemoryStore, SessionMeta, Store};
-use midfold_serve::inside::{asks, keys_after};
+use midfold_serve::inside::{count_request, keys_after};
 use midfold_serve::{ApiKey, ApiKeys, KeyHash, ProviderKeys, ServeConfig};
 use midfold_testkit::upstream::agent::{AgentExchange, AgentRun, ClientAgent};
 use midfold_testkit::upstream::{
@@ -293,14 +293,14 @@ fn a_key_that_is_read_again_has_asked_as_often_as_before() {
     let text = |rate: u32| {
         format!("[[key]]\nname = \"a\"\nhash = \"{hash}\"\nrequests_per_minute = {rate}\n")
     };
-    let ask = |keys: &ApiKeys| asks(keys, key.as_str(), 1).unwrap();
+    let ask = |keys: &ApiKeys| count_request(keys, key.as_str(), 1).unwrap();
     let first = ApiKeys::from_toml(&text(1)).unwrap();
     assert_eq!((ask(&first), ask(&first)), (Ok(()), Err(60)));
     let second = keys_after(ApiKeys::from_toml(&text(1)).unwrap(), &first);
     assert_eq!(ask(&second), Err(60));
     let third = keys_after(ApiKeys::from_toml(&text(2)).unwrap(), &second);
     assert_eq!(ask(&third), Ok(()), "another rate starts anew");
-    assert!(asks(&third, "mf_other", 1).is_none());
+    assert!(count_request(&third, "mf_other", 1).is_none());
 }
 
 /// Plays a loop that looks things up, with the key of `name`. Whether any request had the recall tool.

@@ -162,5 +162,5 @@ where
     // The file is checked again while it is stored, because it may have changed in the meantime.
     let mut parts = PartReader::new(open()?);
     store.restore(&mut parts, now).await.or_else(|error| parts.why(error))?;
-    Ok(parts.moved())
+    Ok(parts.counts())
 }

@@ -68,7 +68,7 @@ impl<R: BufRead> PartReader<R> {
     }
 
     /// How many records were read so far.
-    pub fn moved(&self) -> TransferCounts {
+    pub fn counts(&self) -> TransferCounts {
         self.moved
     }
 

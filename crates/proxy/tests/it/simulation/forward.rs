@@ -151,7 +151,7 @@ impl World {
         if lives {
             // What breaks off has told nothing.
             let seen = if is_lost && self.rng.chance(50) { AnswerFacts::default() } else { seen };
-            awaited.answered(&seen, time);
+            awaited.take_facts(&seen, time);
         }
         let waiting = self.clients.iter_mut().find(|it| it.name == client);
         let Some(waiting) = waiting.filter(|it| it.waits == Some(number)) else { return };
