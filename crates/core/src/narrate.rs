@@ -104,6 +104,21 @@ pub struct SummaryFailure {
     pub class: FailureClass,
     /// For people; holds no key and no text of the log.
     pub detail: String,
+    /// How many calls failed, with chunks and retries.
+    #[serde(default = "one")]
+    pub calls: u32,
+}
+
+impl SummaryFailure {
+    /// The failure of a single call.
+    #[must_use]
+    pub fn new(class: FailureClass, detail: impl Into<String>) -> Self {
+        Self { class, detail: detail.into(), calls: one() }
+    }
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// The kinds of failure of a summariser, by what can be done about them.

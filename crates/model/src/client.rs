@@ -127,7 +127,7 @@ impl ModelClient {
             }
             Err(CallRefusal { class, detail, .. }) => {
                 tracing::warn!(?id, calls, %class, detail, "no narration");
-                Err(SummaryFailure { class, detail })
+                Err(SummaryFailure { class, detail, calls })
             }
         }
     }

@@ -68,6 +68,6 @@ impl Answer {
                  rejected; what happened may follow: { error: \"server: 503\" }",
             )
         })?;
-        Ok(Err(SummaryFailure { class, detail: detail.to_owned() }))
+        Ok(Err(SummaryFailure::new(class, detail)))
     }
 }

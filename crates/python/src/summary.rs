@@ -88,5 +88,5 @@ pub fn answer(
              what happened may follow: error=\"server: 503\"",
         )
     })?;
-    Ok(Err(SummaryFailure { class, detail: detail.to_owned() }))
+    Ok(Err(SummaryFailure::new(class, detail)))
 }

@@ -150,7 +150,7 @@ fn call(narrate: &Py<PyAny>, request: &Request, model: &str) -> PyResult<WorkAns
 
 /// A job that is tried again later.
 fn given_back(detail: String) -> WorkAnswer {
-    Err(SummaryFailure { class: FailureClass::Server, detail })
+    Err(SummaryFailure::new(FailureClass::Server, detail))
 }
 
 /// The result of a job, as `midfold.Worked`.

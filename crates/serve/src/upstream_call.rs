@@ -70,16 +70,18 @@ impl UpstreamCall {
     /// Sends the request. If the provider found it too long, sends a shorter one instead.
     pub async fn ask_and_recover(&mut self) -> Result<UpstreamAnswer, NoAnswer> {
         let answer = self.ask().await?;
-        match answer.refused {
-            // The rest of the first answer is dropped, which closes its connection.
-            // A refusal of the second request is final, because `answer_refusal` gives a shorter one only once.
-            Some(diagnosis) if self.has_shorter(diagnosis) => self.ask().await,
-            _ => Ok(answer),
+        let Some(diagnosis) = answer.refused else { return Ok(answer) };
+        if !self.prepare_shorter(diagnosis) {
+            return Ok(answer);
         }
+        // The rest of the first answer is not read. That closes its connection, which a small upstream may need.
+        drop(answer);
+        // A refusal of the second request is final, because `answer_refusal` gives a shorter one only once.
+        self.ask().await
     }
 
-    /// Prepares a shorter request after a refusal. Returns false if there is none.
-    fn has_shorter(&mut self, diagnosis: Diagnosis) -> bool {
+    /// Prepares a shorter request after a refusal, and counts the overflow. Returns false if there is none.
+    fn prepare_shorter(&mut self, diagnosis: Diagnosis) -> bool {
         let app = &self.way.app;
         let since = SystemTime::now();
         let is_sent_again = self.turn.answer_refusal(diagnosis, app.now()).is_some();
@@ -240,7 +242,7 @@ impl PassingAnswer {
         }
         if is_answered {
             seen.usage.iter().for_each(|usage| app.metrics.add_usage(*usage));
-            // Taken first, because `answered` consumes the turn.
+            // Taken first, because `take_facts` consumes the turn.
             let narratable = awaited.narratable();
             if let Some(truncation) = awaited.take_facts(seen, app.now()) {
                 app.metrics.count_truncated();

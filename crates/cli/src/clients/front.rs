@@ -30,7 +30,7 @@ pub const VARIABLES: [BaseUrlVariable; 8] = [
 
 /// The variable with the proxy's address alone, for programs that take the address from a variable or an option of
 /// their own.
-pub const URL: &str = "MIDFOLD_URL";
+pub const PROXY_URL_VARIABLE: &str = "MIDFOLD_URL";
 
 impl BaseUrlVariable {
     const fn new(name: &'static str, provider: Provider, end: &'static str) -> Self {
@@ -52,12 +52,13 @@ impl ProxyFront {
         self.base(variable.provider, variable.end, before)
     }
 
-    /// A base URL of the proxy. It ends like the client's own URL `before`, because the client adds its paths to that
-    /// end. Without such a URL it ends with `usual` if the upstream's URL looks like a provider's own, and with nothing
-    /// otherwise.
+    /// A base URL of the proxy: its origin, and the version at which the client's paths begin. The version is that of
+    /// `before`, the client's own URL, if it has one. Otherwise it is `usual` if the upstream's URL looks like a
+    /// provider's own, and left out if it does not.
     pub fn base(&self, provider: Provider, usual: &str, before: Option<&str>) -> String {
         let upstream = self.upstreams.url(provider);
-        let end = match before {
+        // Clients take a variable without a value for one that is not set.
+        let end = match before.filter(|before| !before.is_empty()) {
             Some(before) => version(before),
             None if is_bare(&upstream) => usual,
             None => "",
@@ -74,6 +75,7 @@ fn version(url: &str) -> &'static str {
 
 /// Whether a URL looks like a provider's own: a host alone, or a version at the end.
 fn is_bare(url: &str) -> bool {
-    let is_host = url.split_once("://").is_some_and(|(_, rest)| !rest.contains('/'));
+    let is_host =
+        url.split_once("://").is_some_and(|(_, rest)| !rest.trim_end_matches('/').contains('/'));
     is_host || !version(url).is_empty()
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use midfold_serve::config::Provider;
 
 pub use around::ClientSurroundings;
-pub use front::{BaseUrlVariable, ProxyFront, URL, VARIABLES};
+pub use front::{BaseUrlVariable, PROXY_URL_VARIABLE, ProxyFront, VARIABLES};
 pub use instructions::ClientInstructions;
 pub use own_provider::OwnProvider;
 

@@ -14,7 +14,7 @@ use crate::replay::strategies::StrategyRun;
 
 /// The outcome of all replays.
 pub struct WorkOutcome {
-    /// Facts about every replayed conversation, in order.
+    /// Facts about every conversation that was read, in order.
     pub conversations: Vec<ConversationFacts>,
     /// One result for each run, in the order of the runs.
     pub results: Vec<RunOutcome>,
@@ -35,6 +35,7 @@ pub struct RunOutcome {
 pub struct WorkTask<'a> {
     pub runs: &'a [StrategyRun],
     pub prices: &'a PriceTable,
+    /// Only conversations with more tokens than this share of the window are replayed.
     pub longer_than: f64,
     /// Whether to keep rows and pictures of every conversation.
     pub details: bool,
@@ -76,8 +77,11 @@ pub fn work(
     }
     let mut results = state.results;
     for ran in &mut results {
-        // Threads end in any order, and a report should not depend on it.
+        // Threads end in any order, and a report should not depend on it: the last digits of a sum do.
         ran.each.sort_by_key(|(at, _)| *at);
+        for found in ran.each.iter().filter_map(|(_, found)| found.as_ref().ok()) {
+            ran.totals.add(&found.measures);
+        }
     }
     Ok(WorkOutcome { conversations: state.conversations, results, skipped: state.corpus.skipped })
 }
@@ -96,13 +100,9 @@ fn worker(task: &WorkTask<'_>, state: &Mutex<WorkState>, progress: &ReplayProgre
         let mut state = lock(state);
         let ran = &mut state.results[run];
         ran.conversations += 1;
-        let found = found.map(|found| {
-            ran.totals.add(&found.measures);
-            if task.details {
-                found
-            } else {
-                ReplayResult { measures: found.measures, ..ReplayResult::default() }
-            }
+        let found = found.map(|found| match task.details {
+            true => found,
+            false => ReplayResult { measures: found.measures, ..ReplayResult::default() },
         });
         ran.each.push((at, found));
     }

@@ -14,7 +14,7 @@ use tokio::process::Command;
 
 use crate::clients::{
     BaseUrlVariable, CLIENTS, ClientInstructions, ClientSurroundings, KnownClient, OwnProvider,
-    ProxyFront, URL, VARIABLES,
+    PROXY_URL_VARIABLE, ProxyFront, VARIABLES,
 };
 use crate::env;
 use crate::error::CommandError;
@@ -127,7 +127,7 @@ async fn start(
         true => command.args(arguments).args(more),
         false => command.args(more).args(arguments),
     };
-    command.env(URL, &front.origin).envs(direct());
+    command.env(PROXY_URL_VARIABLE, &front.origin).envs(direct());
     for variable in &VARIABLES {
         let before = env::get(variable.name);
         command.env(variable.name, front.value(variable, before.as_deref()));

@@ -85,11 +85,8 @@ fn object(stored: &StoredSession, sent: &NumberedContext, messages: &[u8]) -> Ve
         "count": sent.context.len(),
         "tokens": sent.context.tokens(),
         "counter": stored.row().new.counter,
-    })
-    .to_string();
-    // The messages are written as they are, as the last member of the object.
-    let head = about.strip_suffix('}').unwrap_or(&about).as_bytes();
-    [head, b",\"messages\":", messages.trim_ascii_end(), b"}\n"].concat()
+    });
+    super::text::object_with(&about, messages)
 }
 
 /// The body of the provider's answer. It may be empty, because the status alone can say that a prompt was too long.

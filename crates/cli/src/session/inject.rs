@@ -14,6 +14,7 @@ use crate::paths::is_stdin;
 use crate::runtime;
 use crate::words::{number, plural};
 
+/// Prints the context with the injected texts behind it.
 pub async fn run(
     args: &ContextArgs,
     stored: StoredSession,
@@ -21,6 +22,7 @@ pub async fn run(
     output: &Output,
 ) -> Result<(), CommandError> {
     let mut stored = stored.with_injections(hooks(args)?);
+    // The injected texts, each with the name of its hook.
     let mut texts = Vec::new();
     for (name, file) in &args.inject {
         let input = InputFile::load(&PathBuf::from(file))?;
@@ -45,6 +47,7 @@ fn hooks(args: &ContextArgs) -> Result<Injections, CommandError> {
     Ok(midfold::injections(reserves, texts)?)
 }
 
+/// Writes the request to the file of `--output` or to standard output, and says what was injected.
 fn emit(
     args: &ContextArgs,
     injected: &InjectedRequest,
@@ -61,10 +64,7 @@ fn emit(
                 "tokens": sent.tokens(),
                 "injections": sent.injections(),
             });
-            // The messages are inserted as bytes, so that JSON encoding does not change them.
-            let about = about.to_string();
-            let open = about.trim_end_matches('}').as_bytes();
-            [open, b",\"messages\":", &messages, b"}\n"].concat()
+            super::text::object_with(&about, &messages)
         }
         false => messages,
     };

@@ -27,6 +27,13 @@ pub fn join<'a>(messages: impl Iterator<Item = &'a Bytes>) -> Vec<u8> {
     out
 }
 
+/// A JSON object with messages as its last member, byte for byte.
+pub fn object_with(about: &serde_json::Value, messages: &[u8]) -> Vec<u8> {
+    let about = about.to_string();
+    let open = about.strip_suffix('}').unwrap_or(&about).as_bytes();
+    [open, b",\"messages\":", messages.trim_ascii_end(), b"}\n"].concat()
+}
+
 /// A value as JSON on one line, for programs.
 pub fn json_line(value: &impl serde::Serialize) -> Result<String, CommandError> {
     let text = serde_json::to_string(value);

@@ -163,7 +163,8 @@ pub struct SummaryNeed {
 pub struct SummaryText {
     ask: AskOptions,
     cache: AnswerCache,
-    failed: HashMap<Hash, FailureClass>,
+    /// The failures, by request: the class, and the number of calls.
+    failed: HashMap<Hash, (FailureClass, u64)>,
     /// The failure after which no more requests were made. `None` where all were made.
     hopeless: Option<FailureClass>,
 }
@@ -178,7 +179,7 @@ struct SharedPass {
 struct PassState {
     /// Requests in the queue or on their way, without an answer yet.
     under_way: HashSet<Hash>,
-    failed: HashMap<Hash, FailureClass>,
+    failed: HashMap<Hash, (FailureClass, u64)>,
     /// Failures since the last answer.
     in_a_row: u32,
     /// The failure after which no more requests are made. `None` while requests go on.
@@ -273,10 +274,11 @@ impl SummaryText {
     ) -> Result<CompressedRow, RowError> {
         let key = folding.key(&self.ask);
         let Some(reply) = self.cache.get(&key) else {
-            let class = self.failed.get(&key);
-            let made = u64::from(class.is_some());
-            let class =
-                class.or(self.hopeless.as_ref()).map_or("not-asked", |class| class.as_str());
+            let (class, made) = match self.failed.get(&key) {
+                Some((class, calls)) => (Some(class), *calls),
+                None => (self.hopeless.as_ref(), 0),
+            };
+            let class = class.map_or("not-asked", |class| class.as_str());
             let spent = SummaryCost { calls: made, errors: made, refused: Some(class.to_owned()) };
             return folding.finish(None, &spent, settings, counter);
         };
@@ -384,9 +386,10 @@ impl PassState {
                 self.told.errors += calls - 1;
             }
             Err(failure) => {
-                self.told.calls += 1;
-                self.told.errors += 1;
-                self.fail(*key, failure.class);
+                let calls = u64::from(failure.calls);
+                self.told.calls += calls;
+                self.told.errors += calls;
+                self.fail(*key, failure.class, calls);
             }
         }
     }
@@ -406,8 +409,8 @@ impl PassState {
         ));
     }
 
-    fn fail(&mut self, key: Hash, class: FailureClass) {
-        self.failed.insert(key, class);
+    fn fail(&mut self, key: Hash, class: FailureClass, calls: u64) {
+        self.failed.insert(key, (class, calls));
         self.in_a_row += 1;
         // A wrong key stays wrong, and a server that never answers is not there. In both cases no more requests are
         // made.

@@ -83,7 +83,7 @@ impl replay::ReplayNarrator for ExamNarrator {
             Ok(_) => counts.answered += 1,
             Err(why) => counts.failed = Some(why.clone()),
         }
-        answer.map_err(|detail| SummaryFailure { class: FailureClass::Garbage, detail })
+        answer.map_err(|detail| SummaryFailure::new(FailureClass::Garbage, detail))
     }
 }
 

@@ -66,6 +66,7 @@ async fn every_fault_has_its_class_and_its_tries() {
         let (outcome, calls) = run(answer).await;
         let failure = outcome.expect_err(name);
         assert_eq!((failure.class, calls), (class, tries), "{name}: {failure}");
+        assert_eq!(failure.calls as usize, calls, "{name}: each call is counted");
     }
 }
 

@@ -24,9 +24,18 @@ use crate::turn::MatchedRequest;
 
 /// The least characters that an answer to a call may have, in any window.
 const LEAST_CHARS: usize = 1_000;
-/// Tokens of the window for each character of an answer to a call. With about four characters a token, an answer takes
-/// an eighth of a small window.
+/// An answer to a call may have one character for this many tokens of the window. A token has about four characters, so
+/// an answer takes at most an eighth of the window.
 const TOKENS_PER_CHAR: u64 = 2;
+/// All answers of a round together may take as much as this many such answers, so that they fit behind the context.
+const TOGETHER: usize = 2;
+
+/// The most characters of each answer, where a model made this many calls at once.
+fn page_chars(window: u64, calls: usize) -> usize {
+    let each = usize::try_from(window / TOKENS_PER_CHAR).unwrap_or(usize::MAX);
+    let share = each.saturating_mul(TOGETHER) / calls.max(1);
+    each.min(share).clamp(LEAST_CHARS, PAGE_CHARS)
+}
 
 /// What the proxy did with an answer to a request with midfold's tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,8 +58,9 @@ impl MatchedRequest {
     }
 
     /// Takes a complete answer before the client gets the end of it, and remembers the parts that the client does not
-    /// get. If the provider has to be asked again, [`MatchedRequest::sent`] has the body. For the last answer, results
-    /// are added to `seen`, so that a later request can name it.
+    /// get. An incomplete answer is ignored. If the provider has to be asked again, [`MatchedRequest::sent`] has the body.
+    /// If this is the last answer and has calls of ours, their results are added to `seen.output`, so that a later
+    /// request that names the answer has them.
     pub fn hear(&mut self, seen: &mut AnswerFacts, now: Millis) -> RecallRound {
         let kind = self.request.kind();
         let found = calls(kind, &seen.output);
@@ -102,13 +112,12 @@ impl MatchedRequest {
         calls: impl Iterator<Item = &'a RecallCall>,
         now: Millis,
     ) -> Vec<String> {
-        let mut calls = calls.peekable();
-        if calls.peek().is_none() {
+        let calls: Vec<_> = calls.collect();
+        if calls.is_empty() {
             return Vec::new();
         }
         let window = self.place.as_ref().map_or(0, |place| place.budget.window);
-        let chars = usize::try_from(window / TOKENS_PER_CHAR).unwrap_or(PAGE_CHARS);
-        let chars = chars.clamp(LEAST_CHARS, PAGE_CHARS);
+        let chars = page_chars(window, calls.len());
         let texts = async {
             let Some(place) = &self.place else { return Vec::new() };
             // The store may be behind this process, or there may be no store. The copy has all messages, and reading it

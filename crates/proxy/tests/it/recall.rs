@@ -115,6 +115,28 @@ fn look_up(turn: &mut MatchedRequest, input: Value) -> String {
     last["content"][0]["content"].as_str().unwrap().to_owned()
 }
 
+/// Many calls at once get shorter answers each, so that all of them fit behind the context.
+#[test]
+fn the_answers_of_one_round_share_the_room() {
+    let proxy = proxy();
+    let client = Client::new().talked();
+    let of_calls = |count: usize| {
+        let mut turn = client.turn(&proxy);
+        let input = json!({"messages": "@1-60"});
+        let calls: Vec<_> = (0..count).map(|at| call(&format!("t{at}"), &input)).collect();
+        assert_eq!(turn.hear(&mut said(&json!(calls)), 0).calls, count);
+        let sent = sent(&turn);
+        let results = sent["messages"].as_array().unwrap().last().unwrap()["content"].clone();
+        let length = |result: &Value| result["content"].as_str().unwrap().len();
+        results.as_array().unwrap().iter().map(length).sum::<usize>()
+    };
+    let (one, four, eight) = (of_calls(1), of_calls(4), of_calls(8));
+    assert!(one > 1_500, "the test needs long answers: {one}");
+    assert!(four <= one * 5 / 2, "{four} characters for four calls, {one} for one");
+    // Each answer keeps a useful length.
+    assert!(eight >= 8 * 500, "{eight}");
+}
+
 /// Looks something up, answers, and has the client go on. Says what was told.
 fn exchange(client: &mut Client, proxy: &Arc<Proxy>) -> String {
     let mut turn = client.turn(proxy);

@@ -233,7 +233,7 @@ async fn a_failing_model_costs_nothing_and_is_on_record() {
         fill(&mut stored, 3, 62).await;
         let (clock, time) = clock();
         let worker = JobWorker::new(store.clone(), "w", clock);
-        let fail = |_| async move { Err(SummaryFailure { class, detail: "no".into() }) };
+        let fail = |_| async move { Err(SummaryFailure::new(class, "no")) };
         let mut attempts = 0;
         for _ in 0..10 {
             if worker.step(fail).await.unwrap().is_some() {

@@ -25,6 +25,8 @@ fn a_base_url_ends_as_its_paths_go_on() {
     let anthropic = &VARIABLES[2];
     for (upstream, variable, before, end) in [
         ("openai=https://api.openai.com", openai, None, "/v1"),
+        ("openai=https://api.openai.com/", openai, None, "/v1"),
+        ("openai=https://api.openai.com", openai, Some(""), "/v1"),
         ("openai=https://openrouter.ai/api/v1", openai, None, "/v1"),
         ("openai=https://h/api/v1", openai, Some("https://h/api/v1/"), "/v1"),
         // The client puts `/chat/completions` behind it, and so does the proxy.

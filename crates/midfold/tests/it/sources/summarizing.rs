@@ -79,7 +79,7 @@ fn a_fold_behind_a_failed_attempt_says_why() {
 fn a_failed_model_leaves_the_marker_and_the_reason() {
     let mut session = session();
     let request = session.take_request(&Budget::new(WINDOW), 0).unwrap();
-    let failure = SummaryFailure { class: FailureClass::Network, detail: "refused".to_owned() };
+    let failure = SummaryFailure::new(FailureClass::Network, "refused");
     session.complete(&request, Err(failure), 0).unwrap();
     let fold = fold(&mut session);
     assert_eq!(fold.strategy, "head-tail");
