@@ -24,8 +24,8 @@ MIDFOLD_URL, the address alone. Requests go on to --upstream, else to what CMD's
 variables said before, else to the providers themselves. Keys and logins are CMD's own, and go on with its \
 requests.
 
-Clients that need more are known by the name of CMD, or by --client: claude, codex, opencode, pi, hermes. They \
-get options or variables; no file of theirs is changed.
+Some clients need further settings: claude, codex, opencode, pi, hermes. They are recognised by the name of CMD, or \
+named with --client, and get options or variables; no file of theirs is changed.
 
 Signals go on to CMD. The exit code is that of CMD, 128 + N where signal N ended it, 127 where it is not \
 found, 126 where it cannot be run. At the end one line on standard error says what was saved; with --json it is JSON.")]

@@ -1,4 +1,4 @@
-//! Counts the tokens of a text, and lists presets and tokenizers.
+//! Counts the tokens of a text, lists presets and tokenizers, and says which version this is.
 
 use midfold::core::TextKind;
 use midfold::{Policy, tokens};
@@ -8,7 +8,7 @@ use crate::context::number;
 use crate::errors::Failure;
 use crate::options::{CompactOptions, HOST, read_options};
 
-/// Counts the tokens of a text.
+/// Counts the tokens of a text. `options` are the JSON of [`CompactOptions`], of which the tokenizer and the model count.
 #[napi]
 pub fn count_text(text: String, options: String) -> napi::Result<i64> {
     let count = || {

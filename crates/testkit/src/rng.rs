@@ -58,8 +58,13 @@ impl Rng {
         (0..digits).map(|_| char::from(b"0123456789abcdef"[self.below(16)])).collect()
     }
 
-    /// A number from 2^`low` to 2^`high`. Each power of two is equally likely.
+    /// A number from 2^`low` up to, and without, 2^`high`. Each power of two is equally likely.
+    ///
+    /// # Panics
+    ///
+    /// When `high` is not above `low`.
     pub fn log_uniform(&mut self, low: u32, high: u32) -> usize {
+        assert!(low < high, "no power of two from 2^{low} to 2^{high}");
         let power = self.between(low as usize, high as usize - 1);
         (1 << power) + self.below(1 << power)
     }
