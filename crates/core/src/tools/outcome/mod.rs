@@ -57,12 +57,12 @@ pub struct CallResult {
     /// Whether something hides the exit code of the step that does the work.
     pub masked: bool,
     /// Whether a known tool wrote a line that says that all went well.
-    pub well: bool,
+    pub reports_success: bool,
     /// The names of the tools that wrote the failing line; empty where no known tool did.
-    pub of: &'static str,
+    pub failing_tools: &'static str,
     /// The names of the tools that wrote totals without a failure; empty where there are none, or others have
     /// failures.
-    pub passed_of: &'static str,
+    pub passing_tools: &'static str,
 }
 
 /// The reason for a failure. Only a failed call has one, and its line is never one that a tool writes on success. So
@@ -245,9 +245,9 @@ fn shell(
         outcome.verdict = None;
     }
     outcome.masked = proof.masked;
-    outcome.well = signs.good() && !signs.bad() || recovered;
-    outcome.of = signs.of;
-    outcome.passed_of = if signs.failed.is_none() { signs.passed_of } else { "" };
+    outcome.reports_success = signs.good() && !signs.bad() || recovered;
+    outcome.failing_tools = signs.failing_tools;
+    outcome.passing_tools = if signs.failed.is_none() { signs.passing_tools } else { "" };
     // A code that is an answer proves nothing, and is still what says most.
     let mild = outcome.verdict.is_none() && matches!(outcome.exit, Some(code) if code != 0);
     outcome.telling = match outcome.exit {
