@@ -77,7 +77,7 @@ impl SessionSpending {
         }
         let (read, write) = (usage.cache_read, usage.cache_write);
         let plain = usage.prompt.saturating_sub(read).saturating_sub(write);
-        // Read before this prompt is added: up to the first folded one, all prompts were whole.
+        // Taken before this prompt is added: up to the first folded one, all prompts were whole.
         let before = self.sent();
         self.calls += 1;
         self.prompt += usage.prompt;

@@ -1,4 +1,5 @@
-//! The size of the present context and the conditions of the moment, which the trigger compares with its lines.
+//! The size of the present context, in all and by tier, and the conditions of the moment. The trigger compares them
+//! with its lines.
 
 use rustc_hash::FxHashMap;
 
@@ -43,11 +44,11 @@ impl Session {
     pub fn tier_tokens(&self, tier: TierName) -> u64 {
         let mut saved: FxHashMap<u32, u64> = FxHashMap::default();
         for edit in self.active().into_iter().flat_map(|fold| &fold.edits) {
-            let block = self.log.events().get(edit.seq as usize).and_then(|event| {
+            let edited_tier = self.log.events().get(edit.seq as usize).and_then(|event| {
                 let block = event.view.blocks.get(edit.block as usize)?;
                 TierName::of(event, block)
             });
-            if block == Some(tier) {
+            if edited_tier == Some(tier) {
                 let freed = edit.tokens_before.saturating_sub(edit.tokens_after);
                 *saved.entry(edit.seq).or_default() += u64::from(freed);
             }

@@ -2,6 +2,8 @@
 //! that continue it. Prose is split into sentences, because a whole section may be one line, and one bad sentence
 //! must not cost the section.
 
+use std::ops::Range;
+
 use crate::narrate::is_nothing;
 use crate::recap::quote;
 use crate::recap::reply::{ReplySection, SectionLine};
@@ -90,7 +92,9 @@ impl SectionReader<'_> {
     /// Whether a line continues the text before it: it has no list mark, and that text did not end a sentence.
     fn goes_on(&self, next: &SectionLine, text: &str) -> bool {
         let (lead, rest) = split_lead(&next.text);
-        let ended = text.trim_end().ends_with(['.', '!', '?', ':', '。', '！', '？']);
+        // The mark may be inside a quotation, brackets or emphasis, as in `… it works."`.
+        let inner = text.trim_end().trim_end_matches(CLOSING);
+        let ended = inner.ends_with(['.', '!', '?', ':', '。', '！', '？']);
         lead.trim().is_empty() && !ended && !next.named && !(self.is_apart)(rest)
     }
 
@@ -124,6 +128,10 @@ impl SectionReader<'_> {
     }
 }
 
+/// Marks that may follow the end of a sentence.
+const CLOSING: [char; 14] =
+    ['"', '\'', '”', '“', '’', '»', '«', '」', '』', ')', ']', '）', '*', '_'];
+
 /// Whether a sentence has the same subject as the one before it: it begins with a pronoun or a quotation.
 fn leans_back(sentence: &str) -> bool {
     let start = sentence.trim_start();
@@ -153,32 +161,33 @@ fn split_lead(line: &str) -> (&str, &str) {
 pub(crate) fn sentences(text: &str) -> Vec<&str> {
     let quotes = quote::ranges(text);
     let quoted = |at: usize| quotes.iter().any(|range| range.contains(&at));
+    let brackets = brackets(text, quoted);
+    let open = |at: usize| brackets.iter().any(|range| range.contains(&at));
     // In `… it works." The next`, the full stop is before the closing quotation mark.
     let ends_one = |at: usize| {
         let inner =
             quotes.iter().find(|range| range.end == at).map(|range| quote::inner(text, range));
         inner.is_some_and(|inner| inner.ends_with(['.', '!', '?']))
     };
-    let (mut out, mut from, mut open) = (Vec::new(), 0, 0_u32);
+    let (mut out, mut from) = (Vec::new(), 0);
     for (at, c) in text.char_indices().filter(|(at, _)| !quoted(*at)) {
         let end = at + c.len_utf8();
         let rest = &text[end..];
         let begins = rest.trim_start().chars().next().is_some_and(|c| !c.is_lowercase());
         match c {
-            '(' | '[' => open += 1,
-            ')' | ']' => open = open.saturating_sub(1),
-            '.' | '!' | '?' if open == 0 && rest.starts_with(char::is_whitespace) && begins => {
+            _ if open(at) => {}
+            '.' | '!' | '?' if rest.starts_with(char::is_whitespace) && begins => {
                 let short = ["e.g.", "i.e.", "vs.", "cf.", "incl.", "No."];
                 if !short.iter().any(|word| text[..end].ends_with(word)) {
                     out.push(&text[from..end]);
                     from = end;
                 }
             }
-            ' ' if open == 0 && begins && ends_one(at) => {
+            c if c.is_whitespace() && begins && ends_one(at) => {
                 out.push(&text[from..at]);
                 from = at;
             }
-            '。' | '！' | '？' if open == 0 && !rest.is_empty() => {
+            '。' | '！' | '？' if !rest.is_empty() => {
                 out.push(&text[from..end]);
                 from = end;
             }
@@ -188,6 +197,29 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
     out.push(&text[from..]);
     out.retain(|piece| !piece.trim().is_empty());
     out
+}
+
+/// The pairs of brackets in a text, without those for which `skip` holds. A bracket that nothing closes, as in `:(`, is
+/// left out.
+fn brackets(text: &str, skip: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
+    let (mut found, mut open) = (Vec::new(), Vec::new());
+    for (at, c) in text.char_indices() {
+        let opener = match c {
+            ')' => '(',
+            ']' => '[',
+            '(' | '[' if !skip(at) => {
+                open.push((at, c));
+                continue;
+            }
+            _ => continue,
+        };
+        // What was opened in between is never closed.
+        if let Some(pair) = open.iter().rposition(|(_, mark)| *mark == opener && !skip(at)) {
+            found.push(open[pair].0..at + 1);
+            open.truncate(pair);
+        }
+    }
+    found
 }
 
 /// Drops each line that announces a list of which no item is kept, also where the reply was cut off before the
@@ -208,8 +240,9 @@ pub(crate) fn without_items(all: &[SectionClaim], kept: &mut [bool]) {
         let left = kept[at + 1..].iter().take(count).any(|kept| *kept);
         let goes_on = below.get(count).filter(|_| count == 0);
         // Where prose follows the colon, the line does not announce a list.
-        let is_prose =
-            goes_on.is_some_and(|next| next.section == announcer.section && kept[at + 1]);
+        let is_prose = goes_on.is_some_and(|next| {
+            next.section == announcer.section && !next.is_item() && kept[at + 1]
+        });
         kept[at] = left || is_prose;
     }
 }
@@ -282,6 +315,44 @@ mod tests {
             texts(&["ignore all", "  previous", "[x]", "rules"]),
             ["ignore all\n  previous", "[x]", "rules"]
         );
+    }
+
+    #[test]
+    fn a_bracket_that_never_closes_joins_no_sentences() {
+        assert_eq!(
+            texts(&["It failed :( so we went on. The user wants X. The key (of a. B) is Y."]),
+            ["It failed :( so we went on.", "The user wants X.", "The key (of a. B) is Y."]
+        );
+        assert_eq!(
+            texts(&["One (a [b. C). Two] holds. D"]),
+            ["One (a [b. C).", "Two] holds.", "D"]
+        );
+    }
+
+    #[test]
+    fn a_quotation_may_end_a_sentence_at_a_line_break() {
+        assert_eq!(texts(&["They said \"it works.\"", "The key is Y."]).len(), 2);
+        assert_eq!(texts(&["It is (so.)", "**It ran.**", "Three", "lines"]).len(), 3);
+        assert_eq!(
+            sentences("They said \"it works.\"\nThe key is Y."),
+            ["They said \"it works.\"", "\nThe key is Y."]
+        );
+    }
+
+    #[test]
+    fn a_line_that_announces_nothing_is_dropped() {
+        let kept = |lines: &[&str]| {
+            let all = of(lines, false);
+            let mut kept = vec![true; all.len()];
+            without_items(&all, &mut kept);
+            kept
+        };
+        assert_eq!(kept(&["- Steps:", "- Other"]), [false, true]);
+        assert_eq!(kept(&["- Steps:", "  - One", "- Other"]), [true; 3]);
+        assert_eq!(kept(&["- Steps:", "  - Deeper:", "- Other"]), [false, false, true]);
+        assert_eq!(kept(&["Steps:", "- One"]), [true; 2]);
+        assert_eq!(kept(&["Steps:", "It ran."]), [true; 2]);
+        assert_eq!(kept(&["- Steps:"]), [false]);
     }
 
     #[test]

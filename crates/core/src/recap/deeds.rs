@@ -91,7 +91,7 @@ impl CallDeeds<'_, '_> {
     /// later.
     fn note_failed(&mut self, came: &DeedOutcome<'_>) {
         let Some(failure) = came.outcome.failure() else { return };
-        let blamed = verdicts::blamed(&came.command, came.outcome.of);
+        let blamed = verdicts::blamed(&came.command, came.outcome.failing_tools);
         // A command that writes a script and then runs it may fail in the run: the writing still counts as a change.
         if self.facts.kind == ToolKind::Shell
             && let Some(changed) = self.facts.changed()

@@ -18,7 +18,7 @@ pub(crate) enum MalformedReply {
 /// A line of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SectionLine {
-    /// The words of the line.
+    /// The words of the line; never blank.
     pub text: String,
     /// Whether it is on the line of its section's name, behind the name.
     pub named: bool,

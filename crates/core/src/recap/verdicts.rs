@@ -118,7 +118,7 @@ pub(super) fn passed<'c, 'a>(
     }
     let mut checks: Vec<&SimpleStep<'_>> = command.checks().collect();
     checks.dedup_by(|one, other| one.run == other.run);
-    if outcome.own_exit || checks.len() == 1 && outcome.well {
+    if outcome.own_exit || checks.len() == 1 && outcome.reports_success {
         return checks;
     }
     // The exit code belongs to the steps behind the last `;`.
@@ -140,7 +140,7 @@ pub(super) fn passed_beside<'c, 'a>(
     let mut found: Vec<&SimpleStep<'_>> = blamed.passed.clone();
     let spared = |step: &&SimpleStep<'_>| !blamed.steps.iter().any(|own| std::ptr::eq(*own, *step));
     let wrote: Vec<&SimpleStep<'_>> =
-        command.checks().filter(spared).filter(|step| wrote(outcome.passed_of, step)).collect();
+        command.checks().filter(spared).filter(|step| wrote(outcome.passing_tools, step)).collect();
     if let [only] = wrote.as_slice()
         && !found.iter().any(|own| std::ptr::eq(*own, *only))
     {

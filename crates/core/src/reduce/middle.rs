@@ -11,8 +11,8 @@ use crate::counter::{Counter, TextKind};
 use crate::log::{Event, content_of};
 use crate::policy::ReducerName;
 use crate::redact::KnownSecrets;
-use crate::tools::{CallFacts, ToolTable};
-use crate::view::BlockView;
+use crate::tools::{CallFacts, CallResult, ToolTable};
+use crate::view::{BlockKind, BlockView};
 
 pub use crate::edit::BlockChange;
 
@@ -54,6 +54,19 @@ pub struct ResultRef<'a> {
 }
 
 impl ResultRef<'_> {
+    /// The error flag of the result; `None` where it has none.
+    pub(super) fn error_flag(&self) -> Option<bool> {
+        match self.view.kind {
+            BlockKind::Result { error, .. } => error,
+            _ => None,
+        }
+    }
+
+    /// How the call ended, read from the result before any edit. `facts` are those of the call.
+    pub(super) fn outcome(&self, facts: &CallFacts, tools: &ToolTable) -> CallResult {
+        tools.outcome(facts, &self.view.text(&self.event.bytes), self.error_flag())
+    }
+
     /// Whether its text has fewer than `chars` characters.
     pub(super) fn is_shorter_than(&self, chars: usize) -> bool {
         // A text has at most as many characters as its JSON has bytes, so most short ones need no decoding.

@@ -1,11 +1,10 @@
 //! `stub`: replaces a result by one line that says what happened, such as ``[terminal] ran `npm test` -> exit 0, 47
 //! lines output`` (Hermes Agent). Salient lines follow below it, up to a cap.
 
-use super::{Middle, MiddleBudget, Reducer, ReducerState};
+use super::{Middle, MiddleBudget, Reducer, ReducerState, ResultRef};
 use crate::policy::ReducerName;
 use crate::salient;
 use crate::tools::{CallVerdict, ToolKind, ToolTable};
-use crate::view::BlockKind;
 
 /// The reducer `stub`.
 pub struct StubReducer;
@@ -55,10 +54,7 @@ fn line(middle: &Middle<'_>, index: usize, text: &str, tools: &ToolTable) -> Str
     let named = middle.tool(index);
     let tool = if named.is_empty() { "tool" } else { &*named };
     let facts = middle.facts(index);
-    let flagged = middle.results().get(index).and_then(|result| match result.view.kind {
-        BlockKind::Result { error, .. } => error,
-        _ => None,
-    });
+    let flagged = middle.results().get(index).and_then(ResultRef::error_flag);
     let outcome = tools.outcome(&facts, text, flagged);
     let lines = text.lines().count();
     let chars = thousands(text.chars().count());

@@ -1,6 +1,7 @@
 //! `supersede`: a read is stale once the same path is read again or written later.
 //!
-//! A later *partial* read makes only a read of the same part stale; a later write makes all reads stale.
+//! A later *partial* read makes only a read of the same part stale; a later write makes all reads stale. A read or write
+//! that failed makes nothing stale. A command that does more than read stays, whatever happens to its files.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -31,7 +32,7 @@ impl Reducer for SupersedeReducer {
         _: &MiddleBudget,
         state: ReducerState<'a>,
     ) -> ReducerState<'a> {
-        let min = state.policy.supersede.min_chars;
+        let (min, tools) = (state.policy.supersede.min_chars, state.tools);
         let mut later: FxHashMap<String, LaterReads> = FxHashMap::default();
         let mut parts = ReadParts::default();
         let mut stale = Vec::new();
@@ -43,14 +44,23 @@ impl Reducer for SupersedeReducer {
             {
                 stale.push((at, facts.reads.join(", "), reason));
             }
-            // Only now, else the result would supersede itself.
-            for path in &facts.writes {
-                later.entry(path.clone()).or_default().written = true;
+            // Most results read and write no file, so they need no outcome.
+            if facts.reads.is_empty() && facts.writes.is_empty() {
+                continue;
             }
-            for path in &facts.reads {
-                let entry = later.entry(path.clone()).or_default();
-                entry.whole |= facts.range.is_none();
-                parts.insert((path.clone(), facts.range));
+            let outcome = result.outcome(&facts, tools);
+            // Only now, else the result would supersede itself.
+            if facts.may_have_written(&outcome) {
+                for path in &facts.writes {
+                    later.entry(path.clone()).or_default().written = true;
+                }
+            }
+            if outcome.may_show() {
+                for path in &facts.reads {
+                    let entry = later.entry(path.clone()).or_default();
+                    entry.whole |= facts.range.is_none();
+                    parts.extend(known_part(&facts).map(|part| (path.clone(), part)));
+                }
             }
         }
         for (at, path, reason) in stale {
@@ -62,8 +72,14 @@ impl Reducer for SupersedeReducer {
     }
 }
 
-/// The paths that are read, each with its range of lines; `None` is the whole file.
-type ReadParts = FxHashSet<(String, Option<(u64, u64)>)>;
+/// The paths of which a part is read, each with its range of lines.
+type ReadParts = FxHashSet<(String, (u64, u64))>;
+
+/// The range of lines that a call reads. `None` where it reads whole files, where the range is not known, and where it
+/// may be that of another file. Two unknown parts of a file need not be the same.
+fn known_part(facts: &CallFacts) -> Option<(u64, u64)> {
+    facts.range.filter(|range| *range != (0, 0) && facts.reads.len() == 1)
+}
 
 /// Why a read is stale, as a reason code. `None` where it is not, or where only some of its paths are.
 fn reason(
@@ -71,12 +87,13 @@ fn reason(
     later: &FxHashMap<String, LaterReads>,
     parts: &ReadParts,
 ) -> Option<&'static str> {
-    // A command that also writes is more than a read.
-    if facts.reads.is_empty() || !facts.writes.is_empty() {
+    if !facts.shows_only_reads() {
         return None;
     }
     let state = |path: &String| later.get(path).copied().unwrap_or_default();
-    let again = |path: &String| state(path).whole || parts.contains(&(path.clone(), facts.range));
+    let part = known_part(facts);
+    let in_part = |path: &String| part.is_some_and(|part| parts.contains(&(path.clone(), part)));
+    let again = |path: &String| state(path).whole || in_part(path);
     if facts.reads.iter().all(again) {
         Some("read-later")
     } else if facts.reads.iter().all(|path| state(path).written || again(path)) {

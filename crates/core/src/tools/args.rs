@@ -101,6 +101,11 @@ impl<'a> CallArguments<'a> {
         self.named(names).flat_map(ArgumentValue::texts).collect()
     }
 
+    /// Whether there is an argument with one of these names.
+    pub(super) fn has(&self, names: &[String]) -> bool {
+        self.named(names).next().is_some()
+    }
+
     /// The first non-empty text. A name that comes first in `names` wins.
     pub(super) fn first(&self, names: &[String]) -> Option<String> {
         self.named(names).find_map(|value| value.texts().into_iter().find(|text| !text.is_empty()))

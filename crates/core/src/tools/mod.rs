@@ -13,6 +13,7 @@ mod facts;
 mod outcome;
 mod patch;
 pub(crate) mod programs;
+mod pure_read;
 pub(crate) mod shell;
 mod todo;
 mod words;

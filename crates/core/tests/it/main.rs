@@ -6,3 +6,4 @@ mod quarter;
 mod seam;
 mod settled;
 mod spent;
+mod stale;

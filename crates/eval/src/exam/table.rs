@@ -13,17 +13,26 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / f64::max(n, 1.0)
 }
 
-fn kinds(results: &[StrategyOutcome]) -> BTreeSet<&str> {
+/// The kinds of questions in any of the results.
+fn kinds_in(results: &[StrategyOutcome]) -> BTreeSet<&str> {
     let rows = results.iter().flat_map(|result| &result.rows);
     rows.flat_map(|row| row.kinds.keys().map(String::as_str)).collect()
 }
 
 /// The mean score of a kind of question, over the exams that have it.
-fn kind(rows: &[SittingRow], kind: &str) -> f64 {
+fn mean_of_kind(rows: &[SittingRow], kind: &str) -> f64 {
     mean(rows.iter().filter_map(|row| row.kinds.get(kind).copied()))
 }
 
-/// The results for a terminal. With `questions`, the score of each question is added.
+/// The results for a terminal. With `questions`, the score of each question is added. Each strategy needs a row for
+/// every exam, in the order of `exams`.
+///
+/// The columns of the first table, as [`SittingRow`] defines them: `score` is the mean score, `context` the mean size of
+/// the context as a share of the window, `cost` the cost as a share of the cost of sending everything, `recap` the mean
+/// tokens in place of folded messages, `lists` the share of those in lists of names, `at risk` the share of
+/// identifiers at risk that were held, and `rules` the share of rules that were held. These are means over the exams.
+/// `folds`, `over` and `invalid` are sums over the exams: the requests that were folded anew, those above the window,
+/// and those that no provider would take.
 #[must_use]
 pub fn text(exams: &[Sitting], results: &[StrategyOutcome], questions: bool) -> String {
     let mut out = String::new();
@@ -59,18 +68,23 @@ pub fn text(exams: &[Sitting], results: &[StrategyOutcome], questions: bool) -> 
             of(|row| row.rules),
         );
     }
-    let kinds = kinds(results);
+    let kinds = kinds_in(results);
+    // One column per kind, with at least one blank before its name.
+    let width = |kind: &str| (kind.chars().count() + 1).max(10);
     let _ = write!(out, "by kind of question\n{:<16}", "strategy");
-    kinds.iter().for_each(|kind| out.push_str(&format!("{kind:>10}")));
+    for kind in &kinds {
+        let _ = write!(out, "{kind:>0$}", width(kind));
+    }
     out.push('\n');
     for StrategyOutcome { name, rows } in results {
         let _ = write!(out, "{name:<16}");
-        for name in &kinds {
-            let _ = write!(out, "{:>10.2}", kind(rows, name));
+        for kind in &kinds {
+            let _ = write!(out, "{:>1$.2}", mean_of_kind(rows, kind), width(kind));
         }
         out.push('\n');
     }
     out.push_str("by conversation (mean context as a share of the window)\n");
+    // The rows are in the order of the exams, and the scores of a row in the order of the exam's questions.
     for (at, exam) in exams.iter().enumerate() {
         let _ = write!(out, "{:<28}{:>7}", exam.name, exam.exam.window);
         for StrategyOutcome { name, rows } in results {
@@ -111,4 +125,24 @@ pub fn values(exams: &[Sitting], results: &[StrategyOutcome]) -> Vec<Value> {
 /// The results cannot be written as JSON.
 pub fn json(exams: &[Sitting], results: &[StrategyOutcome]) -> ExamResult<String> {
     serde_json::to_string_pretty(&values(exams, results)).at("results")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_has_a_column_of_its_own() {
+        let kinds = [("constraint", 0.5), ("file", 1.0), ("identifiers", 0.25)];
+        let kinds = kinds.map(|(kind, score)| (kind.to_owned(), score)).into();
+        let row = SittingRow { kinds, ..SittingRow::default() };
+        let outcome = StrategyOutcome { name: "default".to_owned(), rows: vec![row] };
+        let text = text(&[], &[outcome], false);
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let mut lines = text.lines().skip_while(|line| *line != "by kind of question").skip(1);
+        let (head, scores) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+        assert_eq!(words(head), ["strategy", "constraint", "file", "identifiers"]);
+        assert_eq!(words(scores), ["default", "0.50", "1.00", "0.25"]);
+        assert_eq!(head.len(), scores.len());
+    }
 }

@@ -57,12 +57,12 @@ pub struct CallResult {
     /// Whether something hides the exit code of the step that does the work.
     pub masked: bool,
     /// Whether a known tool wrote a line that says that all went well.
-    pub well: bool,
+    pub reports_success: bool,
     /// The names of the tools that wrote the failing line; empty where no known tool did.
-    pub of: &'static str,
+    pub failing_tools: &'static str,
     /// The names of the tools that wrote totals without a failure; empty where there are none, or others have
     /// failures.
-    pub passed_of: &'static str,
+    pub passing_tools: &'static str,
 }
 
 /// The reason for a failure. Only a failed call has one, and its line is never one that a tool writes on success. So
@@ -162,6 +162,8 @@ pub(super) fn read(
             tool(known, kind, &windows, flagged, &mut outcome);
             if outcome.failed() && matches!(kind, ToolKind::Write | ToolKind::Edit) {
                 outcome.cause = cause::cause(known, windows.head);
+                // The first line has no totals, so the cause says most.
+                outcome.telling = outcome.cause.clone().or(outcome.telling.take());
             }
         }
     }
@@ -243,9 +245,9 @@ fn shell(
         outcome.verdict = None;
     }
     outcome.masked = proof.masked;
-    outcome.well = signs.good() && !signs.bad() || recovered;
-    outcome.of = signs.of;
-    outcome.passed_of = if signs.failed.is_none() { signs.passed_of } else { "" };
+    outcome.reports_success = signs.good() && !signs.bad() || recovered;
+    outcome.failing_tools = signs.failing_tools;
+    outcome.passing_tools = if signs.failed.is_none() { signs.passing_tools } else { "" };
     // A code that is an answer proves nothing, and is still what says most.
     let mild = outcome.verdict.is_none() && matches!(outcome.exit, Some(code) if code != 0);
     outcome.telling = match outcome.exit {
@@ -316,27 +318,37 @@ pub(crate) fn missing_in(line: &str) -> Option<String> {
 /// The output inside a JSON result such as `{"output": "…", "exit_code": 0}`; the text itself where it is no such
 /// object.
 fn body(text: &str) -> Cow<'_, str> {
-    if !text.trim_start().starts_with("{\"") {
+    let Some(rest) = text.trim_start().strip_prefix('{') else { return Cow::Borrowed(text) };
+    if !rest.trim_start().starts_with('"') {
+        return Cow::Borrowed(text);
+    }
+    let has_code = || exit::code(&ResultWindows::of(text)).is_some();
+    // JSON over several lines may be a file that the command shows, unless it has an exit code.
+    if !rest.starts_with('"') && !has_code() {
         return Cow::Borrowed(text);
     }
     let fields = CallArguments::read(text);
-    let field = |names: &[&str]| {
-        fields.first(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>())
-    };
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    let field = |wanted: &[&str]| fields.first(&names(wanted));
     let parts = [field(&["output", "stdout"]), field(&["stderr"]), field(&["error"])];
     let joined = parts.into_iter().flatten().collect::<Vec<_>>().join("\n");
-    if joined.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(joined) }
+    // An empty output is an output, too, where an exit code says that this is the result of a command.
+    let is_empty_output = || fields.has(&names(&["output", "stdout"])) && has_code();
+    if joined.is_empty() && !is_empty_output() { Cow::Borrowed(text) } else { Cow::Owned(joined) }
 }
 
 /// The id in a line that says that a command keeps running: the word behind `ID` or `session`.
 fn id_in(line: &str) -> Option<&str> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let behind = |name: &str| {
-        let at =
-            words.iter().position(|word| word.trim_end_matches(':').eq_ignore_ascii_case(name))?;
-        words.get(at + 1).map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
-    };
-    behind("id").or_else(|| behind("session")).filter(|id| !id.is_empty())
+    const NAMES: [&str; 2] = ["id", "session"];
+    // A colon that stands alone is no word.
+    let words = line.split_whitespace().filter(|word| *word != ":");
+    let words: Vec<&str> =
+        words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric())).collect();
+    let is_name = |word: &str| NAMES.iter().any(|name| word.eq_ignore_ascii_case(name));
+    NAMES.iter().find_map(|name| {
+        let at = words.iter().position(|word| word.eq_ignore_ascii_case(name))?;
+        words[at + 1..].iter().find(|word| !is_name(word)).copied().filter(|id| !id.is_empty())
+    })
 }
 
 #[cfg(test)]

@@ -41,9 +41,9 @@ pub(super) struct OutcomeSigns {
     /// Whether there is a sign of failure beside the totals.
     beside: bool,
     /// The tools that wrote the totals with failures or, without such totals, the first error.
-    pub of: &'static str,
+    pub failing_tools: &'static str,
     /// The tools that wrote the last totals without failures.
-    pub passed_of: &'static str,
+    pub passing_tools: &'static str,
 }
 
 impl OutcomeSigns {
@@ -94,9 +94,10 @@ impl OutcomeSigns {
         wraps: bool,
     ) {
         if sign == OutcomeSign::Failed
-            || matches!(sign, OutcomeSign::Broken | OutcomeSign::Error) && self.of.is_empty()
+            || matches!(sign, OutcomeSign::Broken | OutcomeSign::Error)
+                && self.failing_tools.is_empty()
         {
-            self.of = of;
+            self.failing_tools = of;
         }
         self.beside |= matches!(sign, OutcomeSign::Broken | OutcomeSign::Error);
         let numbers = |line: &str| line.bytes().any(|b| b.is_ascii_digit());
@@ -112,7 +113,7 @@ impl OutcomeSigns {
             }
             OutcomeSign::Passed => {
                 self.passed = Some((at, line.to_owned()));
-                self.passed_of = of;
+                self.passing_tools = of;
             }
             OutcomeSign::Broken | OutcomeSign::Error => {
                 // A line that says only that something inside failed gives way to the first one that says more.

@@ -371,6 +371,57 @@ fn json_results_are_read() {
     let outcome = run("pytest | tail", text, None);
     assert_eq!(outcome.verdict, Some(Failed));
     assert_eq!(outcome.telling.as_deref(), Some("1 failed, 2 passed in 0.1s"));
+    for text in [
+        "{\n  \"output\": \"..F\\n1 failed, 2 passed in 0.1s\\n\",\n  \"exit_code\": 1\n}",
+        "{ \"output\": \"..F\\n1 failed, 2 passed in 0.1s\\n\", \"exit_code\": 1 }",
+    ] {
+        let outcome = run("pytest", text, None);
+        assert_eq!(outcome.telling.as_deref(), Some("1 failed, 2 passed in 0.1s"), "{text}");
+        assert_eq!(super::shown(text, 100), ["1 failed, 2 passed in 0.1s"]);
+    }
+}
+
+/// The JSON around an empty output says nothing about the failure.
+#[test]
+fn a_json_result_without_output_shows_nothing() {
+    for text in [
+        "{\"output\":\"\",\"exit_code\":1}",
+        "{\"stdout\": \"\", \"stderr\": \"\", \"exit_code\": 1}",
+        "{\"output\": null, \"metadata\": {\"exit_code\": 1}}",
+    ] {
+        let failure = run("make check", text, None).failure().unwrap();
+        assert_eq!(failure.line(), Some("exit 1"), "{text}");
+        assert_eq!(super::shown(text, 100), Vec::<String>::new(), "{text}");
+    }
+    // Without an exit code, the object may be what the command printed.
+    for text in ["{\"output\":\"\",\"reason\":\"none\"}", "{\"error\":\"\",\"exit_code\":1}"] {
+        assert_eq!(super::shown(text, 100), [text]);
+    }
+}
+
+#[test]
+fn a_failed_edit_has_no_totals() {
+    let facts = CallFacts { kind: ToolKind::Edit, ..CallFacts::default() };
+    let text = "Edit refused by the checker\nerror[E0308]: mismatched types";
+    let failure = ToolTable::builtin().outcome(&facts, text, Some(true)).failure().unwrap();
+    assert_eq!(failure.line(), Some("error[E0308]: mismatched types"));
+    assert_eq!(failure.with_totals().as_deref(), failure.line());
+}
+
+#[test]
+fn the_id_of_a_running_command_is_found() {
+    for (line, id) in [
+        ("Process running with session ID 45", Some("45")),
+        ("Command running in background with ID: b1x2.", Some("b1x2")),
+        ("still running, ID : 7", Some("7")),
+        ("still running, ID : session 7", Some("7")),
+        ("still running, ID: (session 7)", Some("7")),
+        ("still running, ID - session 7", Some("7")),
+        ("still running, ID - see below", None),
+        ("still running", None),
+    ] {
+        assert_eq!(super::id_in(line), id, "{line}");
+    }
 }
 
 #[test]

@@ -23,6 +23,15 @@ const INSTRUCTIONS: &str = include_str!("../../../data/exam/instructions.toml");
 /// The tokens of a carrier.
 const LENGTH: usize = 100_000;
 
+/// The turn of the instruction in the position `middle`, counted in messages of the user.
+const MIDDLE_TURN: usize = 45;
+/// The turn of the long message in the position `inside`.
+const INSIDE_TURN: usize = 30;
+/// The turn of the first instruction in the position `together`.
+const TOGETHER_TURN: usize = 4;
+/// How many turns later the next instruction comes in the position `together`.
+const TOGETHER_STEP_TURNS: usize = 4;
+
 /// The names of the wordings of an instruction.
 pub const WORDINGS: [&str; 5] = ["plain", "polite", "reason", "other", "preamble"];
 
@@ -63,22 +72,33 @@ pub struct StandingInstruction {
 /// # Errors
 /// The instructions cannot be read.
 pub fn instructions() -> ExamResult<Vec<StandingInstruction>> {
-    let file: StandingFile = toml::from_str(INSTRUCTIONS).at("instructions.toml")?;
-    let made = file.instruction.into_iter().zip(0..).map(|(written, at)| {
+    instructions_in(INSTRUCTIONS)
+}
+
+/// The instructions of a file. It has at least one preamble.
+fn instructions_in(text: &str) -> ExamResult<Vec<StandingInstruction>> {
+    let file: StandingFile = toml::from_str(text).at("instructions.toml")?;
+    if file.preambles.is_empty() {
+        return Err(ExamError("instructions.toml: there is no preamble".to_owned()));
+    }
+    let instructions = file.instruction.into_iter().zip(0..).map(|(written, at)| {
         // The divisor keeps the preambles independent of the positions of a quick run.
         let preamble = file.preambles.get(at / 3 % file.preambles.len()).map_or("", String::as_str);
         let probe = Probe::new(&written.probe).at(&written.kind)?;
-        let behind = format!("{preamble}{}", lower(&written.plain, preamble));
+        let behind = format!("{preamble}{}", behind_preamble(&written.plain, preamble));
         let WrittenInstruction { kind, plain, polite, reason, other, .. } = written;
         Ok(StandingInstruction { kind, wordings: [plain, polite, reason, other, behind], probe })
     });
-    made.collect()
+    instructions.collect()
 }
 
-/// The text as it follows a preamble: in lower case after a colon.
-fn lower(text: &str, preamble: &str) -> String {
+/// The text as it follows a preamble: its first letter is small after a colon, unless it is a capital in any place, as
+/// in `I` and `API`.
+fn behind_preamble(text: &str, preamble: &str) -> String {
     let mut chars = text.chars();
-    match chars.next().filter(|_| preamble.ends_with(": ")) {
+    let first = chars.next();
+    let is_word = chars.clone().next().is_some_and(char::is_lowercase) || text.starts_with("A ");
+    match first.filter(|_| is_word && preamble.ends_with(": ")) {
         Some(first) => first.to_lowercase().chain(chars).collect(),
         None => text.to_owned(),
     }
@@ -149,11 +169,11 @@ pub struct InstructionRow {
     pub positions: BTreeMap<&'static str, FoundShare>,
     /// The share of kept instructions by kind.
     pub kinds: BTreeMap<String, FoundShare>,
-    /// The share of kept facts that the user said once, over the same conversations.
+    /// The share of kept facts that the user said once, over the same conversations. A run that failed keeps none.
     pub facts: FoundShare,
-    /// The mean tokens of the last context, as a share of the size.
+    /// The mean tokens of the last context, as a share of the size, over the runs that gave one; 0 without such runs.
     pub context: f64,
-    /// The mean number of folds.
+    /// The mean number of folds over the runs that gave a last context; 0 without such runs.
     pub folds: f64,
     /// The number of runs that failed, which keep nothing, or whose last context is above the size.
     pub failed: u64,
@@ -186,21 +206,31 @@ pub fn run(
     if let Some(Err(error)) = results.first().filter(|_| results.iter().all(ExamResult::is_err)) {
         return Err(ExamError(error.to_string()));
     }
-    let mut rows: Vec<InstructionRow> = carriers
-        .iter()
-        .map(|carrier| InstructionRow {
-            carrier: carrier.name.clone(),
-            ..InstructionRow::default()
-        })
-        .collect();
-    for (one, result) in walks.iter().zip(results) {
-        rows[one.carrier].take(one, result, &carriers[one.carrier], &instructions);
+    Ok(rows(&walks, results, &carriers, &instructions))
+}
+
+/// The results by carrier. `results` are those of `walks`, in the same order.
+fn rows(
+    walks: &[InstructionWalk],
+    results: Vec<ExamResult<LastContext>>,
+    carriers: &[InstructionCarrier],
+    instructions: &[StandingInstruction],
+) -> Vec<InstructionRow> {
+    let row = |carrier: &InstructionCarrier| InstructionRow {
+        carrier: carrier.name.clone(),
+        ..InstructionRow::default()
+    };
+    let mut rows: Vec<InstructionRow> = carriers.iter().map(row).collect();
+    let mut contexts = vec![0_u32; rows.len()];
+    for (walk, result) in walks.iter().zip(results) {
+        contexts[walk.carrier] += u32::from(result.is_ok());
+        rows[walk.carrier].add_run(walk, result, &carriers[walk.carrier], instructions);
     }
-    for (row, at) in rows.iter_mut().zip(0..) {
-        let walked = walks.iter().filter(|one| one.carrier == at).count().max(1) as f64;
-        (row.context, row.folds) = (row.context / walked, row.folds / walked);
+    for (row, contexts) in rows.iter_mut().zip(contexts) {
+        let runs = f64::from(contexts.max(1));
+        (row.context, row.folds) = (row.context / runs, row.folds / runs);
     }
-    Ok(rows)
+    rows
 }
 
 /// All runs. In a quick run, each wording of an instruction is in one position only.
@@ -236,7 +266,7 @@ fn place(
         None => {
             // The instructions are inserted from the back, so that the earlier positions stay valid.
             for (at, instruction) in instructions.iter().enumerate().rev() {
-                let place = turn_at(&carrier.messages, 4 + at * 4);
+                let place = turn_at(&carrier.messages, TOGETHER_TURN + at * TOGETHER_STEP_TURNS);
                 let said = pair(&instruction.wordings[walk.wording], "Understood.");
                 messages.splice(place..place, said);
             }
@@ -251,11 +281,11 @@ fn place(
                     }
                 }
                 "middle" => {
-                    let place = turn_at(&messages, 45);
+                    let place = turn_at(&messages, MIDDLE_TURN);
                     messages.splice(place..place, pair(text, "Understood."));
                 }
                 _ => {
-                    let place = turn_at(&messages, 30);
+                    let place = turn_at(&messages, INSIDE_TURN);
                     let long = talk.long_message(at as u64, text);
                     messages.splice(place..place, pair(&long, "Thank you for all the news!"));
                 }
@@ -292,8 +322,8 @@ fn seen(
 }
 
 impl InstructionRow {
-    /// Counts the result of one run.
-    fn take(
+    /// Adds the result of one run. `context` and `folds` are sums until the last run is added.
+    fn add_run(
         &mut self,
         walk: &InstructionWalk,
         result: ExamResult<LastContext>,
@@ -310,7 +340,9 @@ impl InstructionRow {
         if let Some(seen) = &seen {
             self.context += seen.tokens as f64 / carrier.size as f64;
             self.folds += seen.folds as f64;
-            seen.facts.iter().for_each(|known| self.facts.add(*known));
+        }
+        for at in 0..carrier.facts.len() {
+            self.facts.add(seen.as_ref().is_some_and(|seen| seen.facts[at]));
         }
         for (at, instruction) in instructions.iter().enumerate() {
             if walk.instruction.is_some_and(|only| only != at) {
@@ -330,5 +362,52 @@ impl InstructionRow {
                 self.lost.push(MissedItem { what, why });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_behind_a_colon_keeps_its_names() {
+        let behind = |text| behind_preamble(text, "Keep in mind: ");
+        assert_eq!(behind("Give all distances."), "give all distances.");
+        assert_eq!(behind("A table is best."), "a table is best.");
+        for text in ["I want tables.", "I'd like tables.", "API keys stay out.", ""] {
+            assert_eq!(behind(text), text);
+        }
+        assert_eq!(behind_preamble("Give all.", "Keep in mind. "), "Give all.");
+    }
+
+    #[test]
+    fn a_file_without_preambles_is_an_error() {
+        let error = instructions_in("preambles = []\ninstruction = []").err();
+        assert!(error.is_some_and(|error| error.0.contains("no preamble")));
+    }
+
+    #[test]
+    fn a_failed_run_keeps_nothing_and_has_no_part_in_the_means() {
+        let carrier = InstructionCarrier {
+            name: "chat".to_owned(),
+            size: 100,
+            messages: Vec::new(),
+            facts: vec!["wren".to_owned(), "lighthouse".to_owned()],
+        };
+        let instruction = StandingInstruction {
+            kind: "units".to_owned(),
+            wordings: WORDINGS.map(str::to_owned),
+            probe: Probe::new(&[]).unwrap(),
+        };
+        let walk = || InstructionWalk { carrier: 0, instruction: Some(0), wording: 0, position: 0 };
+        let context =
+            || LastContext { held: vec![true], facts: vec![true, false], tokens: 50, folds: 4 };
+        let results = vec![Ok(context()), Err(ExamError("it broke".to_owned())), Ok(context())];
+        let rows = rows(&[walk(), walk(), walk()], results, &[carrier], &[instruction]);
+        let [row] = &rows[..] else { unreachable!("one carrier") };
+        assert_eq!((row.context, row.folds, row.failed), (0.5, 4.0, 1));
+        assert_eq!((row.facts.kept, row.facts.of), (2, 6));
+        assert_eq!((row.all.kept, row.all.of), (2, 3));
+        assert_eq!(row.lost.iter().map(|lost| &*lost.why).collect::<Vec<_>>(), ["it broke"]);
     }
 }
