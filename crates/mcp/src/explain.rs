@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use midfold::core::explain::{AskedMoment, Explanation, SightAnswer as Seen, explain};
+use midfold::core::explain::{
+    AskedMoment, ExplainError, Explanation, SightAnswer as Seen, explain,
+};
 use midfold::core::ledger::CallRecord;
 use midfold::store::{SessionRow, Store, StoredError, StoredSession, recall};
 use serde_json::{Value, json};
@@ -14,6 +16,9 @@ use crate::sessions::{NewestSessions, holds};
 
 /// The most messages of a session that the JSON value lists.
 const OCCURRENCES: usize = 20;
+
+const SEND_TEXT: &str = "Send the words to look for, or `@12`.";
+const TRY_LATER: &str = "Try again later; go on without it until then.";
 
 /// Answers for one session.
 pub(crate) async fn one(call: &ToolCall<'_>, row: &SessionRow) -> Result<CallAnswer, CallRefusal> {
@@ -62,7 +67,7 @@ pub(crate) async fn several(
 fn text(call: &ToolCall<'_>) -> Result<String, CallRefusal> {
     match call.arguments.get("text").and_then(Value::as_str).map(str::trim) {
         Some(text) if !text.is_empty() => Ok(text.to_owned()),
-        _ => Err(CallRefusal::new("`text` is missing", "Send the words to look for, or `@12`.")),
+        _ => Err(CallRefusal::new("`text` is missing", SEND_TEXT)),
     }
 }
 
@@ -79,14 +84,21 @@ async fn explained(
     let moment = call.map_or(AskedMoment::Now(stored.row().active), AskedMoment::Call);
     let log = stored.whole().await.map_err(failed)?.log();
     explain(log, &folds, &calls, text, moment).map_err(|error| {
-        CallRefusal::new(error, "Leave `call` out to ask about the session as it is.")
+        let advice = match error {
+            ExplainError::NoCall(..) | ExplainError::NoCalls => {
+                "Leave `call` out to ask about the session as it is."
+            }
+            ExplainError::Empty => SEND_TEXT,
+            ExplainError::NoFold(_) => TRY_LATER,
+        };
+        CallRefusal::new(error, advice)
     })
 }
 
 fn failed(error: StoredError) -> CallRefusal {
     match error {
         StoredError::Store(error) => error.into(),
-        error => CallRefusal::new(error, "Try again later; go on without it until then."),
+        error => CallRefusal::new(error, TRY_LATER),
     }
 }
 

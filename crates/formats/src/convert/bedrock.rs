@@ -74,10 +74,8 @@ fn block(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Option<Bytes>
 fn image(source: &PictureSource, problems: &mut Vec<ReadProblem>) -> Option<Bytes> {
     let known = match source {
         PictureSource::Base64 { mime, data } => {
-            let format = match mime.strip_prefix("image/") {
-                Some("jpg") => Some("jpeg"),
-                found => found.filter(|name| ["png", "jpeg", "gif", "webp"].contains(name)),
-            };
+            let format = mime.strip_prefix("image/");
+            let format = format.filter(|name| ["png", "jpeg", "gif", "webp"].contains(name));
             format.map(|format| (format, data))
         }
         PictureSource::Url(_) => None,

@@ -60,11 +60,12 @@ pub fn convert(
         return (Vec::new(), vec![unsupported(from, to)]);
     };
     let mut problems = Vec::new();
-    let message = NeutralMessage::read(bytes, view, &mut ConversationIds::default(), &mut problems);
+    let mut ids = ConversationIds::of(&[(bytes, view)]);
+    let message = NeutralMessage::read(bytes, view, &mut ids, &mut problems);
     let message = message.and_then(|message| message.fit(to, &mut problems));
     let mut messages = Vec::new();
-    if let Some(message) = message {
-        note_inside(&message, to, &mut problems);
+    if let Some(mut message) = message {
+        give_system_inside_to_user(&mut message, to, &mut problems);
         writer(&message, &mut messages, &mut problems);
     }
     (messages, problems)
@@ -91,13 +92,13 @@ pub fn convert_all(
         };
     };
     let mut out = ConvertedMessages::default();
-    let mut ids = ConversationIds::default();
+    let mut ids = ConversationIds::of(events);
     let mut held: Option<(Range<usize>, NeutralMessage)> = None;
     for (at, (bytes, view)) in events.iter().enumerate() {
         let noted = out.problems.len();
         let next = NeutralMessage::read(bytes, view, &mut ids, &mut out.problems);
         let next = next.and_then(|next| next.fit(to, &mut out.problems));
-        let Some(next) = next else {
+        let Some(mut next) = next else {
             place(&mut out.problems[noted..], at);
             continue;
         };
@@ -108,7 +109,7 @@ pub fn convert_all(
             place(&mut out.problems[noted..], at);
             continue;
         }
-        note_inside(&next, to, &mut out.problems);
+        give_system_inside_to_user(&mut next, to, &mut out.problems);
         place(&mut out.problems[noted..], at);
         let alternates = matches!(to, DialectKind::Gemini | DialectKind::Bedrock);
         if alternates && next.role == Role::Assistant && !next.can_be_said(to) {
@@ -189,9 +190,14 @@ fn unsupported(from: DialectKind, to: DialectKind) -> ReadProblem {
     ReadProblem::new("unsupported-conversion", format!("{from} cannot be written as {to}"))
 }
 
-/// Notes a system message between others where the target has no place for it.
-fn note_inside(message: &NeutralMessage, to: DialectKind, problems: &mut Vec<ReadProblem>) {
+/// Makes a system message between others the user's, with a problem, where the target has no place for it.
+fn give_system_inside_to_user(
+    message: &mut NeutralMessage,
+    to: DialectKind,
+    problems: &mut Vec<ReadProblem>,
+) {
     if message.role.is_system() && keeps_system_outside(to) {
+        message.role = Role::User;
         let detail = "a system message inside the conversation became the user's";
         problems.push(ReadProblem::new("system-inside", detail));
     }

@@ -1,7 +1,7 @@
 //! A message without a dialect: conversion reads it from a view and writes it in the target's dialect.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use midfold_core::{BlockKind, BlockView, EventView, MediaKind, Role, TextRef};
 
@@ -14,6 +14,9 @@ use crate::scan::inside;
 /// The value in place of the signature of a call that Gemini did not make. Gemini 3 refuses the first call of a step
 /// without a signature; its documentation names this value for such calls.
 pub(crate) const UNSIGNED: &str = "skip_thought_signature_validator";
+
+/// The start of ids that are made up.
+const MADE_UP: &str = "call_";
 
 /// One message, without a dialect.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,83 +39,84 @@ pub(super) enum NeutralPiece {
 /// The ids of a conversation's calls: made up where the source has none, and looked up for the results.
 #[derive(Default)]
 pub(super) struct ConversationIds {
-    /// The calls, and the results, without an id so far. They are counted apart, since a single event holds only one of
-    /// the two and still has to get a number.
-    calls: usize,
-    results: usize,
-    /// The ids that were made up for calls without a result so far, with the names of their tools.
-    open: VecDeque<(String, String)>,
-    /// How often each id of the source belongs to a call without a result so far.
-    own: HashMap<String, usize>,
-    /// The same ids in order, with the names of their tools.
-    own_in_order: VecDeque<(String, String)>,
+    /// The number of the next id that is made up: `call_<n>`. Calls and results without a call share the numbers.
+    next: u64,
+    /// The numbers of ids of this form that the source has itself.
+    in_source: HashSet<u64>,
+    /// The calls without a result so far, oldest first.
+    unanswered: VecDeque<UnansweredCall>,
     /// The tool name of each id.
     names: HashMap<String, String>,
 }
 
-impl ConversationIds {
-    fn call(&mut self, own: Option<Cow<'_, str>>, name: &str) -> String {
-        let id = if let Some(id) = own {
-            let id = id.into_owned();
-            *self.own.entry(id.clone()).or_default() += 1;
-            self.own_in_order.push_back((id.clone(), name.to_owned()));
-            id
-        } else {
-            let id = format!("call_{}", self.calls);
-            self.calls += 1;
-            self.open.push_back((id.clone(), name.to_owned()));
-            id
-        };
-        self.names.insert(id.clone(), name.to_owned());
-        id
-    }
-
-    fn name(&self, id: &str) -> String {
-        self.names.get(id).cloned().unwrap_or_default()
-    }
-
-    /// The id of the call that a result answers. `own` is the result's id in the source, `name` the tool that it names.
-    /// A result without an id of an open call pairs with the oldest open call, if possible of the same tool.
-    fn result(&mut self, own: Option<Cow<'_, str>>, name: Option<&str>) -> String {
-        if let Some(id) = own.as_deref()
-            && let Some(open) = self.own.get_mut(id)
-            && *open > 0
-        {
-            *open -= 1;
-            // The same id may be open twice; the oldest call with it is answered first.
-            let at = self.own_in_order.iter().position(|(open, _)| open == id);
-            at.and_then(|at| self.own_in_order.remove(at));
-            return id.to_owned();
-        }
-        if let Some((given, _)) = take(&mut self.open, name) {
-            self.results += 1;
-            return given;
-        }
-        if let Some(own) = own {
-            return own.into_owned();
-        }
-        if let Some(id) = self.unnamed_result(name) {
-            return id;
-        }
-        let id = format!("call_{}", self.results);
-        self.results += 1;
-        id
-    }
-
-    /// The oldest open call that a result without an id answers. Clients of Ollama drop the ids of results.
-    fn unnamed_result(&mut self, name: Option<&str>) -> Option<String> {
-        let (id, _) = take(&mut self.own_in_order, name)?;
-        if let Some(open) = self.own.get_mut(&id) {
-            *open -= 1;
-        }
-        Some(id)
-    }
+struct UnansweredCall {
+    id: String,
+    tool: String,
+    /// Whether the source has no id for it.
+    is_id_made_up: bool,
 }
 
-/// Removes and returns the oldest call of this tool, or else the oldest of any tool.
-fn take(open: &mut VecDeque<(String, String)>, name: Option<&str>) -> Option<(String, String)> {
-    let same = open.iter().position(|(_, tool)| Some(tool.as_str()) == name);
-    open.remove(same.unwrap_or(0))
+impl ConversationIds {
+    /// No calls yet. The ids of these events are not made up for other calls.
+    pub(super) fn of(events: &[(&[u8], &EventView)]) -> Self {
+        let ids = events.iter().flat_map(|(bytes, view)| {
+            view.blocks.iter().filter_map(|block| match &block.kind {
+                BlockKind::Call { id: Some(id), .. } | BlockKind::Result { id: Some(id), .. } => {
+                    id.decode(bytes).strip_prefix(MADE_UP)?.parse().ok()
+                }
+                _ => None,
+            })
+        });
+        Self { in_source: ids.collect(), ..Self::default() }
+    }
+
+    fn make_up(&mut self) -> String {
+        while self.in_source.contains(&self.next) {
+            self.next += 1;
+        }
+        let id = format!("{MADE_UP}{}", self.next);
+        self.next += 1;
+        id
+    }
+
+    /// The id of a call. `own` is its id in the source.
+    fn call(&mut self, own: Option<Cow<'_, str>>, tool: &str) -> String {
+        let is_id_made_up = own.is_none();
+        let id = own.map_or_else(|| self.make_up(), Cow::into_owned);
+        let tool = tool.to_owned();
+        self.names.insert(id.clone(), tool.clone());
+        self.unanswered.push_back(UnansweredCall { id: id.clone(), tool, is_id_made_up });
+        id
+    }
+
+    fn name(&self, id: &str) -> Option<&str> {
+        self.names.get(id).map(String::as_str)
+    }
+
+    /// The id of the call that a result answers. `own` is the result's id in the source, `tool` the tool that it names.
+    /// A result without an id of an unanswered call pairs with the oldest unanswered call, if possible of the same tool.
+    fn result(&mut self, own: Option<Cow<'_, str>>, tool: Option<&str>) -> String {
+        // The same id may be unanswered twice; the oldest call with it is answered first.
+        let same = own.as_deref().and_then(|own| self.oldest(|call| call.id == own));
+        if let Some(call) = same.or_else(|| self.oldest_by_tool(tool, own.is_some())) {
+            return self.unanswered.remove(call).map_or_else(String::new, |call| call.id);
+        }
+        own.map_or_else(|| self.make_up(), Cow::into_owned)
+    }
+
+    /// The place of the call that a result answers whose id belongs to no call. Clients of Ollama drop the ids of
+    /// results, so such a result may also answer a call with an id. A result that `has_id` cannot.
+    fn oldest_by_tool(&self, tool: Option<&str>, has_id: bool) -> Option<usize> {
+        let is_of_tool = |call: &UnansweredCall| tool == Some(&call.tool);
+        self.oldest(|call| call.is_id_made_up && is_of_tool(call))
+            .or_else(|| self.oldest(|call| !has_id && is_of_tool(call)))
+            .or_else(|| self.oldest(|call| call.is_id_made_up))
+            .or_else(|| self.oldest(|_| !has_id))
+    }
+
+    fn oldest(&self, is_meant: impl Fn(&UnansweredCall) -> bool) -> Option<usize> {
+        self.unanswered.iter().position(is_meant)
+    }
 }
 
 impl NeutralMessage {
@@ -247,9 +251,14 @@ fn read_block(
         BlockKind::Result { id, name, error } => {
             let mut images = Vec::new();
             read_media(bytes, block, problems, |image| images.push(image));
-            let name = label(name).filter(|_| block.body.nested.is_none());
-            let id = ids.result(label(id), name.as_deref());
-            let name = name.map_or_else(|| ids.name(&id), Cow::into_owned);
+            // Results in a string (ShareGPT) pair by order alone, as they do where messages are cut into steps. Such a
+            // result takes its tool's name from the call, so that the two agree.
+            let is_by_order = block.body.nested.is_some();
+            let own = label(name);
+            let id = ids.result(label(id), own.as_deref().filter(|_| !is_by_order));
+            let of_call = ids.name(&id).map(Cow::Borrowed);
+            let name = if is_by_order { of_call.or(own) } else { own.or(of_call) };
+            let name = name.unwrap_or_default().into_owned();
             let error = *error == Some(true);
             pieces.push(NeutralPiece::Result { id, name, text: text(), images, error });
         }

@@ -209,6 +209,7 @@ fn a_system_message_inside_is_told_also_where_it_is_merged() {
     for to in [DialectKind::Anthropic, DialectKind::Gemini, DialectKind::Bedrock] {
         let (messages, converted) = run(DialectKind::OpenAiChat, to, &events);
         assert!(messages.concat().contains("French"), "{to}");
+        assert!(messages[0].starts_with(r#"{"role":"user""#), "{to}");
         let problems: Vec<_> = converted.problems.iter().map(|p| (p.code, p.at)).collect();
         assert_eq!(problems, [("system-inside", Some(1))], "{to}");
     }
@@ -224,4 +225,77 @@ fn no_user_message_is_empty() {
     let (messages, _) = run(DialectKind::Anthropic, DialectKind::OpenAiChat, &events);
     assert_eq!(messages[0], r#"{"role":"user","content":"(empty)"}"#);
     assert_eq!(messages[2], r#"{"role":"user","content":"go"}"#);
+}
+
+#[test]
+fn a_result_without_an_id_answers_a_call_of_its_tool() {
+    let events = [
+        r#"{"role":"assistant","content":"","tool_calls":[{"id":"x","function":{"name":"foo","arguments":{}}},{"function":{"name":"bar","arguments":{}}}]}"#,
+        r#"{"role":"tool","tool_name":"foo","content":"of foo"}"#,
+        r#"{"role":"tool","tool_name":"bar","content":"of bar"}"#,
+    ];
+    let (messages, _) = run(DialectKind::Ollama, DialectKind::OpenAiChat, &events);
+    assert_eq!(messages[1], r#"{"role":"tool","tool_call_id":"x","content":"of foo"}"#);
+    assert_eq!(messages[2], r#"{"role":"tool","tool_call_id":"call_0","content":"of bar"}"#);
+}
+
+#[test]
+fn a_made_up_id_is_none_of_the_source() {
+    let events = [
+        r#"{"role":"assistant","content":"","tool_calls":[{"function":{"name":"a","arguments":{}}},{"id":"call_0","function":{"name":"b","arguments":{}}}]}"#,
+        r#"{"role":"tool","tool_call_id":"call_0","tool_name":"b","content":"of b"}"#,
+        r#"{"role":"tool","tool_name":"a","content":"of a"}"#,
+    ];
+    let (messages, _) = run(DialectKind::Ollama, DialectKind::OpenAiChat, &events);
+    assert!(messages[0].contains(r#"{"id":"call_1","type":"function","function":{"name":"a""#));
+    assert_eq!(messages[1], r#"{"role":"tool","tool_call_id":"call_0","content":"of b"}"#);
+    assert_eq!(messages[2], r#"{"role":"tool","tool_call_id":"call_1","content":"of a"}"#);
+}
+
+#[test]
+fn a_result_without_a_call_has_an_id_of_its_own() {
+    let events = [
+        r#"{"role":"tool","tool_name":"lost","content":"?"}"#,
+        r#"{"role":"assistant","content":"","tool_calls":[{"function":{"name":"a","arguments":{}}}]}"#,
+        r#"{"role":"tool","tool_name":"a","content":"of a"}"#,
+    ];
+    let views = events.map(|event| DialectKind::Ollama.dialect().view(event.as_bytes()));
+    let pairs: Vec<_> = events.iter().map(|event| event.as_bytes()).zip(&views).collect();
+    // The result without a call stays in the messages, which the profiles report; so `run` does not fit.
+    let messages = convert_all(&pairs, DialectKind::Ollama, DialectKind::OpenAiChat).messages;
+    assert_eq!(&messages[0][..], br#"{"role":"tool","tool_call_id":"call_0","content":"?"}"#);
+    assert!(String::from_utf8_lossy(&messages[1]).contains(r#""id":"call_1""#));
+    assert_eq!(&messages[2][..], br#"{"role":"tool","tool_call_id":"call_1","content":"of a"}"#);
+}
+
+/// A result of `ShareGPT` takes the name of its call. Without a call it keeps the name that it has itself.
+#[test]
+fn a_result_in_a_string_has_a_name() {
+    let result = r#"{"from":"tool","value":"<tool_response>\n{\"name\":\"f\",\"content\":\"one\"}\n</tool_response>"}"#;
+    let call =
+        r#"{"from":"gpt","value":"<tool_call>\n{\"name\":\"g\",\"arguments\":{}}\n</tool_call>"}"#;
+    for (events, name) in [(&[result][..], "f"), (&[call, result], "g")] {
+        let from = DialectKind::ShareGpt;
+        let views: Vec<_> = events.iter().map(|e| from.dialect().view(e.as_bytes())).collect();
+        let pairs: Vec<_> = events.iter().map(|e| e.as_bytes()).zip(&views).collect();
+        let converted = convert_all(&pairs, from, DialectKind::Gemini);
+        let last = String::from_utf8_lossy(converted.messages.last().unwrap());
+        assert!(last.contains(&format!(r#""name":"{name}""#)), "{last}");
+    }
+}
+
+#[test]
+fn the_type_of_a_picture_may_have_capitals() {
+    let event = |mime: &str| {
+        format!(
+            r#"{{"role":"user","content":[{{"type":"image_url","image_url":{{"url":"data:{mime};base64,AAAA"}}}}]}}"#
+        )
+    };
+    for to in [DialectKind::Anthropic, DialectKind::Gemini, DialectKind::Bedrock] {
+        for [written, usual] in [["image/PNG", "image/png"], ["Image/JPG", "image/jpeg"]] {
+            let found = run(DialectKind::OpenAiChat, to, &[&event(written)]);
+            assert_eq!(found, run(DialectKind::OpenAiChat, to, &[&event(usual)]), "{to} {written}");
+            assert!(found.1.problems.is_empty(), "{to} {written}");
+        }
+    }
 }

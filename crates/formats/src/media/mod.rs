@@ -76,7 +76,7 @@ pub fn unsized_images(view: &EventView) -> impl Iterator<Item = ReadProblem> {
 pub(crate) enum PictureSource {
     /// The image itself.
     Base64 {
-        /// The media type of the image.
+        /// The media type of the image, in small letters.
         mime: String,
         /// The bytes of the image in base64.
         data: String,
@@ -86,6 +86,15 @@ pub(crate) enum PictureSource {
 }
 
 impl PictureSource {
+    /// The bytes of an image. Providers compare its type letter by letter, and do not know the short `image/jpg`.
+    fn base64(mime: &str, data: String) -> Self {
+        let mime = match mime.to_ascii_lowercase() {
+            short if short == "image/jpg" => "image/jpeg".to_owned(),
+            mime => mime,
+        };
+        Self::Base64 { mime, data }
+    }
+
     /// The source as a URL; image bytes become a data URL.
     pub(crate) fn to_url(&self) -> String {
         match self {
@@ -122,7 +131,7 @@ pub(crate) fn source(bytes: &[u8], media: &MediaRef) -> Option<PictureSource> {
     }
     let mime = string("media_type").or_else(|| string("mimeType"));
     let data = string("data")?;
-    Some(PictureSource::Base64 { mime: mime.unwrap_or_else(|| "image/png".to_owned()), data })
+    Some(PictureSource::base64(mime.as_deref().unwrap_or("image/png"), data))
 }
 
 /// Reads Bedrock's `{format, source: {bytes}}`.
@@ -135,20 +144,20 @@ fn bedrock_source(bytes: &[u8], image: Range<usize>) -> Option<PictureSource> {
     };
     let format = text(image, "format").unwrap_or_else(|| "png".to_owned());
     let data = text(source, "bytes")?;
-    Some(PictureSource::Base64 { mime: format!("image/{format}"), data })
+    Some(PictureSource::base64(&format!("image/{format}"), data))
 }
 
 fn from_url(url: String) -> Option<PictureSource> {
     if let Some(rest) = url.strip_prefix("data:") {
         let (mime, data) = rest.split_once(";base64,")?;
-        return Some(PictureSource::Base64 { mime: mime.to_owned(), data: data.to_owned() });
+        return Some(PictureSource::base64(mime, data.to_owned()));
     }
     if url.contains("://") {
         return Some(PictureSource::Url(url));
     }
     // Ollama sends base64 without a prefix.
     let is_base64 = url.len() >= 64;
-    is_base64.then(|| PictureSource::Base64 { mime: mime(&url).to_owned(), data: url })
+    is_base64.then(|| PictureSource::base64(mime(&url), url))
 }
 
 /// The media type of an image, by the first characters of its base64.

@@ -47,14 +47,14 @@ const PIN_ARGUMENTS: &[ToolArgument] = &[
     (
         "text",
         "string",
-        "words of the message, letter by letter, not over a line break; the newest message with them is meant",
+        "words of the message, copied exactly, from within one line; the newest message that has them is pinned",
         false,
     ),
     ("message", "string", "instead: its number, `@12`, as a summary prints it", false),
 ];
 const NOTE: &str = "Keeps a line of yours in each summary of this conversation, in your words: a decision and its \
     reason, an exact value, what is still to be done. Write it so that it is understood without the messages around \
-    it. Older notes go when there are too many.";
+    it. The oldest notes are dropped when there are too many.";
 const NOTE_ARGUMENTS: &[ToolArgument] =
     &[("text", "string", "the line, 500 characters at most", true)];
 
@@ -96,13 +96,13 @@ impl OwnTool {
         }
     }
 
-    /// The tool in the form of this dialect.
-    fn written(self, kind: DialectKind) -> Vec<u8> {
+    /// The tool in the form of this dialect; `None` for a dialect whose requests are never given own tools.
+    fn written(self, kind: DialectKind) -> Option<Vec<u8>> {
         let schema = self.schema();
         let named = |object: ObjectWriter| {
             object.text("name", self.name()).text("description", self.description())
         };
-        match kind {
+        Some(match kind {
             DialectKind::OpenAiChat | DialectKind::Ollama => {
                 let function = named(ObjectWriter::new()).raw("parameters", &schema).done();
                 ObjectWriter::of("function").raw("function", &function).done()
@@ -113,8 +113,11 @@ impl OwnTool {
                 tool.raw("strict", b"false").done()
             }
             DialectKind::Gemini => named(ObjectWriter::new()).raw("parameters", &schema).done(),
-            _ => named(ObjectWriter::new()).raw("input_schema", &schema).done(),
-        }
+            DialectKind::Anthropic => {
+                named(ObjectWriter::new()).raw("input_schema", &schema).done()
+            }
+            DialectKind::Bedrock | DialectKind::ShareGpt => return None,
+        })
     }
 }
 
@@ -132,9 +135,9 @@ impl ToolOffer {
     }
 }
 
-/// The offered tools, in the form of this dialect.
+/// The offered tools, in the form of this dialect; none for Bedrock and `ShareGPT`, whose requests are never given any.
 #[must_use]
 pub fn tools(kind: DialectKind, offer: ToolOffer) -> Vec<Vec<u8>> {
     let all = OwnTool::ALL.into_iter().filter(|tool| offer.has(*tool));
-    all.map(|tool| tool.written(kind)).collect()
+    all.filter_map(|tool| tool.written(kind)).collect()
 }

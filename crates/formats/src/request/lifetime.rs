@@ -5,39 +5,39 @@ use serde_json::Value;
 
 use crate::fields::ObjectFields;
 
-/// The number of newest messages that may have marks. A mark for the cache is at the end of the part that is to be
-/// kept, and a provider takes four of them (Anthropic).
+/// The number of newest messages that are searched for cache marks. A mark ends the part of the prompt that the provider
+/// is to keep, and a request may have four marks (Anthropic).
 pub(super) const MARKED: usize = 4;
 
-/// The time in seconds that the top level of a request asks for (OpenAI `prompt_cache_retention`, Anthropic's automatic
-/// `cache_control`). `None` where it asks for none.
-pub(super) fn said(fields: &ObjectFields<'_>) -> Option<u64> {
+/// The time in seconds that a member of the request itself asks for (OpenAI's `prompt_cache_retention`, Anthropic's
+/// automatic `cache_control`). `None` if no member does.
+pub(super) fn top_level_seconds(fields: &ObjectFields<'_>) -> Option<u64> {
     let of_all = fields.text("prompt_cache_retention").and_then(|text| seconds(&text));
     of_all.or_else(|| fields.inner("cache_control").text("ttl").and_then(|text| seconds(&text)))
 }
 
-/// The longest time in seconds that the marks in a prompt, a list of tools or a message ask for. `None` where they ask
-/// for none.
-pub(super) fn longest(json: &[u8]) -> Option<u64> {
+/// The longest time in seconds that the cache marks of a system prompt, a list of tools or a message ask for. `None` if
+/// no mark does.
+pub(super) fn longest_mark_seconds(json: &[u8]) -> Option<u64> {
     // Most values have no such member, and may be long; only one that has it is parsed.
     memmem::find(json, b"\"ttl\"")?;
-    marks(&serde_json::from_slice(json).ok()?)
+    longest_in(&serde_json::from_slice(json).ok()?)
 }
 
-fn marks(value: &Value) -> Option<u64> {
+fn longest_in(value: &Value) -> Option<u64> {
     match value {
-        Value::Array(all) => all.iter().filter_map(marks).max(),
+        Value::Array(all) => all.iter().filter_map(longest_in).max(),
         // The arguments of a call may have members of these names, which are no marks. So only these places are read.
         Value::Object(members) => {
             let ttl = |name: &str| members.get(name)?.get("ttl")?.as_str().and_then(seconds);
-            let inner = members.get("content").and_then(marks);
+            let inner = members.get("content").and_then(longest_in);
             ["cache_control", "cachePoint"].into_iter().filter_map(ttl).chain(inner).max()
         }
         _ => None,
     }
 }
 
-/// `5m`, `1h` and `24h` in seconds. `None` for any other text.
+/// A whole number of seconds, minutes or hours (`30s`, `5m`, `24h`), in seconds. `None` for any other text.
 fn seconds(text: &str) -> Option<u64> {
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let unit = match unit {

@@ -176,7 +176,7 @@ impl Request {
                 .map(std::borrow::Cow::into_owned),
             is_unstored: fields.raw("store") == Some(b"false"),
             continues_thread: fields.inner("thread").is("type", "continue"),
-            cache_retention: lifetime::said(&fields),
+            cache_retention: lifetime::top_level_seconds(&fields),
             wanted: AnswerWishes::of(&fields),
             list,
             messages,
@@ -267,7 +267,10 @@ impl Request {
         let newest = self.len().saturating_sub(lifetime::MARKED)..self.len();
         let beside = [&self.system, &self.tools].into_iter().flatten();
         let marked = beside.cloned().chain(newest.map(|at| self.message(at)));
-        marked.filter_map(|json| lifetime::longest(&json)).chain(self.cache_retention).max()
+        marked
+            .filter_map(|json| lifetime::longest_mark_seconds(&json))
+            .chain(self.cache_retention)
+            .max()
     }
 
     /// The request without this member. The same bytes where it has no such member.

@@ -315,6 +315,15 @@ fn answers_that_came_whole_are_one() {
 }
 
 #[test]
+fn a_request_of_bedrock_is_given_no_tool() {
+    let body = r#"{"messages":[],"toolConfig":{"tools":[{"toolSpec":{"name":"a","inputSchema":{"json":{}}}}]}}"#;
+    let body = Bytes::from(body);
+    let request = Request::read(DialectKind::Bedrock, body.clone()).unwrap();
+    assert_eq!(check(&request), Err(NoOffer::Tools));
+    assert_eq!(offered(DialectKind::Bedrock, &body, ALL), body);
+}
+
+#[test]
 fn the_tool_stands_behind_those_of_the_client_and_can_be_withheld() {
     let bodies = [
         (OpenAiChat, r#"{"tools":[{"type":"function","function":{"name":"a"}}],"messages":[]}"#),

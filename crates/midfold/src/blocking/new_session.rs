@@ -1,15 +1,17 @@
 //! The settings of a new session, and how one is opened.
 
+use std::collections::HashSet;
+
 use bytes::Bytes;
 use midfold_core::policy::Policy;
 use midfold_formats::DialectKind;
-
-use midfold_store::{Millis, StoreError, StoredError, StoredSession};
+use midfold_store::types::SessionRow;
+use midfold_store::{Millis, SessionMeta, StoreError, StoredError, StoredSession};
 
 use super::{Clock, Session, SessionError, SessionInStore, SessionPlace, StorePlace, fork};
 use crate::after_fold::AfterFold;
 use crate::settings::{DoorHost, Settings};
-use crate::start::{PreparedSession, Start as Parts, without_messages};
+use crate::start::{self, PreparedSession, without_messages};
 
 /// The settings that new sessions are made from.
 #[derive(Clone)]
@@ -67,20 +69,29 @@ impl Start {
     }
 
     /// Makes the session in an open store, or in memory if there is none.
-    pub(super) fn open_in(
-        self,
-        id: String,
-        place: Option<StorePlace>,
-    ) -> Result<Session, SessionError> {
-        let Self { kind, policy, settings, system, tools, host, clock, .. } = self;
-        let Self { output_reserve, cache_lifetime, .. } = self;
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn open_in(self, id: String, place: Option<StorePlace>) -> Result<Session, SessionError> {
+        let Self {
+            kind,
+            policy,
+            settings,
+            system,
+            tools,
+            output_reserve,
+            cache_lifetime,
+            host,
+            clock,
+        } = self;
         let after_fold = settings.after_fold.clone();
         let model = settings.model.clone();
         let system = system.map(|json| String::from_utf8_lossy(&json).into_owned());
         let empty = without_messages(kind, system.as_deref(), tools, model);
         let prepared = settings.setup(&host)?.prepare(empty).map_err(|error| told(error, host))?;
-        let parts = Parts { id, policy, output_reserve, source: None, owner: None, cache_lifetime };
-        let started = parts.check(&prepared, clock(), host.door)?;
+        let start =
+            start::Start { output_reserve, cache_lifetime, ..start::Start::new(id, policy) };
+        let started = start.check(&prepared, clock(), host.door)?;
         let session = match place {
             Some(place) => {
                 started.can_be_stored()?;
@@ -107,17 +118,23 @@ impl Session {
         self
     }
 
-    /// Makes the session in a store, with its first messages.
+    /// Makes the session in a store, with its first messages. If these cannot be stored, it is deleted again: an empty
+    /// session would keep the id, and refuse a retry.
     fn create(
         place: StorePlace,
         started: PreparedSession,
         clock: Clock,
     ) -> Result<Self, SessionError> {
         let first = started.messages();
+        let store = place.store();
         let stored = place.run(async {
-            let mut stored = started.store(place.store()).await?;
-            if !first.is_empty() {
-                stored.append(first, None, clock()).await?;
+            let mut stored = started.store(store.clone()).await?;
+            if !first.is_empty()
+                && let Err(error) = stored.append(first, None, clock()).await
+            {
+                // A failure to delete has the same reason, so the caller learns of the first failure alone.
+                store.delete(&stored.row().new.id, None).await.ok();
+                return Err(error);
             }
             Ok::<_, StoredError>(stored)
         })?;
@@ -153,10 +170,19 @@ impl Session {
         }
         let forks = place.run(store.sessions(Some(&fork::prefix(id)), fork::MOST))?;
         // The prefix alone also fits a session whose own id has a tilde.
-        let forks = forks.iter().map(|row| &row.new).filter(|new| fork::is_of(&new.id, id));
-        let newest = forks.max_by_key(|new| new.created).map_or(id, |new| &new.id);
+        let forks: Vec<_> = forks.iter().filter(|row| fork::is_of(&row.new.id, id)).collect();
+        // A clock may give a fork the same time as its parent, or an earlier time, so the time alone does not tell.
+        let parents: HashSet<_> = forks.iter().filter_map(|row| parent(row)).collect();
+        let childless = forks.iter().map(|row| &row.new).filter(|new| !parents.contains(&new.id));
+        let newest = childless.max_by_key(|new| new.created).map_or(id, |new| &new.id);
         Self::load(place.clone(), newest, clock).map(Some)
     }
+}
+
+/// The id of the session that this one was forked from.
+fn parent(row: &SessionRow) -> Option<String> {
+    let meta: SessionMeta = serde_json::from_str(&row.new.meta).ok()?;
+    meta.parent.map(|(id, _)| id)
 }
 
 fn told(error: impl crate::AdvisedError, host: DoorHost) -> crate::Failure {

@@ -36,18 +36,24 @@ impl StorePlace {
         Self::driven(url, midfold_store::open_existing(url), door)
     }
 
+    /// Takes a store that is open already and needs no runtime of its own, for example one in memory.
+    ///
+    /// # Errors
+    /// If the system gives no runtime.
+    pub fn over(store: Arc<dyn Store>, door: Door) -> Result<Self, SessionError> {
+        Ok(Self { store, runtime: runtime()?, door })
+    }
+
     /// Makes the runtime, and opens the store on it.
     fn driven(
         url: &str,
         opening: impl Future<Output = Result<Arc<dyn Store>, StoreError>>,
         door: Door,
     ) -> Result<Self, SessionError> {
-        let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| {
-            Failure::new(FailureArea::Store, format!("the store cannot be driven: {error}"))
-        })?;
+        let runtime = runtime()?;
         let opened = runtime.block_on(opening);
         let store = opened.map_err(|error| crate::advise_open(url, error, door))?;
-        Ok(Self { store, runtime: Arc::new(runtime), door })
+        Ok(Self { store, runtime, door })
     }
 
     /// Puts a session in memory into a new memory store, for code that reads a store. The messages' bytes are shared.
@@ -83,6 +89,13 @@ impl StorePlace {
     pub(super) fn run<T>(&self, work: impl Future<Output = T>) -> T {
         self.runtime.block_on(work)
     }
+}
+
+fn runtime() -> Result<Arc<Runtime>, Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| {
+        Failure::new(FailureArea::Store, format!("the store cannot be driven: {error}"))
+    })?;
+    Ok(Arc::new(runtime))
 }
 
 /// Copies a session with its events and folds into a store.

@@ -27,6 +27,8 @@ mod lost;
 #[cfg(all(feature = "sqlite", feature = "model"))]
 mod narration;
 mod narrations;
+#[cfg(feature = "blocking")]
+mod new_session;
 mod orders;
 #[cfg(feature = "store")]
 mod overview;
