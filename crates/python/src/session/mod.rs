@@ -485,8 +485,11 @@ impl Session {
     }
 
     /// An independent session: in memory an exact copy, in a store a fork with an id of its own.
-    fn __deepcopy__(&self, py: Python<'_>, memo: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.copied(py, &new_id(py)?, memo)
+    fn __deepcopy__<'py>(
+        slf: &Bound<'py, Self>,
+        memo: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, Self>> {
+        Self::copied(slf, &new_id(slf.py())?, memo)
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
