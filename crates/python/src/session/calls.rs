@@ -176,11 +176,11 @@ impl Session {
     }
 
     /// Makes a copy of the session, with copies of its objects. `memo` is that of `copy.deepcopy`.
-    pub(super) fn copied<'py>(
-        session: &Bound<'py, Self>,
+    pub(super) fn copied(
+        session: &Bound<'_, Self>,
         id: &str,
-        memo: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, Self>> {
+        memo: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<Self>> {
         let (py, original) = (session.py(), session.get());
         let engine = original.run(py, |engine| Ok(engine.copy(id)?))?;
         let copy = Bound::new(py, Self::of(engine))?;
@@ -192,6 +192,6 @@ impl Session {
         }
         let copied = py.import("copy")?.call_method1("deepcopy", (messages, memo))?;
         *copy.get().known(py) = copied.extract()?;
-        Ok(copy)
+        Ok(copy.unbind())
     }
 }

@@ -485,10 +485,7 @@ impl Session {
     }
 
     /// An independent session: in memory an exact copy, in a store a fork with an id of its own.
-    fn __deepcopy__<'py>(
-        slf: &Bound<'py, Self>,
-        memo: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, Self>> {
+    fn __deepcopy__(slf: &Bound<'_, Self>, memo: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
         Self::copied(slf, &new_id(slf.py())?, memo)
     }
 
