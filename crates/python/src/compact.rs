@@ -8,9 +8,10 @@ use midfold::{
     Settings,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::errors::Failure;
+use crate::json;
 use crate::messages::{self, GivenMessages};
 use crate::prepare::{self, HOST};
 use crate::python::{self, make};
@@ -76,11 +77,13 @@ fn own_recap<'py>(
     if text.is_none() {
         return Ok(None);
     }
-    text.extract().map(Some).map_err(|_| {
-        Failure::input("compress_middle returned no str")
+    let Ok(text) = text.cast::<PyString>() else {
+        let kind = text.get_type().name()?;
+        return Err(Failure::input(format!("compress_middle returned `{kind}`, not a str"))
             .hint("return the text that stands for the messages, or None for that of the policy")
-            .into()
-    })
+            .into());
+    };
+    Ok(Some(json::text(text, "the text of compress_middle")?.into_owned()))
 }
 
 /// Makes a conversation fit a model's window: head and tail stay, the middle is folded.
@@ -90,18 +93,20 @@ fn own_recap<'py>(
 ///
 /// - `messages`: a list, a request's body, or JSON; the result has the same shape.
 /// - `window`: the model's window, in tokens; else that of the body's model, else 128,000.
-/// - `preset`, `policy`: how to fold: a name of `presets()`, or a policy of one's own.
-/// - `focus`: words for what should be kept.
+/// - `preset`, `policy`: how to fold: a name of `presets()`, or your own policy.
+/// - `focus`: what the recap should keep, in words.
 /// - `target`: the most tokens that should be left; `Result.missed` says where more are.
 /// - `keep_last`: how many messages stay at the end at least.
-/// - `pin`: places of messages that stay, from 0.
+/// - `pin`: the places of messages that stay; the first message has place 0.
 /// - `if_needed`: fold only if the policy's trigger fires.
-/// - `tokenizer`, `dialect`, `profile`, `model`: if the messages do not say, as in `Session`.
-/// - `compress_middle`: a function of the messages that leave. The text that it returns is there
-///   instead, without secrets and within the policy's cap; for `None` it is what the policy has.
+/// - `tokenizer`, `dialect`, `profile`, `model`: as in `Session`, where the messages do not say.
+/// - `compress_middle`: a function. It gets the messages that leave, and returns the text that
+///   replaces them. Secrets are removed from the text, and it is cut at the policy's limit. If the
+///   function returns `None`, the policy's own text is used.
 ///
-/// Raises `InputError` for what is no conversation, `PolicyError`, `TokenizerError`, and
-/// `BudgetError` if nothing that fits can be made. What `compress_middle` raises comes out.
+/// Raises `InputError` if the messages are no conversation, `PolicyError` and `TokenizerError` if
+/// these cannot be used, and `BudgetError` if the messages cannot be made to fit. What
+/// `compress_middle` raises is raised again.
 ///
 /// >>> import midfold
 /// >>> messages = [{"role": "user", "content": f"Question {n}. " * 50} for n in range(60)]

@@ -2,7 +2,7 @@
 
 use midfold::{Budget, CompactionFeedback, ContextSize, Settings, cache_check as check};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::errors::Failure;
 use crate::messages::{self, GivenMessages};
@@ -11,6 +11,8 @@ use crate::python::objects;
 
 /// Returns words for a person after a compaction that they asked for: a dict of `noop`, `headline`,
 /// `token_line` and `note`, as Hermes Agent's `summarize_manual_compression` returns it.
+///
+/// The messages are lists or tuples. Raises `InputError` for anything else.
 ///
 /// >>> import midfold
 /// >>> before = [{"role": "user", "content": "hi"}] * 3
@@ -24,15 +26,15 @@ pub fn feedback<'py>(
     before_tokens: u64,
     after_tokens: u64,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let list =
-        |messages: &Bound<'py, PyAny>| py.import("builtins")?.getattr("list")?.call1((messages,));
-    let (before, after) = (list(before_messages)?, list(after_messages)?);
-    let size = |messages: &Bound<'py, PyAny>, tokens| {
-        Ok::<_, PyErr>(ContextSize { messages: messages.len()? as u64, tokens })
+    let before = list("before_messages", before_messages)?;
+    let after = list("after_messages", after_messages)?;
+    let size = |messages: &Bound<'py, PyList>, tokens| ContextSize {
+        messages: messages.len() as u64,
+        tokens,
     };
     let same = after.eq(&before)?;
     let said =
-        CompactionFeedback::new(size(&before, before_tokens)?, size(&after, after_tokens)?, same);
+        CompactionFeedback::new(size(&before, before_tokens), size(&after, after_tokens), same);
     let dict = PyDict::new(py);
     dict.set_item("noop", said.noop)?;
     dict.set_item("headline", said.headline)?;
@@ -41,13 +43,29 @@ pub fn feedback<'py>(
     Ok(dict)
 }
 
-/// Counts tokens at the start of the last turn's prompt that the next one repeats: the provider can
-/// read them from its cache. There is a static `marker` (of `marker_prompt` tokens), a recap that
-/// is `regenerated` each turn (of `regenerated_prompt`), and a fold that stays (`frozen`, of
-/// `prompt`).
+/// The messages as a list. A body or a text has a length, too, but that is no number of messages.
+fn list<'py>(name: &str, messages: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+    if let Ok(list) = messages.cast::<PyList>() {
+        return Ok(list.clone());
+    }
+    if let Ok(tuple) = messages.cast::<PyTuple>() {
+        return Ok(tuple.to_list());
+    }
+    let kind = messages.get_type().name()?;
+    Err(Failure::input(format!("{name} is of type `{kind}`, not a list"))
+        .hint("pass the list of messages; of a request's body, the list in it: body[\"messages\"]")
+        .into())
+}
+
+/// Compares three ways to fold: how many tokens at the start of a prompt does the next turn repeat,
+/// so that the provider can read them from its cache?
 ///
-/// `None` if there is no turn before the last, or nothing to fold. The arguments are those of
-/// `compact`, and so is what is raised.
+/// - `marker`, of `marker_prompt` tokens: a fixed line replaces the messages that leave.
+/// - `regenerated`, of `regenerated_prompt`: a recap replaces them, and each turn writes a new one.
+/// - `frozen`, of `prompt`: a recap replaces them, and stays as it is.
+///
+/// Returns `None` if there is no turn before the last, or nothing to fold. The arguments are those
+/// of `compact`, and so are the errors.
 ///
 /// >>> import midfold
 /// >>> messages = [{"role": "user", "content": f"Question {n}. " * 50} for n in range(60)]

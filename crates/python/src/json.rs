@@ -2,6 +2,7 @@
 //! does, except for the escapes of two control characters. Values are not converted: a key that is not a string is an
 //! error. Errors name the place of the wrong value.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use midfold::core::jsonstr;
@@ -42,6 +43,12 @@ pub fn write(
         flaw.path.iter().rev().for_each(|step| path.push_str(step));
         Failure::input(format!("{path}: {}", flaw.what)).hint(flaw.hint).into()
     })
+}
+
+/// The characters of a text. `place` names it in an error.
+pub fn text<'a>(text: &'a Bound<'_, PyString>, place: &str) -> PyResult<Cow<'a, str>> {
+    utf8(text)
+        .map_err(|flaw| Failure::input(format!("{place}: {}", flaw.what)).hint(flaw.hint).into())
 }
 
 /// As [`write`], on its own.
@@ -117,14 +124,17 @@ fn plain<T: pyo3::PyTypeInfo>(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Re
 }
 
 fn string(text: &Bound<'_, PyString>, out: &mut Vec<u8>) -> Result<(), JsonFlaw> {
-    let Ok(text) = text.to_cow() else {
-        return Err(JsonFlaw::new(
+    jsonstr::encode_into(&utf8(text)?, out);
+    Ok(())
+}
+
+fn utf8<'a>(text: &'a Bound<'_, PyString>) -> Result<Cow<'a, str>, JsonFlaw> {
+    text.to_cow().map_err(|_| {
+        JsonFlaw::new(
             "the text holds half of a surrogate pair, which no UTF-8 text has",
             "repair it with text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')",
-        ));
-    };
-    jsonstr::encode_into(&text, out);
-    Ok(())
+        )
+    })
 }
 
 fn object(dict: &Bound<'_, PyDict>, out: &mut Vec<u8>, levels: usize) -> Result<(), JsonFlaw> {

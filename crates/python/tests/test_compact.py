@@ -187,3 +187,14 @@ def test_tuples_and_subclasses_are_messages():
     messages = tuple(Message(m) for m in coding_session(30))
     result = midfold.compact(messages, window=8_000)
     assert result.messages[0] is messages[0] and result.messages[-1] is messages[-1]
+
+
+def test_a_text_for_the_middle_is_a_str_of_whole_characters(session_messages):
+    def compact(text):
+        midfold.compact(session_messages, window=16_000, compress_middle=lambda _: text)
+
+    with pytest.raises(midfold.InputError, match="returned `int`, not a str"):
+        compact(7)
+    with pytest.raises(midfold.InputError, match="half of a surrogate pair") as caught:
+        compact("\ud800")
+    assert "surrogatepass" in caught.value.hint

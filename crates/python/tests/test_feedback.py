@@ -45,6 +45,14 @@ def test_it_says_what_the_source_says(before, after, tokens):
     assert midfold.feedback(before, other, *tokens) == summarize(before, other, *tokens)
 
 
+@pytest.mark.parametrize("other", [{"messages": MESSAGES}, "[]", b"[]", iter(MESSAGES)])
+def test_only_lists_have_a_number_of_messages(other):
+    for before, after in [(other, MESSAGES), (MESSAGES, other)]:
+        with pytest.raises(midfold.InputError, match="not a list") as caught:
+            midfold.feedback(before, after, 10, 5)
+        assert 'body["messages"]' in str(caught.value.hint)
+
+
 def test_what_was_compacted_tells_it(session_messages):
     session = midfold.Session(window=64_000)
     session.append(session_messages)

@@ -284,6 +284,16 @@ def test_a_deep_copy_is_independent_and_knows_the_same():
     assert pair[0] is pair[1] is not session
 
 
+def test_a_message_that_refers_to_its_session_refers_to_the_copy_of_it():
+    message = {"role": "user", "content": "hi"}
+    session = filled([message])
+    message["session"] = session
+    twin = copy.deepcopy(session)
+    assert twin is not session
+    copied = twin.context().messages[0]
+    assert copied is not message and copied["session"] is twin
+
+
 def test_a_system_prompt_stands_where_its_dialect_has_it():
     chat = midfold.Session(system="Be brief.")
     chat.append({"role": "user", "content": "hi"})

@@ -16,7 +16,7 @@ use crate::prepare;
 use crate::python::objects;
 
 impl Session {
-    /// Appends what was given, and keeps its objects. The places of the messages.
+    /// Appends the given messages, and keeps their objects. Returns the places of the messages.
     pub(super) fn append_given(
         &self,
         py: Python<'_>,
@@ -36,6 +36,7 @@ impl Session {
             let events = incoming.events_for(engine.dialect(), engine.id())?;
             Ok(engine.append(events, key, expect)?)
         })?;
+        // `events_for` makes one event of each message that was read.
         let sources = incoming.messages().iter().map(|event| &event.source[..]);
         let objects = given.objects(sources, incoming.wrapper());
         let count = objects.len() as u64;
@@ -133,7 +134,7 @@ impl Session {
         objects(py, &found)
     }
 
-    /// What an audit found, and whether that is nothing.
+    /// Returns what an audit found; `ok` says that it found nothing wrong.
     pub(super) fn audited<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let found = self.run(py, |engine| Ok(engine.audit()?))?;
         let dict = objects(py, &found)?;
@@ -152,7 +153,7 @@ impl Session {
         Ok(list)
     }
 
-    /// A session of a store.
+    /// Opens a session that is in a store.
     pub(super) fn loaded(
         py: Python<'_>,
         store: &str,
@@ -164,7 +165,7 @@ impl Session {
         Ok(Self::of(loaded.with_after_fold(after_fold)))
     }
 
-    /// A session over the first messages, with their objects.
+    /// Makes a session of its own over the first messages, with their objects.
     pub(super) fn forked(&self, py: Python<'_>, id: &str, at: Option<u64>) -> PyResult<Self> {
         let engine = self.run(py, |engine| Ok(engine.fork(id, at)?))?;
         let copy = |(seq, message): (&u64, &Py<PyAny>)| (*seq, message.clone_ref(py));
@@ -174,19 +175,23 @@ impl Session {
         Ok(Self::of(engine).with_known(py, shared))
     }
 
-    /// The same session once more, with copies of its objects.
+    /// Makes a copy of the session, with copies of its objects. `memo` is that of `copy.deepcopy`.
     pub(super) fn copied(
-        &self,
-        py: Python<'_>,
+        session: &Bound<'_, Self>,
         id: &str,
         memo: &Bound<'_, PyAny>,
-    ) -> PyResult<Self> {
-        let engine = self.run(py, |engine| Ok(engine.copy(id)?))?;
+    ) -> PyResult<Py<Self>> {
+        let (py, original) = (session.py(), session.get());
+        let engine = original.run(py, |engine| Ok(engine.copy(id)?))?;
+        let copy = Bound::new(py, Self::of(engine))?;
+        // A message that refers to its session has to find this copy, and not to make another one.
+        memo.set_item(session.as_ptr() as usize, &copy)?;
         let messages = PyDict::new(py);
-        for (seq, message) in self.known(py).iter() {
+        for (seq, message) in original.known(py).iter() {
             messages.set_item(seq, message)?;
         }
         let copied = py.import("copy")?.call_method1("deepcopy", (messages, memo))?;
-        Ok(Self::of(engine).with_known(py, copied.extract()?))
+        *copy.get().known(py) = copied.extract()?;
+        Ok(copy.unbind())
     }
 }

@@ -485,8 +485,8 @@ impl Session {
     }
 
     /// An independent session: in memory an exact copy, in a store a fork with an id of its own.
-    fn __deepcopy__(&self, py: Python<'_>, memo: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.copied(py, &new_id(py)?, memo)
+    fn __deepcopy__(slf: &Bound<'_, Self>, memo: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
+        Self::copied(slf, &new_id(slf.py())?, memo)
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
