@@ -234,7 +234,11 @@ impl PreparedSession {
             return Ok(made);
         }
         let state = serde_json::to_string(&state).map_err(StoreError::from)?;
-        store.save_state(&id, 0, &state).await?;
+        if let Err(error) = store.save_state(&id, 0, &state).await {
+            // A session without its settings would keep the id, and refuse a retry.
+            store.delete(&id, None).await.ok();
+            return Err(error.into());
+        }
         // `made` read the state before it was saved.
         StoredSession::open(store, &id).await
     }

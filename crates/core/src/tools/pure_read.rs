@@ -1,5 +1,5 @@
-//! What a result shows beside the files that its call reads, and what a failed call has done. A rule that replaces the
-//! result of a read asks here, so that nothing else is lost with it.
+//! Decides whether a result shows anything beside the files that its call reads, and whether a failed call may have
+//! changed a file. A rule that replaces the result of a read asks here, so that nothing else is lost with it.
 
 use super::facts::CallFacts;
 use super::outcome::{CallResult, CallVerdict};

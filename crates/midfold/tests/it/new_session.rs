@@ -5,23 +5,29 @@ use std::sync::Arc;
 use midfold::blocking::{Start, StorePlace};
 use midfold::store::MemoryStore;
 use midfold::store::faulty::{FaultyStore, WriteFailure};
-use midfold::{Door, DoorHost, Policy};
+use midfold::{Door, DoorHost, Policy, Settings};
 
 #[test]
-fn a_new_session_without_its_first_messages_leaves_its_id_free() {
-    for failure in [WriteFailure::Before, WriteFailure::After] {
-        // The first write makes the session, the second one appends its system prompt.
-        let store = FaultyStore::new(Arc::new(MemoryStore::new()), failure, 1..2);
+fn a_new_session_that_is_not_whole_leaves_its_id_free() {
+    // The first write makes the session. With a model the next one saves its state, and the last one appends its system
+    // prompt.
+    let cases = [(None, 1), (Some("m"), 1), (Some("m"), 2)];
+    let failures = [WriteFailure::Before, WriteFailure::After];
+    for (failure, (model, write)) in
+        failures.into_iter().flat_map(|it| cases.map(|case| (it, case)))
+    {
+        let store = FaultyStore::new(Arc::new(MemoryStore::new()), failure, write..write + 1);
         let place = StorePlace::over(Arc::new(store), Door::Command).unwrap();
         let host = DoorHost { door: Door::Command, read: |path| unreachable!("{path:?}") };
         let start = Start {
             system: Some(br#""Be brief.""#.as_slice().into()),
+            settings: Settings { model: model.map(str::to_owned), ..Settings::default() },
             ..Start::new(Policy::preset("default").unwrap(), host, || 0)
         };
         let failed = start.clone().open_in("s".to_owned(), Some(place.clone()));
         let failed = failed.err().unwrap().to_string();
         assert!(failed.contains("disk is full"), "{failed}");
         let session = start.open_in("s".to_owned(), Some(place)).unwrap();
-        assert_eq!(session.len(), 1, "{failure:?}");
+        assert_eq!(session.len(), 1, "{failure:?} {model:?} {write}");
     }
 }
