@@ -213,7 +213,7 @@ fn brackets(text: &str, skip: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
             }
             _ => continue,
         };
-        // What was opened in between is never closed.
+        // Brackets that were opened in between are never closed.
         if let Some(pair) = open.iter().rposition(|(_, mark)| *mark == opener && !skip(at)) {
             found.push(open[pair].0..at + 1);
             open.truncate(pair);

@@ -71,18 +71,20 @@ def compact(
 
     - `messages`: a list, a request's body, or JSON; the result has the same shape.
     - `window`: the model's window, in tokens; else that of the body's model, else 128,000.
-    - `preset`, `policy`: how to fold: a name of `presets()`, or a policy of one's own.
-    - `focus`: words for what should be kept.
+    - `preset`, `policy`: how to fold: a name of `presets()`, or your own policy.
+    - `focus`: what the recap should keep, in words.
     - `target`: the most tokens that should be left; `Result.missed` says where more are.
     - `keep_last`: how many messages stay at the end at least.
-    - `pin`: places of messages that stay, from 0.
+    - `pin`: the places of messages that stay; the first message has place 0.
     - `if_needed`: fold only if the policy's trigger fires.
-    - `tokenizer`, `dialect`, `profile`, `model`: if the messages do not say, as in `Session`.
-    - `compress_middle`: a function of the messages that leave. The text that it returns is there
-      instead, without secrets and within the policy's cap; for `None` it is what the policy has.
+    - `tokenizer`, `dialect`, `profile`, `model`: as in `Session`, where the messages do not say.
+    - `compress_middle`: a function. It gets the messages that leave, and returns the text that
+      replaces them. Secrets are removed from the text, and it is cut at the policy's limit. If the
+      function returns `None`, the policy's own text is used.
 
-    Raises `InputError` for what is no conversation, `PolicyError`, `TokenizerError`, and
-    `BudgetError` if nothing that fits can be made. What `compress_middle` raises comes out.
+    Raises `InputError` if the messages are no conversation, `PolicyError` and `TokenizerError` if
+    these cannot be used, and `BudgetError` if the messages cannot be made to fit. What
+    `compress_middle` raises is raised again.
 
     >>> import midfold
     >>> messages = [{"role": "user", "content": f"Question {n}. " * 50} for n in range(60)]
@@ -233,6 +235,8 @@ def feedback(
     `headline`, `token_line` and `note`, as Hermes Agent's `summarize_manual_compression` returns
     it.
 
+    The messages are lists or tuples. Raises `InputError` for anything else.
+
     >>> import midfold
     >>> before = [{"role": "user", "content": "hi"}] * 3
     >>> midfold.feedback(before, before[:1], 1_200, 400)["headline"]
@@ -250,13 +254,15 @@ def cache_check(
     profile: str | None = None,
     model: str | None = None,
 ) -> CacheCheck | None:
-    """Counts tokens at the start of the last turn's prompt that the next one repeats: the provider
-    can read them from its cache. There is a static `marker` (of `marker_prompt` tokens), a recap
-    that is `regenerated` each turn (of `regenerated_prompt`), and a fold that stays (`frozen`, of
-    `prompt`).
+    """Compares three ways to fold: how many tokens at the start of a prompt does the next turn
+    repeat, so that the provider can read them from its cache?
 
-    `None` if there is no turn before the last, or nothing to fold. The arguments are those of
-    `compact`, and so is what is raised.
+    - `marker`, of `marker_prompt` tokens: a fixed line replaces the messages that leave.
+    - `regenerated`, of `regenerated_prompt`: a recap replaces them, and each turn writes a new one.
+    - `frozen`, of `prompt`: a recap replaces them, and stays as it is.
+
+    Returns `None` if there is no turn before the last, or nothing to fold. The arguments are those
+    of `compact`, and so are the errors.
 
     >>> import midfold
     >>> messages = [{"role": "user", "content": f"Question {n}. " * 50} for n in range(60)]
