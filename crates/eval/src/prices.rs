@@ -67,8 +67,8 @@ struct PriceFile {
 }
 
 impl PriceTable {
-    /// The table of `docs/MEASURES.md`. Relative to a token of plain input, one that is read from the cache costs 0.1,
-    /// one that is written to it 1.25 (2 where the cache lives for an hour), and one of output 5.
+    /// The table of `docs/MEASURES.md`. Its unit is the price of a token of plain input. A token that is read from the
+    /// cache costs 0.1. One that is written to it costs 1.25, or 2 where the cache lives for an hour. One of output costs 5.
     #[must_use]
     pub fn reference() -> Self {
         Self {

@@ -27,12 +27,18 @@ fn mean_of_kind(rows: &[SittingRow], kind: &str) -> f64 {
 /// The results for a terminal. With `questions`, the score of each question is added. Each strategy needs a row for
 /// every exam, in the order of `exams`.
 ///
-/// The columns of the first table, as [`SittingRow`] defines them: `score` is the mean score, `context` the mean size of
-/// the context as a share of the window, `cost` the cost as a share of the cost of sending everything, `recap` the mean
-/// tokens in place of folded messages, `lists` the share of those in lists of names, `at risk` the share of
-/// identifiers at risk that were held, and `rules` the share of rules that were held. These are means over the exams.
-/// `folds`, `over` and `invalid` are sums over the exams: the requests that were folded anew, those above the window,
-/// and those that no provider would take.
+/// The columns of the first table, as [`SittingRow`] defines them. Means over the exams:
+///
+/// - `score`: the mean score.
+/// - `context`: the size of the context, as a share of the window.
+/// - `cost`: the cost, as a share of the cost of sending everything.
+/// - `recap`: the tokens in place of folded messages.
+/// - `lists`: the share of those tokens in lists of names.
+/// - `at risk`: the share of identifiers at risk that were held.
+/// - `rules`: the share of rules that were held.
+///
+/// Sums over the exams: `folds` (requests that were folded anew), `over` (those above the window), and `invalid` (those
+/// that no provider would take).
 #[must_use]
 pub fn text(exams: &[Sitting], results: &[StrategyOutcome], questions: bool) -> String {
     let mut out = String::new();

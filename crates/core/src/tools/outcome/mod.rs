@@ -340,7 +340,7 @@ fn body(text: &str) -> Cow<'_, str> {
 /// The id in a line that says that a command keeps running: the word behind `ID` or `session`.
 fn id_in(line: &str) -> Option<&str> {
     const NAMES: [&str; 2] = ["id", "session"];
-    // A colon that stands alone is no word.
+    // A colon with spaces around it is no word.
     let words = line.split_whitespace().filter(|word| *word != ":");
     let words: Vec<&str> =
         words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric())).collect();
