@@ -203,8 +203,10 @@ fn a_name_that_leaves_with_a_secret_is_not_kept() {
     messages.push(call("c1", "pwd && git status && git branch --show-current"));
     messages.push(json!({"role": "tool", "tool_call_id": "c1", "content": output}));
     for n in 0..60 {
-        messages.push(json!({"role": "assistant", "content": format!("Noted {n}. ").repeat(60)}));
-        messages.push(json!({"role": "user", "content": format!("Go on with {n}.")}));
+        let id = format!("d{n}");
+        messages.push(call(&id, &format!("cat part_{n}")));
+        let lines = format!("line {n} ").repeat(80);
+        messages.push(json!({"role": "tool", "tool_call_id": id, "content": lines}));
     }
     let mut session = session_with(&messages, "default");
     let fold = fold_of(&mut session);
