@@ -147,7 +147,7 @@ impl SessionExport {
 ///
 /// # Errors
 /// Fails with [`TransferError::Line`] where the file is not valid, and with
-/// [`StoreError::Exists`](crate::error::StoreError::Exists) where a session exists already.
+/// [`StoreError::Exists`] where a session exists already.
 pub async fn import<R, F>(
     store: &dyn Store,
     now: Millis,
