@@ -1,7 +1,7 @@
 //! The result of a compaction, as the command keeps it.
 
 use midfold::view::CompactionReport;
-use midfold::{CompactionOutcome, Fold, NoOp, NoRecap, PlanOutcome, PreparedConversation};
+use midfold::{CompactionOutcome, Fold, NoRecap, PreparedConversation};
 
 /// One conversation, compacted or left as it was.
 pub struct CompactedConversation {
@@ -14,13 +14,6 @@ pub struct CompactedConversation {
 impl CompactedConversation {
     pub fn fold(&self) -> Option<&Fold> {
         self.made.fold()
-    }
-
-    pub fn noop(&self) -> Option<NoOp> {
-        match &self.made.outcome {
-            PlanOutcome::Folded(_) => None,
-            PlanOutcome::Nothing(reason) => Some(*reason),
-        }
     }
 
     /// The text that the model reads in the place of the folded messages, or why there is none.

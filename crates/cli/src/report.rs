@@ -9,7 +9,7 @@ use midfold::{Context, Fold, PieceFate, Policy, PreparedConversation, WindowSour
 use crate::compacted_conversation::CompactedConversation;
 use crate::output::{OutputColor, OutputStyle};
 use crate::page::LabelledPage;
-use crate::words::{grouped, number, plural, printable};
+use crate::words::{number, plural, printable};
 
 /// The most conversations that a report lists one by one.
 const SHOWN_CONVERSATIONS: usize = 20;
@@ -129,8 +129,8 @@ pub fn described(prepared: &PreparedConversation) -> String {
 
 fn unchanged(page: &mut LabelledPage<'_>, what: &str, done: &CompactedConversation) {
     page.title(OutputColor::Yellow, &format!("{what}: unchanged"));
-    if let Some(reason) = done.noop() {
-        page.field("why", &grouped(&reason.to_string()));
+    if let Some(reason) = &done.report.summary.reason {
+        page.field("why", reason);
     }
     let log = &done.prepared.log;
     let tokens = number(done.made.context.tokens());
@@ -300,7 +300,7 @@ pub fn sums(all: &[CompactedConversation]) -> (u64, u64) {
 /// One line about a conversation: its tokens before and after, or why it is unchanged.
 pub fn one_line(done: &CompactedConversation) -> String {
     let id = done.prepared.source.id.as_ref().map_or(String::new(), |id| format!(" [{id}]"));
-    match (done.fold(), done.noop()) {
+    match (done.fold(), &done.report.summary.reason) {
         (Some(fold), _) => format!(
             "{} → {} tokens, {} → {} messages{id}",
             number(fold.tokens_before),
@@ -309,8 +309,7 @@ pub fn one_line(done: &CompactedConversation) -> String {
             fold.messages_after
         ),
         (None, reason) => {
-            let why = reason
-                .map_or(String::new(), |reason| format!(": {}", grouped(&reason.to_string())));
+            let why = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
             format!("{} tokens, unchanged{why}{id}", number(done.made.context.tokens()))
         }
     }

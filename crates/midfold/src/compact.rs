@@ -71,7 +71,7 @@ impl CompactionOutcome {
     /// The fold; `None` if nothing was folded.
     #[must_use]
     pub fn fold(&self) -> Option<&Fold> {
-        folded(&self.outcome)
+        self.outcome.fold()
     }
 }
 
@@ -99,13 +99,14 @@ impl CompactionRequest {
         let policy = self.policy();
         let outcome = work.fold(&policy, prepared.window);
         let outcome = outcome.map_err(|error| work.explain(&policy, error))?;
-        if let Some(fold) = folded(&outcome) {
+        if let Some(fold) = outcome.fold() {
             work.kept_last(fold)?;
         }
-        let context = project(&prepared.log, folded(&outcome));
+        let context = project(&prepared.log, outcome.fold());
         // The target is in the provider's tokens, as the window is.
         let over = |target: &u64| {
-            folded(&outcome)
+            outcome
+                .fold()
                 .is_some_and(|fold| prepared.meter.calibrated(fold.tokens_after) > *target)
         };
         let missed = self.target.filter(over);
@@ -273,12 +274,5 @@ impl CompactionWork<'_> {
             self.door.option("window"),
             self.door.set("keep-last", kept)
         )))
-    }
-}
-
-fn folded(outcome: &PlanOutcome) -> Option<&Fold> {
-    match outcome {
-        PlanOutcome::Folded(fold) => Some(fold),
-        PlanOutcome::Nothing(_) => None,
     }
 }

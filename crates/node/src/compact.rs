@@ -63,9 +63,5 @@ pub fn folding(outcome: &PlanOutcome, summary: &CompactionSummary) -> napi::Resu
         #[serde(flatten)]
         summary: &'a CompactionSummary,
     }
-    let fold = match outcome {
-        PlanOutcome::Folded(fold) => Some(&**fold),
-        PlanOutcome::Nothing(_) => None,
-    };
-    json(&FoldingJson { fold, summary })
+    json(&FoldingJson { fold: outcome.fold(), summary })
 }

@@ -202,12 +202,8 @@ pub fn summary<'py>(
         let made = problems.map(|problem| make(py, "Problem", problem.cast::<PyDict>()?));
         fields.set_item("problems", made.collect::<PyResult<Vec<_>>>()?)?;
     }
-    let record = match outcome {
-        PlanOutcome::Folded(fold) => {
-            Some(py.detach(|| serde_json::to_vec(fold)).map_err(Failure::from)?)
-        }
-        PlanOutcome::Nothing(_) => None,
-    };
+    let record = py.detach(|| outcome.fold().map(serde_json::to_vec).transpose());
+    let record = record.map_err(Failure::from)?;
     fields.set_item("record", record.map(|record| PyBytes::new(py, &record)))?;
     Ok(fields)
 }

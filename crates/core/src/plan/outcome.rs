@@ -14,6 +14,17 @@ pub enum PlanOutcome {
     Nothing(NoOp),
 }
 
+impl PlanOutcome {
+    /// The fold; `None` where nothing was folded.
+    #[must_use]
+    pub fn fold(&self) -> Option<&Fold> {
+        match self {
+            Self::Folded(fold) => Some(fold),
+            Self::Nothing(_) => None,
+        }
+    }
+}
+
 /// Why no fold was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoOp {

@@ -87,18 +87,20 @@ fn reason(
     later: &FxHashMap<String, LaterReads>,
     parts: &ReadParts,
 ) -> Option<&'static str> {
-    if !facts.shows_only_reads() {
+    if facts.reads.is_empty() {
         return None;
     }
     let state = |path: &String| later.get(path).copied().unwrap_or_default();
     let part = known_part(facts);
     let in_part = |path: &String| part.is_some_and(|part| parts.contains(&(path.clone(), part)));
     let again = |path: &String| state(path).whole || in_part(path);
-    if facts.reads.iter().all(again) {
-        Some("read-later")
+    let reason = if facts.reads.iter().all(again) {
+        "read-later"
     } else if facts.reads.iter().all(|path| state(path).written || again(path)) {
-        Some("written-later")
+        "written-later"
     } else {
-        None
-    }
+        return None;
+    };
+    // The last test, because it reads the command.
+    facts.shows_only_reads().then_some(reason)
 }

@@ -1,6 +1,7 @@
 //! A tolerant reader of call arguments: one pass over the JSON that keeps positions only. A string is decoded
 //! when it is asked for, so the content of a written file costs nothing.
 
+use crate::tools::words::file_name;
 use std::borrow::Cow;
 
 use crate::jsonstr;
@@ -143,7 +144,7 @@ impl<'a> CallArguments<'a> {
 }
 
 fn is_shell(program: &str) -> bool {
-    matches!(program.rsplit('/').next(), Some("bash" | "sh" | "zsh" | "dash"))
+    matches!(file_name(program), "bash" | "sh" | "zsh" | "dash")
 }
 
 /// Reads the members of a JSON object, and records them under their names.

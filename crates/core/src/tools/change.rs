@@ -2,6 +2,7 @@
 
 use super::args::CallArguments;
 use super::command::script;
+use super::words::file_name;
 use super::{ToolTable, shell};
 
 /// The arguments that hold the former text, in Claude Code, pi, Anthropic's editor, opencode, Cursor, Gemini CLI and
@@ -90,8 +91,7 @@ impl WrittenInput {
         code.into_iter().for_each(|code| given.script(code));
         let Some(command) = command else { return given };
         for part in shell::parts(command) {
-            let program =
-                part.words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word));
+            let program = part.words.first().map_or("", |word| file_name(word));
             if let Some(script) = script::given(&part.words) {
                 given.script(&script);
             }

@@ -5,7 +5,7 @@ use super::facts::CallFacts;
 use super::outcome::{CallResult, CallVerdict};
 use super::programs::programs;
 use super::shell::{self, SimpleCommand};
-use super::words::{ShellWord, skip_prefixes};
+use super::words::{ShellWord, file_name, skip_prefixes};
 
 impl CallFacts {
     /// Whether the result shows nothing but the files among `reads`. False for a command with a step that shows or does
@@ -26,7 +26,7 @@ impl CallFacts {
             let only = parts.first().filter(|_| parts.len() == 1 && !self.is_code);
             let is_whole = only.is_some_and(|part| {
                 let program = part.words.first().map(String::as_str).unwrap_or_default();
-                part.writes.is_empty() && !programs().interpreters.contains(base(program))
+                part.writes.is_empty() && !programs().interpreters.contains(file_name(program))
             });
             !parts.is_empty() && !is_whole
         };
@@ -61,7 +61,7 @@ fn is_pure(step: &SimpleCommand, behind: bool, reads: &[String]) -> bool {
     let words = skip_prefixes(&step.words);
     let Some((program, rest)) = words.split_first() else { return step.words.is_empty() };
     let runs_another = |word: &ShellWord| word.text.contains("$(") || word.text.contains('`');
-    let program = base(&program.text);
+    let program = file_name(&program.text);
     if step.fed.is_some() || words.iter().any(runs_another) {
         return false;
     }
@@ -81,11 +81,6 @@ fn is_pure(step: &SimpleCommand, behind: bool, reads: &[String]) -> bool {
 const WHOLE: [&str; 5] = ["cat", "nl", "less", "more", "bat"];
 /// Programs among those that show content that take it from elsewhere, whatever their input is.
 const BEYOND: [&str; 2] = ["xargs", "curl"];
-
-/// A program without its folder.
-fn base(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or(program)
-}
 
 #[cfg(test)]
 mod tests {

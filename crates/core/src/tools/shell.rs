@@ -8,7 +8,8 @@ use super::patch;
 pub(crate) use super::words::ShellWord;
 pub(super) use super::words::in_place;
 use super::words::{
-    counted, edits_in_place, git, is_file, path, paths, sed_range, skip_prefixes, without_scripts,
+    counted, edits_in_place, file_name, git, is_file, path, paths, sed_range, skip_prefixes,
+    without_scripts,
 };
 
 /// The files that a command reads and writes, as far as its text proves them.
@@ -75,8 +76,7 @@ fn inline(words: &[ShellWord], done: &mut CommandFiles) {
 
 /// Whether a program runs scripts in a language that is read here.
 fn is_interpreter(word: &str) -> bool {
-    let name = word.rsplit('/').next().unwrap_or(word);
-    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let name = file_name(word).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     matches!(name, "python" | "pypy" | "node" | "bun" | "deno")
 }
 
@@ -193,7 +193,7 @@ pub(super) fn parts(command: &str) -> Vec<CommandPart<'_>> {
 pub(crate) fn unwrapped(command: &str) -> Cow<'_, str> {
     const SHELLS: [&str; 4] = ["bash", "sh", "zsh", "dash"];
     let first = command.split_whitespace().next().unwrap_or_default();
-    let name = first.rsplit('/').next().unwrap_or(first);
+    let name = file_name(first);
     if SHELLS.contains(&name)
         && let [only] = parts(command).as_slice()
         && let [_, flag, script, ..] = only.words.as_slice()
@@ -437,7 +437,7 @@ impl<'a> ShellLexer<'a> {
 fn run(words: &[ShellWord], piped: bool, done: &mut CommandFiles) {
     let words = skip_prefixes(words);
     let Some((program, rest)) = words.split_first() else { return };
-    let program = program.text.rsplit('/').next().unwrap_or_default();
+    let program = file_name(&program.text);
     let copy = |word: &ShellWord| ShellWord {
         text: word.text.clone(),
         at: word.at.clone(),

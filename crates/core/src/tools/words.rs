@@ -137,8 +137,13 @@ pub(super) fn paths(words: impl IntoIterator<Item = ShellWord>) -> impl Iterator
     words.into_iter().filter_map(path)
 }
 
+/// A path or a program without its folder.
+pub(super) fn file_name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
 /// Whether a word behind a pattern looks like a single file: its last part has an extension.
 pub(super) fn is_file(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = file_name(path);
     name.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && !end.is_empty())
 }

@@ -41,19 +41,16 @@ impl CompactionSummary {
     /// Describes the outcome of a plan. `before` is the size of the context if nothing was folded.
     #[must_use]
     pub fn of(outcome: &PlanOutcome, before: ContextSize) -> Self {
+        let size = |messages: u32, tokens| ContextSize { messages: messages.into(), tokens };
         let (before, after, reason) = match outcome {
-            PlanOutcome::Folded(fold) => {
-                let size =
-                    |messages: u32, tokens| ContextSize { messages: messages.into(), tokens };
-                let before = size(fold.messages_before, fold.tokens_before);
-                (before, size(fold.messages_after, fold.tokens_after), None)
-            }
+            PlanOutcome::Folded(fold) => (
+                size(fold.messages_before, fold.tokens_before),
+                size(fold.messages_after, fold.tokens_after),
+                None,
+            ),
             PlanOutcome::Nothing(reason) => (before, before, Some(grouped(&reason.to_string()))),
         };
-        let fold = match outcome {
-            PlanOutcome::Folded(fold) => Some(&**fold),
-            PlanOutcome::Nothing(_) => None,
-        };
+        let fold = outcome.fold();
         let said = CompactionFeedback::new(before, after, fold.is_none());
         Self {
             outcome: if fold.is_some() { "folded" } else { "nothing" },

@@ -20,6 +20,15 @@ pub struct InjectedRequest {
     pub call: Option<u64>,
 }
 
+/// A call whose usage is recorded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SettledCall {
+    /// Whether the usage was not recorded before.
+    pub is_new: bool,
+    /// Whether no later call is recorded. Only then the usage is of the context that was sent last.
+    pub is_newest: bool,
+}
+
 impl StoredSession {
     /// The context to send, as [`StoredSession::context`] gives it, with the output of hooks at its end. Folding sets
     /// room aside for them, so nothing is folded after the hooks ran.
@@ -108,17 +117,14 @@ impl StoredSession {
         Err(StoredError::Busy(self.row.new.id.clone()))
     }
 
-    /// Records the usage of a call. Returns whether it is new, and whether the call is the newest one.
-    pub(super) async fn settle(
-        &mut self,
-        call: u64,
-        usage: Usage,
-    ) -> Result<(bool, bool), StoredError> {
+    /// Records the usage of a call.
+    pub(super) async fn settle(&self, call: u64, usage: Usage) -> Result<SettledCall, StoredError> {
         let id = &self.row.new.id;
         let is_new =
             self.store.settle_call(id, call, &rows::json(&ReportedCost { usage })?).await?;
         let newest = self.store.last_call(id).await?;
-        Ok((is_new, newest.is_none_or(|newest| newest.call.number == call)))
+        let is_newest = newest.is_none_or(|newest| newest.call.number == call);
+        Ok(SettledCall { is_new, is_newest })
     }
 
     /// The next record of the ledger, for a request with this context.

@@ -26,6 +26,7 @@ use midfold_core::project::Context;
 
 pub use error::StoredError;
 pub use ledger::InjectedRequest;
+use ledger::SettledCall;
 pub use meta::SessionMeta;
 
 use crate::error::StoreError;
@@ -286,11 +287,11 @@ impl StoredSession {
         // This comes first, because it may read the session again.
         self.learn(now).await?;
         // Before anything is counted: a count that the ledger refuses must not move the meter.
-        let (is_new, is_newest) = match call {
+        let settled = match call {
             Some(call) => self.settle(call, usage).await?,
-            None => (true, true),
+            None => SettledCall { is_new: true, is_newest: true },
         };
-        self.count(usage, is_new, is_newest, now).await?;
+        self.count(usage, settled, now).await?;
         if let Some(wanted) = self.wanted_narration(now).await? {
             let job = self.job(&wanted, now)?;
             let key = job.key.clone();
@@ -305,13 +306,12 @@ impl StoredSession {
         self.save().await
     }
 
-    /// Counts a call's usage in memory: as spent where it `is_new`, and in the meter where the call `is_newest`, because
-    /// the meter compares the count with the context that was sent last.
+    /// Counts a call's usage in memory: as spent where it is new, and in the meter where the call is the newest one,
+    /// because the meter compares the count with the context that was sent last.
     async fn count(
         &mut self,
         usage: Usage,
-        is_new: bool,
-        is_newest: bool,
+        SettledCall { is_new, is_newest }: SettledCall,
         now: Millis,
     ) -> Result<(), StoredError> {
         let everything = if is_newest { Some(self.everything().await?) } else { None };

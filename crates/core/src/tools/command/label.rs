@@ -6,6 +6,7 @@ use super::script::wrote;
 use super::step::{CommandDeeds, SimpleStep};
 use crate::salient::shorten;
 use crate::tools::shell::CommandEnd;
+use crate::tools::words::file_name;
 
 /// The label of a command, of at most `max` characters. A label that was cut ends in `…` after a whole word, because
 /// half a command would read like another command.
@@ -71,8 +72,7 @@ pub(crate) fn script_label(tool: &str, code: &str, max: usize) -> String {
 /// The label of a step: its words on one line, or a description of its script or commit.
 fn of_step(step: &SimpleStep<'_>, max: usize) -> String {
     if let Some(script) = step.script.as_deref() {
-        let name = step.text.split_whitespace().next().unwrap_or_default();
-        let name = name.rsplit('/').next().unwrap_or(name);
+        let name = file_name(step.text.split_whitespace().next().unwrap_or_default());
         return format!("{name}: {}", of_script(script, max));
     }
     if step.run.key() == "git commit" && step.text.contains('\n') {

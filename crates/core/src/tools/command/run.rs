@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 
 use super::purpose::CheckKind;
 use crate::tools::programs::programs;
+use crate::tools::words::file_name;
 
 /// Program and subcommand, the folder, and what it runs over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -220,7 +221,7 @@ impl CommandRun {
         let name = if known.managers.contains(first) || self.interprets() {
             let name = self.program.get(1)?;
             // `python test_it.py` and `python final_test.py` are usually scripts for one look.
-            let file = name.rsplit('/').next().unwrap_or(name);
+            let file = file_name(name);
             let once = file.starts_with("test_") || !name.contains('/') && !file.starts_with("run");
             let scratch = known.places.is_scratch(name);
             if scratch || self.interprets() && once && first != "bash" && first != "sh" {
@@ -268,7 +269,7 @@ impl CommandRun {
 
 /// The kind of check that a word of a name suggests, as in `test:unit` or `run_tests.sh`.
 fn of_name(name: &str) -> Option<CheckKind> {
-    let name = name.rsplit('/').next().unwrap_or(name);
+    let name = file_name(name);
     let mut words =
         name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.find_map(|word| programs().names.of(&word.to_ascii_lowercase()))
@@ -310,7 +311,7 @@ fn interprets(program: &str) -> bool {
 
 /// The name of a program without its folder. A script of the project keeps its path.
 fn plain_name(word: &str) -> &str {
-    let name = word.rsplit('/').next().unwrap_or(word);
+    let name = file_name(word);
     let scratch = programs().places.is_scratch(word);
     let installed = word.starts_with('/') && !scratch && !word.ends_with(".sh")
         || word.contains("/bin/")
@@ -347,7 +348,7 @@ pub(super) fn without_runners(mut words: &[String]) -> &[String] {
     ];
     let runners = &programs().runners;
     while let [first, rest @ ..] = words {
-        let first = first.rsplit('/').next().unwrap_or(first);
+        let first = file_name(first);
         if !HEADS.contains(first) {
             return words;
         }

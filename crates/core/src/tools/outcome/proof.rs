@@ -3,6 +3,7 @@
 use crate::tools::command::CommandDeeds;
 use crate::tools::programs::programs;
 use crate::tools::shell::{self, CommandEnd, CommandPart};
+use crate::tools::words::file_name;
 
 /// What the result of a command can prove.
 #[derive(Clone, Debug, Default)]
@@ -155,18 +156,14 @@ fn is_strict(part: &CommandPart<'_>) -> bool {
 /// The name of the program. Behind `xargs`, it is the program that xargs runs.
 fn program<'p>(part: &'p CommandPart<'_>) -> &'p str {
     let mut words = part.words.iter();
-    let name = words.next().map(|word| base(word)).unwrap_or_default();
+    let name = words.next().map(|word| file_name(word)).unwrap_or_default();
     if name == "xargs" {
         let inner = words.find(|word| {
             !word.starts_with('-') && !word.bytes().all(|b| b.is_ascii_digit()) && *word != "{}"
         });
-        return inner.map_or(name, |inner| base(inner));
+        return inner.map_or(name, |inner| file_name(inner));
     }
     name
-}
-
-fn base(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or(word)
 }
 
 /// The first word that is neither a flag nor the argument of one.

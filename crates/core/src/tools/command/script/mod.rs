@@ -3,6 +3,7 @@
 
 mod tokens;
 
+use crate::tools::words::file_name;
 use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
@@ -29,7 +30,7 @@ pub(crate) struct ScriptWrites {
 /// none.
 pub(crate) fn given<'a>(words: &[String]) -> Option<Cow<'a, str>> {
     let (first, rest) = words.split_first()?;
-    let name = first.rsplit('/').next().unwrap_or(first);
+    let name = file_name(first);
     let flags: &[&str] = match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
         "python" | "pypy" => &["-c"],
         "node" | "bun" | "deno" => &["-e", "--eval", "-p", "--print", "eval"],
