@@ -7,7 +7,7 @@ use midfold_core::ledger::{CallInput, CallRecord, Ledger, ReportedCost};
 use midfold_core::meter::Meter;
 use midfold_core::project::{Context, project_with_void};
 
-use super::{LoadedParts, ROUNDS, StoredError, StoredSession, rows};
+use super::{LoadedParts, ROUNDS, SettledCall, StoredError, StoredSession, rows};
 use crate::error::StoreError;
 use crate::types::{CallRow, Millis, NewCall};
 
@@ -18,15 +18,6 @@ pub struct InjectedRequest {
     pub sent: inject::InjectedContext,
     /// The number of the recorded call; `None` where it was not recorded.
     pub call: Option<u64>,
-}
-
-/// A call whose usage is recorded.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SettledCall {
-    /// Whether the usage was not recorded before.
-    pub is_new: bool,
-    /// Whether no later call is recorded. Only then the usage is of the context that was sent last.
-    pub is_newest: bool,
 }
 
 impl StoredSession {

@@ -26,7 +26,6 @@ use midfold_core::project::Context;
 
 pub use error::StoredError;
 pub use ledger::InjectedRequest;
-use ledger::SettledCall;
 pub use meta::SessionMeta;
 
 use crate::error::StoreError;
@@ -72,6 +71,15 @@ pub struct NumberedContext {
     pub call: Option<u64>,
     /// The fold that was made for this context; `None` where none was due.
     pub folded: Option<Hash>,
+}
+
+/// A call whose usage is recorded.
+#[derive(Clone, Copy, Debug)]
+struct SettledCall {
+    /// Whether the usage was not recorded before.
+    is_new: bool,
+    /// Whether no later call is recorded. Only then the usage is of the context that was sent last.
+    is_newest: bool,
 }
 
 impl StoredSession {
