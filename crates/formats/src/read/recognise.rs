@@ -30,13 +30,18 @@ pub(super) fn lines_of_list(
     if !is_list || clients::recognise(doc, records).is_some() {
         return None;
     }
-    let (mut at, mut line) = (list.range.start, list.line);
-    let lines = doc.elements(list.range.clone()).map(|range| {
-        line += scan::count_lines(&doc.bytes[at..range.start]);
-        at = range.start;
-        TopValue { range, line }
-    });
-    let lines: Vec<_> = lines.collect();
+    let lines = doc.elements(list.range.clone()).map(|range| TopValue { range, line: list.line });
+    let mut lines: Vec<_> = lines.collect();
     let found = format(doc, &lines).filter(|found| is_session(*found))?;
-    from.is_none_or(|from| from == found).then_some(lines)
+    if from.is_some_and(|from| from != found) {
+        return None;
+    }
+    // Lines are counted only now, because most lists are those of a request and may be large.
+    let (mut at, mut line) = (list.range.start, list.line);
+    for element in &mut lines {
+        line += scan::count_lines(&doc.bytes[at..element.range.start]);
+        at = element.range.start;
+        element.line = line;
+    }
+    Some(lines)
 }
