@@ -32,8 +32,10 @@ const options = () => ({
 function declared() {
   const root = path.dirname(require.resolve('midfold/package.json'))
   const program = ts.createProgram([path.join(root, 'index.d.ts')], options())
-  const own = program.getSourceFiles().filter((file) => file.fileName.includes('/midfold/'))
-  return { checker: program.getTypeChecker(), files: new Map(own.map((file) => [file.fileName.split('/midfold/').pop(), file])) }
+  // The path within the package: a checkout may be in a folder of the same name.
+  const within = (file) => path.relative(root, file.fileName)
+  const own = program.getSourceFiles().filter((file) => !within(file).startsWith('..'))
+  return { checker: program.getTypeChecker(), files: new Map(own.map((file) => [within(file), file])) }
 }
 
 /** Every exported declaration and each of its members: a name and the node. */
