@@ -7,9 +7,10 @@ use serde::Serialize;
 
 use crate::fold::Fold;
 use crate::log::EventLog;
+use crate::recap::deed::{CallEnding, Deed, DeedKind, PartKind, Speaker};
 use crate::recap::escape::neutralise;
 use crate::recap::gather::{GatheredFacts, LogReading};
-use crate::recap::statement::{Statement, StatementKind};
+use crate::recap::print;
 use crate::salient::shorten;
 use crate::tools::ToolTable;
 
@@ -53,13 +54,17 @@ impl LostKind {
         }
     }
 
-    /// The kind of a statement; `None` for statements whose loss does not count.
-    fn of(kind: StatementKind) -> Option<Self> {
-        match kind {
-            StatementKind::Asked | StatementKind::Rejected => Some(Self::Said),
-            StatementKind::Said | StatementKind::Concluded => Some(Self::Decided),
-            StatementKind::Failed | StatementKind::Stopped => Some(Self::Failed),
-            StatementKind::Changed | StatementKind::Ran | StatementKind::Found => None,
+    /// The kind of a deed; `None` for deeds whose loss does not count.
+    fn of(deed: &Deed) -> Option<Self> {
+        match &deed.kind {
+            DeedKind::Words(Speaker::User | Speaker::Application) => Some(Self::Said),
+            DeedKind::Words(_) => Some(Self::Decided),
+            DeedKind::Change(_) => None,
+            DeedKind::Call(call) => match call.ending {
+                CallEnding::Rejected => Some(Self::Said),
+                CallEnding::Failed | CallEnding::Stopped => Some(Self::Failed),
+                CallEnding::Shown | CallEnding::Ended | CallEnding::Settled(_) => None,
+            },
         }
     }
 }
@@ -99,10 +104,10 @@ impl Fold {
         let told = ContextWords::of(self);
         let mut groups: Vec<LostGroup> = LostKind::ALL.map(LostGroup::empty).into();
         // The newest first, because only the first ones of each kind are listed.
-        for statement in gathered.statements.iter().rev() {
-            let Some(kind) = LostKind::of(statement.kind) else { continue };
-            if let Some(text) = told.untold(statement) {
-                groups[kind as usize].add(LostItem { text, seq: Some(statement.message) });
+        for deed in gathered.deeds.iter().rev() {
+            let Some(kind) = LostKind::of(deed) else { continue };
+            if let Some(text) = told.untold(deed) {
+                groups[kind as usize].add(LostItem { text, seq: Some(deed.message) });
             }
         }
         let used = self.references(log.events());
@@ -154,14 +159,14 @@ impl<'a> ContextWords<'a> {
         Self(fold.recap.as_ref().map_or("", |recap| &recap.text))
     }
 
-    /// The part of a statement that the recap lacks; `None` where it has all of it.
-    fn untold(&self, statement: &Statement) -> Option<String> {
-        let parts = statement.parts.iter().enumerate();
-        let untold = parts.filter(|(_, part)| statement.is_told(part) && !self.says(&part.text));
+    /// The part of a deed that the recap lacks; `None` where it has all of it. Output does not count.
+    fn untold(&self, deed: &Deed) -> Option<String> {
+        let counts =
+            deed.parts.iter().enumerate().filter(|(_, part)| part.kind != PartKind::Output);
+        let untold = counts.filter(|(_, part)| !self.says(&part.text));
         let untold: Vec<usize> = untold.map(|(at, _)| at).collect();
-        let is_bare = statement.parts.is_empty() && !self.says(&statement.lead);
-        let is_lost = !untold.is_empty() || (is_bare && !statement.lead.is_empty());
-        is_lost.then(|| shorten(&statement.tell(&untold), CHARS))
+        let is_bare = deed.parts.is_empty() && !self.says(&print::bare(deed, &[]));
+        (!untold.is_empty() || is_bare).then(|| shorten(&print::bare(deed, &untold), CHARS))
     }
 
     fn says(&self, text: &str) -> bool {

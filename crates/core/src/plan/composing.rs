@@ -121,7 +121,7 @@ impl RecapInputs<'_> {
                 recalls: log.recalls_by(),
                 focus: &focus,
                 stayed: &stayed(log, covered, kept),
-                open: &open_words(log),
+                request: &open_request(log),
             },
         )
     }
@@ -261,34 +261,14 @@ fn stayed(
     events.filter(|event| event.view.is_real_user()).map(|event| event.seq).collect()
 }
 
-/// The fewest letters of a word that says what a request is about.
-const TELLING: usize = 4;
-/// A request with more words than this names no particular subject.
-const WORDS: usize = 24;
-
-/// A longer message is not split, since it has more words in any case.
+/// A longer request names no particular subject. In bytes.
 const REQUEST_BYTES: usize = 8_000;
 
-/// The words of the newest request, in lower case, without the last letter of longer ones, so that "ports" matches
-/// "port". Empty where the request names no particular subject.
-fn open_words(log: &EventLog) -> Vec<String> {
+/// The words of the user's newest message; empty where it is long.
+fn open_request(log: &EventLog) -> String {
     let request = log.events().iter().rfind(|event| event.view.is_real_user());
     let Some(request) = request.filter(|event| event.bytes.len() <= REQUEST_BYTES) else {
-        return Vec::new();
+        return String::new();
     };
-    let said = passage::joined(&passage::passages(request, &**log.dialect()), Passage::is_said);
-    let words = said.split(|c: char| !c.is_alphanumeric());
-    let mut words: Vec<String> = words
-        .filter(|word| word.chars().nth(TELLING - 1).is_some())
-        .map(|word| {
-            let mut word = word.to_lowercase();
-            if word.chars().nth(TELLING).is_some() {
-                word.pop();
-            }
-            word
-        })
-        .collect();
-    words.sort_unstable();
-    words.dedup();
-    if words.len() > WORDS { Vec::new() } else { words }
+    passage::joined(&passage::passages(request, &**log.dialect()), Passage::is_said)
 }

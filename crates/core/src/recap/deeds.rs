@@ -1,26 +1,26 @@
-//! Turns a call with its result into a statement: a change, a run, a look-up, a failure or a refusal. Each call
-//! gives one statement; the files that it changed are noted besides.
+//! Turns a call with its result into a deed: a change, a run, a look-up, a failure or a refusal. The files that it
+//! changed are noted besides.
 
 use crate::calls::CallSite;
 use crate::recap::checks::all_covered;
-use crate::recap::gathered_facts::{GatheredFacts, Quote, TRIFLE};
+use crate::recap::deed::{CallEnding, CallSubject, Deed, DeedKind, DeedPart, FileEdit, PartKind};
+use crate::recap::gathered_facts::{GatheredFacts, Quote, output};
 use crate::recap::open_failures::OpenFailure;
-use crate::recap::statement::{Statement, StatementKind, StatementSentence};
+use crate::recap::print::code;
 use crate::recap::tasks::TaskList;
 use crate::recap::verdicts;
 use crate::salient::{lines as salient_lines, shorten};
-use crate::tools::command::versions::HistoryDeed;
 use crate::tools::command::{
     CommandDeeds, CommandPurpose, CommandRun, SimpleStep, cut_at_word, label, script_label,
     versions,
 };
 use crate::tools::{
     CallFacts, CallFailure, CallResult, CallVerdict, ChangeLine, ChangedFiles, FileChange,
-    TodoChange, ToolKind, ToolTable, unwrapped,
+    TodoChange, ToolKind, ToolTable, says_well, unwrapped,
 };
 
-/// Longest command in a statement, in characters.
-const COMMAND_CHARS: usize = 140;
+/// Longest command, in characters.
+const COMMAND_CHARS: usize = 240;
 /// Limit for the lines of a failure that are quoted, in characters.
 const FAILURE_CHARS: usize = 420;
 /// How many bytes of a failed call's output are read.
@@ -28,11 +28,7 @@ const FAILURE_BYTES: usize = 64_000;
 /// How many bytes of a look-up's output are read.
 const SHOWN_BYTES: usize = 16_000;
 /// At most this many lines of one change are kept.
-const CHANGED_LINES: usize = 40;
-/// Longest line of a change, in characters.
-const LINE_CHARS: usize = 200;
-/// Longest quotation of a changed line's former text, in characters.
-const WAS_CHARS: usize = 80;
+const CHANGED_LINES: usize = 256;
 
 /// One call, while its result is added to the gathered facts.
 pub(super) struct CallDeeds<'a, 'e> {
@@ -43,6 +39,7 @@ pub(super) struct CallDeeds<'a, 'e> {
 }
 
 /// A call's result, as it was understood.
+#[derive(Clone)]
 pub(super) struct DeedOutcome<'a> {
     /// Number of the message with the result.
     pub message: u32,
@@ -51,8 +48,8 @@ pub(super) struct DeedOutcome<'a> {
     pub outcome: CallResult,
     /// The shell command that it ran.
     pub command: CommandDeeds<'a>,
-    /// The call on one line.
-    label: String,
+    /// What was called.
+    pub subject: CallSubject,
 }
 
 impl CallDeeds<'_, '_> {
@@ -75,9 +72,9 @@ impl CallDeeds<'_, '_> {
         // Code in another language is no command of a shell.
         let written = facts.command.as_deref().filter(|_| !facts.is_code).map(unwrapped);
         let command = written.as_deref().map(CommandDeeds::of).unwrap_or_default();
-        let label = self.label(&command, written.as_deref());
+        let subject = self.subject(&command, written.as_deref());
         let message = self.gathered.number(self.call.event);
-        let came = DeedOutcome { message, text, outcome, command, label };
+        let came = DeedOutcome { message, text, outcome, command, subject };
         match came.outcome.verdict {
             Some(CallVerdict::Rejected) => self.note_rejected(&came),
             Some(CallVerdict::Blocked) => self.note_blocked(&came),
@@ -113,55 +110,42 @@ impl CallDeeds<'_, '_> {
             let line = failure.with_totals().unwrap_or_default();
             self.gathered.add_check(blamed.check(came.message, false, &line));
         }
-        let lead = match blamed.is_empty() || absent {
+        let subject = match &self.facts.command {
             // Where a program does not exist, that may be a wrapper such as `timeout`, so the whole command is quoted.
-            _ if absent => match self.facts.command.as_deref() {
-                Some(text) => format!("`{}`:", cut_at_word(&text.replace('`', "'"), COMMAND_CHARS)),
-                None => came.lead(),
-            },
-            true => came.lead(),
-            false => format!("`{}{}`:", blamed.inside(), blamed.label()),
+            Some(text) if absent => CallSubject::Command(cut_at_word(text, COMMAND_CHARS)),
+            _ if blamed.is_empty() || absent => came.subject.clone(),
+            _ => CallSubject::Command(format!("{}{}", blamed.inside(), blamed.label())),
         };
+        let came = &DeedOutcome { subject, ..came.clone() };
         let runs = blamed.runs();
-        self.ran_at_all(&came.command);
+        self.note_started(came.message, &came.command);
         let cost =
             if absent { FailureCost::Nothing } else { self.cost(&came.command, blamed.is_empty()) };
-        let parts = self.failure_parts(came, &failure, cost);
         let error = self.error_of(&failure);
-        let before = error.and_then(|error| self.gathered.told_error(error));
-        let again = cost != FailureCost::Nothing && before.is_some();
+        let again = error.is_some_and(|error| self.gathered.failed_with(error).is_some());
         let text = self.text();
         // The same command failed before for another reason: only its newest failure stays open.
         if cost != FailureCost::Nothing {
-            self.gathered.settle(|open| {
+            self.gathered.settle(came.message, |open| {
                 open.refused.is_none()
                     && (all_covered(&runs, &open.runs) || text.is_some() && open.text == text)
             });
         }
-        let kind = if cost == FailureCost::Much || again {
-            StatementKind::Failed
-        } else {
-            StatementKind::Ran
-        };
-        let mut statement = Statement::new(came.message, kind, lead, parts);
-        if let Some(before) = before.filter(|_| again) {
-            statement.times += self.gathered.forget(before, &statement.lead);
+        let is_open = cost == FailureCost::Much || again && cost != FailureCost::Nothing;
+        let ending = if is_open { CallEnding::Failed } else { CallEnding::Ended };
+        let deed = self.push_call(came, ending, self.failure_parts(came, &failure));
+        if let Some(call) = self.gathered.deeds[deed].call_mut() {
+            call.runs.clone_from(&runs);
         }
-        let at = self.gathered.push(statement);
         if let Some(error) = error.filter(|_| cost != FailureCost::Nothing) {
-            self.gathered.tells_error(error, at);
+            self.gathered.note_error(error, deed);
         }
-        if kind == StatementKind::Failed {
+        if is_open {
             let path = self.facts.changed().and_then(|changed| changed.paths().first().cloned());
-            let open = OpenFailure { statement: at, runs, path, text, ..OpenFailure::default() };
             let scratch = blamed.only().and_then(|step| self.scratch(step));
             let missing = failure.missing();
-            self.gathered.add_open(OpenFailure {
-                check: blamed.is_check(),
-                scratch,
-                missing,
-                ..open
-            });
+            let open = OpenFailure { deed, runs, path, text, ..OpenFailure::default() };
+            self.gathered.add_open(OpenFailure { scratch, missing, ..open });
         }
     }
 
@@ -188,23 +172,20 @@ impl CallDeeds<'_, '_> {
         }
     }
 
-    /// The parts of a failure's statement: the line that says most, and further telling lines.
-    fn failure_parts(
-        &self,
-        came: &DeedOutcome<'_>,
-        failure: &CallFailure,
-        cost: FailureCost,
-    ) -> Vec<StatementSentence> {
-        let weigh = |weight: u32| if cost == FailureCost::Nothing { TRIFLE } else { weight };
-        let telling = failure.line();
-        let mut parts: Vec<StatementSentence> =
-            telling.map(|line| StatementSentence::new(line, weigh(160))).into_iter().collect();
-        let more = salient_lines(
-            &self.tools.telling_lines(came.text, FAILURE_BYTES).join("\n"),
-            FAILURE_CHARS,
-        );
-        let more = more.iter().filter(|line| telling.is_none_or(|telling| !line.contains(telling)));
-        parts.extend(more.map(|line| StatementSentence::new(line, weigh(90))));
+    /// The parts of a failure: the line that says most, further telling lines, and the end of the output.
+    fn failure_parts(&self, came: &DeedOutcome<'_>, failure: &CallFailure) -> Vec<DeedPart> {
+        let telling = failure.line().unwrap_or("failed");
+        let shown = self.tools.telling_lines(came.text, FAILURE_BYTES).join("\n");
+        let more = salient_lines(&shown, FAILURE_CHARS);
+        let more = more.iter().filter(|line| !line.contains(telling)).map(String::as_str);
+        let verdicts = std::iter::once(telling).chain(more);
+        let mut parts: Vec<DeedPart> =
+            verdicts.map(|line| DeedPart::new(line, PartKind::Verdict)).collect();
+        let exit = came.outcome.exit.map(|code| format!("Exit code {code}"));
+        let mut lines = self.tools.shown(came.text, SHOWN_BYTES);
+        // A failure beside a line that says that all went well would contradict itself.
+        lines.retain(|line| !says_well(line) && exit.as_deref() != Some(line.trim()));
+        add_output(&mut parts, &lines);
         parts
     }
 
@@ -228,7 +209,7 @@ impl CallDeeds<'_, '_> {
         for path in &facts.reads {
             self.gathered.use_file(path, false, Some(message));
         }
-        self.note_allowed();
+        self.note_allowed(message);
         if facts.kind == ToolKind::Todo {
             self.gathered.add_todo(message, tools.todo_change(&call.arguments(), came.text));
             return;
@@ -244,14 +225,7 @@ impl CallDeeds<'_, '_> {
         if facts.kind == ToolKind::Shell {
             self.note_shell_done(came, changed.is_some());
         } else if changed.is_none() {
-            let looks = matches!(facts.kind, ToolKind::Read | ToolKind::Search | ToolKind::List)
-                || !facts.reads.is_empty();
-            let weight = match facts.kind {
-                ToolKind::Task => 60,
-                ToolKind::Other | ToolKind::Web if !looks => 20,
-                _ => 0,
-            };
-            self.note_found(came, weight);
+            self.note_shown(came);
         }
     }
 
@@ -259,7 +233,7 @@ impl CallDeeds<'_, '_> {
     fn note_shell_done(&mut self, came: &DeedOutcome<'_>, changed: bool) {
         let ok = came.outcome.verdict == Some(CallVerdict::Ok);
         self.history(came, ok);
-        self.ran_at_all(&came.command);
+        self.note_started(came.message, &came.command);
         self.settles(came, ok);
         let telling = came.outcome.telling.as_deref().unwrap_or_default();
         let passed = verdicts::passed(&came.command, &came.outcome);
@@ -271,31 +245,20 @@ impl CallDeeds<'_, '_> {
         }
         match came.command.purpose() {
             CommandPurpose::Edit | CommandPurpose::Prepare | CommandPurpose::LookUp if changed => {}
-            CommandPurpose::LookUp | CommandPurpose::Prepare => self.note_found(came, 0),
+            CommandPurpose::LookUp | CommandPurpose::Prepare => self.note_shown(came),
             _ => self.note_run(came, ok),
         }
     }
 
     /// Adds a command that ran, with its verdict and its telling line where they are known.
     fn note_run(&mut self, came: &DeedOutcome<'_>, ok: bool) {
-        let mut parts = Vec::new();
-        if ok {
-            parts.push(StatementSentence::new("ok", 100));
-        }
-        // Without a verdict, an output line is weak evidence, so it weighs less.
-        let weight = if ok { 120 } else { 40 };
         let telling =
             came.outcome.telling.as_deref().filter(|line| !line.eq_ignore_ascii_case("ok"));
-        parts.extend(telling.map(|line| StatementSentence::new(line, weight)));
-        // The state section already lists the newest passed checks and the commits.
-        let commit = self.gathered.history.commits.last();
-        let committed = commit.is_some_and(|commit| commit.message == came.message);
-        if ok && (committed || came.command.checks().next().is_some()) {
-            parts.iter_mut().for_each(|part| part.weight = 0);
-        }
-        let lines = self.tools.shown(came.text, SHOWN_BYTES);
-        let statement = Statement::new(came.message, StatementKind::Ran, came.lead(), parts);
-        self.gathered.push_seen(statement, &lines);
+        let verdict = ok.then_some("ok").into_iter().chain(telling);
+        let mut parts: Vec<DeedPart> =
+            verdict.map(|line| DeedPart::new(line, PartKind::Verdict)).collect();
+        add_output(&mut parts, &self.tools.shown(came.text, SHOWN_BYTES));
+        self.push_call(came, CallEnding::Ended, parts);
     }
 
     /// Adds checks that passed, and settles the failures that this proves to be over.
@@ -303,9 +266,10 @@ impl CallDeeds<'_, '_> {
         // Failures of these runs are over; a refusal is settled elsewhere, because it only needs the call to be
         // allowed.
         let runs: Vec<CommandRun> = steps.iter().map(|step| step.run.clone()).collect();
-        self.gathered.settle(|open| open.refused.is_none() && all_covered(&runs, &open.runs));
+        self.gathered
+            .settle(came.message, |open| open.refused.is_none() && all_covered(&runs, &open.runs));
         self.learn(came, steps);
-        self.gathered.settle_inner(&runs);
+        self.gathered.settle_inner(came.message, &runs);
         for step in steps {
             self.gathered.add_check(verdicts::check_of(step, came.message, true, telling));
         }
@@ -316,21 +280,17 @@ impl CallDeeds<'_, '_> {
         let Some(text) = self.facts.command.as_deref() else { return };
         let lines = || self.tools.shown(came.text, SHOWN_BYTES);
         for deed in versions::deeds(&unwrapped(text), &came.command, lines, ok) {
-            if matches!(deed, HistoryDeed::Committed { .. }) {
-                // A commit follows when a failed check has been mended, so open check failures are settled.
-                self.gathered.settle(|open| open.check);
-            }
             self.gathered.history.add(came.message, deed);
         }
     }
 
-    /// Adds the output of a look-up.
-    fn note_found(&mut self, came: &DeedOutcome<'_>, weight: u32) {
+    /// Adds a call that showed something.
+    fn note_shown(&mut self, came: &DeedOutcome<'_>) {
         let lines = self.tools.shown(came.text, SHOWN_BYTES);
-        self.gathered.add_found(came.message, came.lead(), &lines, weight);
+        self.gathered.add_shown(came.message, came.subject.clone(), &lines);
     }
 
-    /// Adds a change of files: notes each file, settles failed changes of it, and states the changed lines.
+    /// Adds a change of files: notes each file, settles failed changes of it, and adds the changed lines.
     fn note_changed(
         &mut self,
         came: &DeedOutcome<'_>,
@@ -354,70 +314,55 @@ impl CallDeeds<'_, '_> {
                 self.gathered.was_there(path);
             }
         }
-        self.gathered
-            .settle(|open| open.path.as_ref().is_some_and(|path| changed.paths().contains(path)));
+        self.gathered.settle(came.message, |open| {
+            open.path.as_ref().is_some_and(|path| changed.paths().contains(path))
+        });
         for path in &self.facts.removes {
             self.gathered.remove_file(path);
         }
         let is_there = |path: &&String| !self.facts.removes.contains(path);
-        let written: Vec<&str> =
-            changed.paths().iter().filter(is_there).map(String::as_str).collect();
-        if written.is_empty() && !self.facts.removes.is_empty() {
-            let paths = shorten(&self.facts.removes.join(", "), COMMAND_CHARS);
-            let lead = format!("{paths} (removed)");
-            self.gathered.push(Statement::new(
-                came.message,
-                StatementKind::Changed,
-                lead,
-                Vec::new(),
-            ));
-            return;
-        }
-        let paths = shorten(&written.join(", "), COMMAND_CHARS);
-        let lead = match change.whole.filter(|_| written.len() == 1) {
-            _ if change.lines.is_empty() && self.facts.command.is_some() => {
-                format!("{paths}: `{}`", came.label)
-            }
-            Some(lines) => format!("{paths} (written, {lines} lines):"),
-            None => format!("{paths}:"),
+        let written: Vec<String> = changed.paths().iter().filter(is_there).cloned().collect();
+        let removed = written.is_empty();
+        let command = match &came.subject {
+            CallSubject::Command(text) if change.lines.is_empty() && !removed => Some(text.clone()),
+            _ => None,
         };
-        let parts = change_parts(change);
-        self.gathered.push(Statement::new(came.message, StatementKind::Changed, lead, parts));
+        let edit = FileEdit {
+            written: change.whole.filter(|_| written.len() == 1),
+            files: if removed { self.facts.removes.clone() } else { written },
+            removed,
+            edits: 1,
+            last: came.message,
+            command,
+        };
+        let lines = change.lines.iter().take(CHANGED_LINES).map(line_part).collect();
+        self.gathered.push(Deed::new(came.message, DeedKind::Change(edit), lines));
     }
 
-    /// The call on one line.
-    fn label(&self, command: &CommandDeeds<'_>, written: Option<&str>) -> String {
+    /// What was called.
+    fn subject(&self, command: &CommandDeeds<'_>, written: Option<&str>) -> CallSubject {
         let Self { facts, call, .. } = self;
         if let Some(written) = written {
-            return label(command, written, COMMAND_CHARS);
+            return CallSubject::Command(label(command, written, COMMAND_CHARS));
         }
         let name = call.tool();
         if name.is_empty() {
             // Only the provider has this call (`item_reference`).
-            return "a call that is not in the log".to_owned();
+            return CallSubject::Other("a call that is not in the log".to_owned());
         }
         if let Some(code) = &facts.command {
-            return script_label(&name, code, COMMAND_CHARS);
+            return CallSubject::Other(script_label(&name, code, COMMAND_CHARS));
         }
         if let Some(path) = facts.writes.first().or(facts.reads.first()) {
-            return format!("{name} {}", shorten(path, COMMAND_CHARS));
+            return CallSubject::File(name.into_owned(), shorten(path, COMMAND_CHARS));
         }
         if let Some(query) = &facts.query {
-            return format!("{name} `{}`", cut_at_word(query, COMMAND_CHARS));
+            let query = code(&cut_at_word(query, COMMAND_CHARS));
+            return CallSubject::Other(format!("{name} {query}"));
         }
         let arguments = call.arguments();
         let arguments = crate::view::plain_arguments(&arguments);
-        cut_at_word(&format!("{name} {arguments}"), COMMAND_CHARS)
-    }
-}
-
-impl DeedOutcome<'_> {
-    /// How a statement about this call begins.
-    pub(super) fn lead(&self) -> String {
-        match self.command.steps.is_empty() {
-            true => format!("{}:", self.label),
-            false => format!("`{}`:", self.label),
-        }
+        CallSubject::Other(cut_at_word(&format!("{name} {arguments}"), COMMAND_CHARS))
     }
 }
 
@@ -446,39 +391,24 @@ impl GatheredFacts {
     }
 }
 
-fn change_parts(change: &FileChange) -> Vec<StatementSentence> {
-    let mut parts: Vec<StatementSentence> =
-        change.lines.iter().take(CHANGED_LINES).map(line_part).collect();
-    if let Some(first) = parts.first_mut() {
-        first.weight += 20;
-    }
-    parts
-}
-
-/// A changed line as a part of a statement, weighed by what kind of change it is.
-fn line_part(line: &ChangeLine) -> StatementSentence {
+/// A changed line as a part of a deed.
+fn line_part(line: &ChangeLine) -> DeedPart {
     match line {
-        ChangeLine::Added(text) => {
-            StatementSentence::new(&shorten(text, LINE_CHARS), weigh_line(text))
-        }
-        ChangeLine::Removed(text) => {
-            StatementSentence::new(&format!("- {}", shorten(text, LINE_CHARS)), 40)
-        }
-        ChangeLine::Replaced(text, was) if was.is_empty() => {
-            StatementSentence::new(&shorten(text, LINE_CHARS), weigh_line(text) + 30)
-        }
-        ChangeLine::Replaced(text, was) => {
-            let text = format!("{} (was `{}`)", shorten(text, LINE_CHARS), shorten(was, WAS_CHARS));
-            StatementSentence::new(&text, weigh_line(&text) + 30)
-        }
+        ChangeLine::Added(text) => DeedPart::new(text, PartKind::NewLine(String::new())),
+        ChangeLine::Replaced(text, was) => DeedPart::new(text, PartKind::NewLine(was.clone())),
+        ChangeLine::Removed(text) => DeedPart::new(text, PartKind::OldLine),
     }
 }
 
-/// Weighs a line of code. Declarations at the outer level say more than deeply indented lines.
-fn weigh_line(text: &str) -> u32 {
-    let indent =
-        text.chars().take_while(|c| c.is_whitespace()).map(|c| if c == '\t' { 4 } else { 1 });
-    let depth = u32::try_from(indent.sum::<usize>() / 4).unwrap_or(8).min(8);
-    let named = u32::try_from(crate::ids::identifiers(text).take(4).count()).unwrap_or(0);
-    90 + named * 8 - depth * 6
+/// Adds the lines of an output that the parts do not quote yet.
+fn add_output(parts: &mut Vec<DeedPart>, lines: &[String]) {
+    let more: Vec<DeedPart> = output(lines)
+        .into_iter()
+        .filter(|line| {
+            let again =
+                |own: &DeedPart| own.text.contains(&line.text) || line.text.contains(&own.text);
+            line.text.len() > 2 && !parts.iter().any(again)
+        })
+        .collect();
+    parts.extend(more);
 }

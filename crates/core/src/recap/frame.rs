@@ -38,9 +38,8 @@ pub struct RecapFrame<'a> {
     pub focus: &'a [String],
     /// Seqs of the user's messages that lie between the covered events and stay verbatim behind the recap.
     pub stayed: &'a [u32],
-    /// Words of the open request, in lower case. Without a focus, parts of results that hold these words may fill
-    /// room that is left.
-    pub open: &'a [String],
+    /// The open request: what it names is told first. Empty where there is none.
+    pub request: &'a str,
 }
 
 /// A recap with a cap of fewer tokens than this is short.

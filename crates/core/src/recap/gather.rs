@@ -7,11 +7,10 @@ use crate::dialect::Dialect;
 use crate::instruction::instruction;
 use crate::log::{Event, EventLog};
 use crate::passage::{Passage, Voice, passages};
+use crate::recap::deed::{CallSubject, Deed, DeedKind, Speaker};
 use crate::recap::deeds::CallDeeds;
-use crate::recap::first_shown::FirstShown;
-use crate::recap::offer::weigh_chosen;
 use crate::recap::prose;
-use crate::recap::statement::{Statement, StatementKind};
+use crate::recap::words::words;
 use crate::redact::KnownSecrets;
 use crate::repair::OF_SYSTEM;
 use crate::result_words::ResultWordFinder;
@@ -110,8 +109,7 @@ impl GatheredFacts {
         let covered = clean.as_deref().unwrap_or(&events[range.clone()]);
         let acting = acting(events, range.clone());
         let place = |(at, acts): (usize, bool)| EventNeighbourhood {
-            // An event without words needs no arguments: they can be as long as a file.
-            call: (acts && has_words(&events[at].view)).then(|| arguments(events, at)),
+            call: acts.then(|| arguments(events, at)),
             ours: reading.recaps
                 && events[at].view.origin == TextOrigin::Recap
                 && seal::is_ours(events, at),
@@ -175,11 +173,12 @@ impl GatheredFacts {
             self.add_asked(number, &passages);
             for result in passages.iter().filter(|passage| passage.voice == Voice::Tool) {
                 let lines = reading.tools.shown(&result.text, result.text.len());
-                self.add_found(number, "the result:".to_owned(), &lines, 0);
+                self.add_shown(number, CallSubject::Other("the result".to_owned()), &lines);
             }
         }
         if let Some(text) = instruction(event, reading.dialect, false) {
-            self.add_told(number, text.strip_prefix(OF_SYSTEM).unwrap_or(&text));
+            let parts = prose::parts(text.strip_prefix(OF_SYSTEM).unwrap_or(&text));
+            self.push(Deed::words(number, Speaker::Application, parts));
         }
         let speaks = speaks(view);
         if speaks {
@@ -196,11 +195,9 @@ impl GatheredFacts {
             self.add_ids(text, view.role, &block.kind, number);
             match &block.kind {
                 BlockKind::Call { name: Some(name), .. } => {
-                    self.shown.note_use(text, FirstShown::IN_CALL, &mut self.statements);
+                    let start = text.floor_char_boundary(CALLED_BYTES);
+                    self.words.note_called(&words(&text[..start]), number);
                     self.add_ids(&name.decode(&event.bytes), view.role, &block.kind, number);
-                }
-                BlockKind::Text if speaks => {
-                    self.shown.note_use(text, FirstShown::IN_TEXT, &mut self.statements);
                 }
                 _ => {}
             }
@@ -210,53 +207,38 @@ impl GatheredFacts {
                 on_result(self, index, said);
             } else if view.origin == TextOrigin::Observation {
                 let lines = reading.tools.shown(text, text.len());
-                self.add_found(number, "the result:".to_owned(), &lines, 0);
+                self.add_shown(number, CallSubject::Other("the result".to_owned()), &lines);
             }
         }
     }
 
-    /// Adds the user's words. They may choose from a list that the assistant offered, or give the reason for a
-    /// rejection.
+    /// Adds the user's words. They may answer what the assistant asked, or give the reason for a rejection.
     pub(super) fn add_asked(&mut self, message: u32, passages: &[Passage]) {
         let mut said = passages.iter().filter(|passage| passage.is_said());
         if said.all(|passage| passage.text.trim().is_empty()) {
             return;
         }
         let parts = prose::user(passages);
-        if let Some(answer) =
-            self.statements.last_mut().filter(|one| one.kind == StatementKind::Concluded)
-        {
-            weigh_chosen(&mut answer.parts, &parts);
+        let is_answer = |deed: &&mut Deed| deed.kind == DeedKind::Words(Speaker::Answer);
+        if let Some(answer) = self.deeds.last_mut().filter(is_answer) {
+            prose::mark_answered(&mut answer.parts, &parts);
         }
-        self.gives_reason(&parts);
-        self.push(Statement::new(message, StatementKind::Asked, String::new(), parts));
+        self.give_reason(&parts);
+        self.push(Deed::words(message, Speaker::User, parts));
     }
 
-    /// Adds an instruction of the application that does not stay in the context as a message. Where the application
-    /// repeats an instruction, perhaps with other figures, only the newest is kept.
-    fn add_told(&mut self, message: u32, text: &str) {
-        let lead = OF_SYSTEM.trim_end();
-        let told = Statement::new(
-            message,
-            StatementKind::Asked,
-            lead.to_owned(),
-            prose::user(&[Passage::user(text)]),
-        );
-        let again = |one: &&mut Statement| one.lead == lead && is_same_but_for_figures(one, &told);
-        match self.statements.iter_mut().rev().find(again) {
-            Some(before) => *before = told,
-            None => {
-                self.push(told);
-            }
-        }
-    }
-
-    /// Adds the assistant's words. `call` holds the arguments of the call that follows, or is `None` at a turn's end.
+    /// Adds the assistant's words. `call` is the start of the arguments of the call that follows. Words of the call are
+    /// the call's, so that a sentence that only announces it tells little.
     fn add_said(&mut self, message: u32, text: &str, call: Option<&str>) {
-        let kind = if call.is_some() { StatementKind::Said } else { StatementKind::Concluded };
-        let parts = prose::assistant(text, call);
+        let by = if call.is_some() { Speaker::Assistant } else { Speaker::Answer };
+        let mut parts = prose::parts(text);
+        let called = words(call.unwrap_or_default());
+        for part in &mut parts {
+            let own = part.words.iter().filter(|word| called.binary_search(word).is_err());
+            part.words = own.copied().collect();
+        }
         if !parts.is_empty() {
-            self.push(Statement::new(message, kind, String::new(), parts));
+            self.push(Deed::words(message, by, parts));
         }
     }
 
@@ -309,7 +291,7 @@ impl GatheredFacts {
 
 /// Facts about an event that only its neighbours show.
 struct EventNeighbourhood {
-    /// The arguments of the event's calls, where it has words and then acts. `None` otherwise.
+    /// The start of the arguments of its call, or of one that follows in the same step. `None` where no call follows.
     call: Option<String>,
     /// Whether the event is a recap that midfold wrote.
     ours: bool,
@@ -335,34 +317,28 @@ fn media_word(media: &MediaRef) -> &'static str {
     }
 }
 
-/// Whether two statements have the same parts, but for digits.
-fn is_same_but_for_figures(one: &Statement, other: &Statement) -> bool {
-    let words = |statement: &Statement| -> String {
-        let texts = statement.parts.iter().flat_map(|part| part.text.chars());
-        texts.filter(|c| !c.is_ascii_digit()).collect()
-    };
-    words(one) == words(other)
-}
-
 /// Whether the event is a message of the assistant. Results are none, whatever their role.
 fn speaks(view: &EventView) -> bool {
     view.role == Role::Assistant && !view.has_results()
 }
 
-/// Whether the event is a message of the assistant with a text.
-fn has_words(view: &EventView) -> bool {
-    speaks(view) && view.blocks.iter().any(|block| block.kind == BlockKind::Text)
-}
+/// Bytes at the start of a call's arguments in which names are looked for that the call uses.
+const CALLED_BYTES: usize = 2_000;
 
-/// The arguments of the event's calls; where it has none, those of the next event with calls.
+/// The start of the arguments of the event's call; where it has none, of the next event with a call.
 fn arguments(events: &[Event], at: usize) -> String {
-    let own = events.get(at..).unwrap_or_default().iter();
-    let Some(event) = own.take(ITEMS).find(|event| event.view.has_calls()) else {
-        return String::new();
-    };
-    event.view.text_of(&event.bytes, |kind| matches!(kind, BlockKind::Call { .. })).into_owned()
+    let mut own = events.get(at..).unwrap_or_default().iter().take(ITEMS);
+    let Some(event) = own.find(|event| event.view.has_calls()) else { return String::new() };
+    let calls = event.view.blocks.iter().filter(|block| block.is_call());
+    let starts = calls.map(|block| {
+        let text = block.text(&event.bytes);
+        text[..text.floor_char_boundary(ANNOUNCED_BYTES)].to_owned()
+    });
+    starts.collect::<Vec<_>>().join(" ")
 }
 
+/// Bytes at the start of a call's arguments that a sentence before it may announce. Longer arguments write a text.
+const ANNOUNCED_BYTES: usize = 240;
 /// How many events are searched for the calls of a step.
 const ITEMS: usize = 4;
 

@@ -8,12 +8,13 @@ use crate::event::Event;
 use crate::ids::identifiers;
 use crate::recap::background::RunningCommands;
 use crate::recap::checks::CheckResult;
-use crate::recap::first_shown::{FirstShown, pieces};
+use crate::recap::deed::{CallDeed, CallEnding, CallSubject, Deed, DeedKind, DeedPart, PartKind};
 use crate::recap::history::WorkHistory;
 use crate::recap::idtable::IdTable;
 use crate::recap::open_failures::{InnerCommands, OpenFailure};
-use crate::recap::statement::{Statement, StatementKind};
+use crate::recap::print::DeedPrinter;
 use crate::recap::tasks::TaskList;
+use crate::recap::words::WordTable;
 use crate::redact::KnownSecrets;
 use crate::tools::programs::programs;
 use crate::view::{BlockKind, Role};
@@ -56,10 +57,10 @@ pub struct GatheredFacts {
     pub messages: usize,
     /// Numbers of the first and the last covered message; `None` before the first one.
     pub numbers: Option<(u32, u32)>,
-    /// Statements about all words and deeds, in order.
-    pub statements: Vec<Statement>,
-    /// Lines of earlier recaps that are in no section which midfold writes.
-    pub notes: Vec<String>,
+    /// All words and deeds, in order.
+    pub deeds: Vec<Deed>,
+    /// How common the words of the deeds are.
+    pub(super) words: WordTable,
     /// The agent's newest to-do list, one item on each line; `None` where it has none.
     pub todo: Option<Quote>,
     pub(super) tasks: TaskList,
@@ -83,7 +84,7 @@ pub struct GatheredFacts {
     pub(super) refused_at: Option<u32>,
     /// The commands that scripts of the project run, as far as their output showed them.
     pub(super) inner: Vec<InnerCommands>,
-    /// Index of the statement about each error, by the error's hash.
+    /// Index of the deed that failed with each error, by the error's hash.
     errors: FxHashMap<u64, usize>,
     /// The files that calls used, by path.
     pub files: FxHashMap<String, FileUse>,
@@ -95,11 +96,9 @@ pub struct GatheredFacts {
     pub(crate) carries: bool,
     /// The number of an event is its seq plus this, because one earlier recap counts for several messages.
     pub(super) shift: u32,
-    /// The pieces of output that first showed a name.
-    pub(super) shown: FirstShown,
-    /// Index of each statement by the hash of its words, so that a repeated statement is counted instead of added.
+    /// Index of each deed by the hash of its words, so that a repeated one is counted instead of added.
     known: FxHashMap<u64, usize>,
-    /// Pruning begins only above this many statements.
+    /// Pruning begins only above this many deeds.
     most: usize,
     /// The number of uses so far, by which identifiers are ordered.
     order: u32,
@@ -111,10 +110,12 @@ pub struct GatheredFacts {
 
 /// At most this many checks are kept.
 const CHECKS: usize = 64;
-/// The weight of a part that may well be left out.
-pub(super) const TRIFLE: u32 = 10;
+/// At most this many lines of one result are kept …
+const OUTPUT_LINES: usize = 256;
+/// … and a longer line is cut at separators into pieces of at most this many characters.
+const PIECE_CHARS: usize = 180;
 
-/// At most this many statements are kept while gathering.
+/// At most this many deeds are kept while gathering.
 const KEEP: usize = 6_000;
 
 impl GatheredFacts {
@@ -139,73 +140,64 @@ impl GatheredFacts {
         event.seq + self.shift
     }
 
-    /// Adds a statement, and returns its index. A statement with the same words as an earlier one is only counted
+    /// Adds a deed, and returns its index. A deed with the same words and outcome as an earlier one is only counted
     /// there, and gives it its newer message number.
-    pub(super) fn push(&mut self, statement: Statement) -> usize {
-        use std::hash::{BuildHasher, Hash};
+    pub(super) fn push(&mut self, deed: Deed) -> usize {
+        use std::hash::{BuildHasher, Hash, Hasher};
+        let said = deed.is_assistants().then_some(deed.message);
+        self.words.add(deed.parts.iter().map(|part| &part.words), said);
         // A repeated request of the user is a new request.
-        if statement.kind == StatementKind::Asked {
-            self.statements.push(statement);
-            return self.statements.len() - 1;
+        if deed.is_users() {
+            self.deeds.push(deed);
+            return self.deeds.len() - 1;
         }
         let mut hasher = rustc_hash::FxBuildHasher.build_hasher();
-        statement.lead.hash(&mut hasher);
-        let parts = statement.parts.iter().chain(&statement.seen);
-        parts.for_each(|part| part.text.hash(&mut hasher));
-        let hash = std::hash::Hasher::finish(&hasher);
+        DeedPrinter::default().title(&deed).hash(&mut hasher);
+        deed.parts.iter().for_each(|part| part.text.hash(&mut hasher));
+        let hash = hasher.finish();
         let at = self.known.get(&hash).copied().unwrap_or(usize::MAX);
-        match self.statements.get_mut(at) {
-            // A failure that was settled has another kind by now, so the same failure is a new statement.
-            Some(known) if known.kind == statement.kind => {
-                known.times += statement.times;
-                known.message = known.message.max(statement.message);
+        match self.deeds.get_mut(at) {
+            // A failure that was settled ended otherwise, so the same failure is a new deed.
+            Some(known) if known.kind == deed.kind => {
+                known.times += deed.times;
+                known.message = known.message.max(deed.message);
                 at
             }
             _ => {
-                self.known.insert(hash, self.statements.len());
-                self.statements.push(statement);
-                self.statements.len() - 1
+                self.known.insert(hash, self.deeds.len());
+                self.deeds.push(deed);
+                self.deeds.len() - 1
             }
         }
     }
 
-    /// Adds the statement about a call, together with the output of the call.
-    pub(super) fn push_seen(&mut self, statement: Statement, lines: &[String]) {
-        // The output is part of the statement, so a run with another output is another statement.
-        let statement = Statement { seen: pieces(lines, 0), ..statement };
-        let before = self.statements.len();
-        self.push(statement);
-        if let Some(told) = self.statements.get(before) {
-            self.shown.add(before, &told.seen);
-        }
-    }
-
-    /// Index of the earlier statement about this error; `None` where it is new.
-    pub(super) fn told_error(&self, error: u64) -> Option<usize> {
+    /// Index of the earlier deed that failed with this error; `None` where it is new.
+    pub(super) fn failed_with(&self, error: u64) -> Option<usize> {
         self.errors.get(&error).copied()
     }
 
-    /// Lowers the weight of the first statement about an error, because a newer one repeats it. Returns how often that
-    /// statement was counted, or 0 where it is about another call.
-    pub(super) fn forget(&mut self, statement: usize, lead: &str) -> u32 {
-        let Some(told) = self.statements.get_mut(statement) else { return 0 };
-        if told.kind != StatementKind::Ran || told.lead != lead {
-            return 0;
+    /// Notes that a deed failed with an error. An earlier deed with the same call and error becomes a part of it.
+    pub(super) fn note_error(&mut self, error: u64, deed: usize) {
+        let before = self.errors.insert(error, deed);
+        let same = |before: &Deed, deed: &Deed| match (&before.kind, &deed.kind) {
+            (DeedKind::Call(before), DeedKind::Call(call)) => before.subject == call.subject,
+            _ => false,
+        };
+        if let Some(before) = before.filter(|before| *before != deed)
+            && let (Some(old), Some(new)) = (self.deeds.get(before), self.deeds.get(deed))
+            && old.ending() == Some(CallEnding::Ended)
+            && same(old, new)
+        {
+            let times = std::mem::take(&mut self.deeds[before].times);
+            self.deeds[deed].times += times;
         }
-        told.parts.iter_mut().for_each(|part| part.weight = part.weight.min(TRIFLE));
-        told.times
-    }
-
-    /// Notes that a statement is about an error.
-    pub(super) fn tells_error(&mut self, error: u64, statement: usize) {
-        self.errors.insert(error, statement);
     }
 
     /// Notes that the client flags every failure. So each check that ended without output passed.
     pub(super) fn client_flags(&mut self) {
         self.flags_each = true;
         for check in std::mem::take(&mut self.silent) {
-            self.settle(|open| check.covers(&open.runs));
+            self.settle(check.message, |open| check.covers(&open.runs));
             self.add_check(check);
         }
     }
@@ -233,17 +225,10 @@ impl GatheredFacts {
         }
     }
 
-    /// Adds the output of a look-up. A recap uses the pieces of it that later messages name.
-    pub(super) fn add_found(&mut self, message: u32, lead: String, lines: &[String], weight: u32) {
-        let parts = pieces(lines, weight);
-        if parts.is_empty() {
-            return;
-        }
-        let before = self.statements.len();
-        self.push(Statement::new(message, StatementKind::Found, lead, parts));
-        if self.statements.len() > before {
-            self.shown.add(before, &self.statements[before].parts);
-        }
+    /// Adds a call that showed something.
+    pub(super) fn add_shown(&mut self, message: u32, subject: CallSubject, lines: &[String]) {
+        let call = CallDeed::new(subject, CallEnding::Shown);
+        self.push(Deed::new(message, DeedKind::Call(call), output(lines)));
     }
 
     /// Notes that a file was removed. A file that this session made was scratch.
@@ -313,28 +298,62 @@ impl GatheredFacts {
         }
     }
 
-    /// Keeps the number of statements bounded in a long session. Look-ups whose output nobody used are removed first,
-    /// then the oldest statements. Requests of the user always stay.
+    /// Keeps the number of deeds bounded in a long session. Look-ups are removed first, then the oldest deeds. The
+    /// user's words always stay.
     pub(super) fn prune(&mut self) {
-        if self.statements.len() <= KEEP.max(self.most) {
+        if self.deeds.len() <= KEEP.max(self.most) {
             return;
         }
-        let used =
-            |s: &Statement| s.kind != StatementKind::Found || s.parts.iter().any(|p| p.weight > 0);
-        self.statements.retain(used);
-        let asked = |s: &Statement| s.kind == StatementKind::Asked;
-        let mut over = self.statements.len().saturating_sub(KEEP);
-        self.statements.retain(|statement| {
-            let goes = over > 0 && !asked(statement);
-            over -= usize::from(goes);
-            !goes
-        });
-        // These tables hold indices of statements, which have just changed.
-        self.shown = FirstShown::default();
+        let mut over = self.deeds.len().saturating_sub(KEEP * 3 / 4);
+        for is_lost in
+            [|deed: &Deed| deed.ending() == Some(CallEnding::Shown), |deed: &Deed| !deed.is_users()]
+        {
+            self.deeds.retain(|deed| {
+                let goes = over > 0 && is_lost(deed);
+                over -= usize::from(goes);
+                !goes
+            });
+        }
+        // These tables hold indices of deeds, which have just changed.
         self.open.clear();
         self.errors.clear();
         self.known.clear();
-        // Where the kept requests alone exceed the limit, this avoids pruning again at every event.
-        self.most = self.statements.len() + self.statements.len() / 2;
+        self.awaits = None;
+        // Where the user's words alone exceed the limit, this avoids pruning again at every event.
+        self.most = self.deeds.len() + self.deeds.len() / 2;
     }
+}
+
+/// The lines of an output. A long line is cut at separators such as commas.
+pub(super) fn output(lines: &[String]) -> Vec<DeedPart> {
+    let mut parts = Vec::new();
+    for line in lines {
+        let mut rest = without_number(line.trim());
+        while !rest.is_empty() && parts.len() < OUTPUT_LINES {
+            let (piece, left) = rest.split_at(end_of_piece(rest));
+            parts.push(DeedPart::new(piece.trim(), PartKind::Output));
+            rest = left.trim_start();
+        }
+    }
+    parts
+}
+
+/// Removes the number that file readers put in front of a line: `  47→let x`.
+fn without_number(line: &str) -> &str {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = &line[digits..];
+    match rest.strip_prefix('→').or_else(|| rest.strip_prefix('\t')) {
+        Some(text) if digits > 0 => text.trim_start(),
+        _ => line,
+    }
+}
+
+/// Byte offset at which the first piece of a line ends: behind the last separator that fits, or at the limit where
+/// that would leave a very short piece.
+fn end_of_piece(line: &str) -> usize {
+    let Some((limit, _)) = line.char_indices().nth(PIECE_CHARS) else { return line.len() };
+    let cut = ["}, ", "},", ". ", "; ", ", ", ",", " "]
+        .iter()
+        .find_map(|mark| line[..limit].rfind(mark).map(|at| at + mark.len()));
+    cut.filter(|at| *at > limit / 3).unwrap_or(limit)
 }

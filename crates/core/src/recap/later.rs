@@ -2,10 +2,10 @@
 //! installed.
 
 use crate::recap::checks::all_covered;
+use crate::recap::deed::{CallDeed, CallEnding, Deed, DeedKind, DeedPart, PartKind};
 use crate::recap::deeds::{CallDeeds, DeedOutcome, FailureCost};
 use crate::recap::open_failures::OpenFailure;
-use crate::recap::prose;
-use crate::recap::statement::{Statement, StatementKind, StatementSentence};
+use crate::recap::settle::reason_part;
 use crate::recap::verdicts;
 use crate::tools::command::{CommandDeeds, CommandPurpose, CommandRun, SimpleStep};
 use crate::tools::shell::CommandEnd;
@@ -14,47 +14,30 @@ use crate::tools::{CallVerdict, ToolKind};
 /// Bytes of output that are searched for the commands of a script, and for the packages of an installer.
 const TOLD_BYTES: usize = 16_000;
 
-/// The parts of the reason for a rejection. The first sentence weighs most.
-pub(super) fn reason_parts(text: &str) -> Vec<StatementSentence> {
-    let mut parts = prose::asked(text);
-    for (at, part) in parts.iter_mut().enumerate() {
-        part.weight = part.weight.max(if at == 0 { 200 } else { 150 });
-    }
-    parts
-}
-
 impl CallDeeds<'_, '_> {
-    /// Adds a rejection by the user. A rejected look-up is added only where the user gave a reason.
+    /// Adds a rejection by the user.
     pub(super) fn note_rejected(&mut self, came: &DeedOutcome<'_>) {
         let reason = came.outcome.reason.clone();
-        let looks = self.cost(&came.command, false) == FailureCost::Nothing;
         // Where the user rejects one call of a batch, the client rejects the others, too: only the first is reported.
         let with_it = self.gathered.refused_at.replace(came.message) == Some(came.message);
-        if reason.is_none() && (looks || with_it) {
+        if reason.is_none() && with_it {
             return;
         }
-        let mut parts = reason.as_deref().map(reason_parts).unwrap_or_default();
-        if let Some(first) = parts.first_mut() {
-            first.text.insert_str(0, "the user said: ");
-        }
-        let statement = Statement::new(came.message, StatementKind::Rejected, came.lead(), parts);
-        let at = self.gathered.push(statement);
-        self.gathered.awaits = reason.is_none().then_some(at);
+        let parts = reason.as_deref().map(reason_part).into_iter().collect();
+        let at = self.push_call(came, CallEnding::Rejected, parts);
+        // Nobody explains why a look-up was rejected.
+        let looks = self.cost(&came.command, false) == FailureCost::Nothing;
+        self.gathered.awaits = (reason.is_none() && !looks).then_some(at);
         self.add_refused(came, at, reason);
     }
 
     /// Adds a call that the client blocked without asking the user.
     pub(super) fn note_blocked(&mut self, came: &DeedOutcome<'_>) {
-        if self.cost(&came.command, false) != FailureCost::Much {
-            return;
-        }
         let line = came.outcome.telling.as_deref().unwrap_or_default();
         // Behind the colon the client repeats the command.
         let line = line.split_once(": ").map_or(line, |(line, _)| line);
-        let parts = vec![StatementSentence::new(&format!("blocked: {line}"), 160)];
-        let mut statement = Statement::new(came.message, StatementKind::Failed, came.lead(), parts);
-        statement.times += self.gathered.settle_blocked(&statement.lead);
-        let at = self.gathered.push(statement);
+        let parts = vec![DeedPart::new(&format!("blocked: {line}"), PartKind::Verdict)];
+        let at = self.push_call(came, CallEnding::Failed, parts);
         self.add_refused(came, at, None);
     }
 
@@ -63,21 +46,27 @@ impl CallDeeds<'_, '_> {
         if came.outcome.cancelled || self.gathered.refused_at == Some(came.message) {
             return;
         }
-        self.gathered.push(Statement::new(
-            came.message,
-            StatementKind::Stopped,
-            came.lead(),
-            Vec::new(),
-        ));
+        self.push_call(came, CallEnding::Stopped, Vec::new());
+    }
+
+    /// Adds a call, and returns the index of its deed.
+    pub(super) fn push_call(
+        &mut self,
+        came: &DeedOutcome<'_>,
+        ending: CallEnding,
+        parts: Vec<DeedPart>,
+    ) -> usize {
+        let call = CallDeed::new(came.subject.clone(), ending);
+        self.gathered.push(Deed::new(came.message, DeedKind::Call(call), parts))
     }
 
     /// Notes a refused call, whose refusal later calls may settle.
-    fn add_refused(&mut self, came: &DeedOutcome<'_>, statement: usize, reason: Option<String>) {
+    fn add_refused(&mut self, came: &DeedOutcome<'_>, deed: usize, reason: Option<String>) {
         let runs = verdicts::runs(&came.command).into_iter().map(|(run, _)| run).collect();
         let path = self.facts.changed().and_then(|changed| changed.paths().first().cloned());
         let refused = Some(self.call.tool().into_owned());
         self.gathered.add_open(OpenFailure {
-            statement,
+            deed,
             runs,
             path,
             refused,
@@ -87,7 +76,7 @@ impl CallDeeds<'_, '_> {
     }
 
     /// Settles the refusal of a call with the same tool and file, because this one was allowed.
-    pub(super) fn note_allowed(&mut self) {
+    pub(super) fn note_allowed(&mut self, at: u32) {
         if self.facts.kind == ToolKind::Shell {
             return;
         }
@@ -97,34 +86,35 @@ impl CallDeeds<'_, '_> {
             let named = open.refused.as_deref() == Some(&*tool);
             named && open.path.as_ref() == path && open.runs.is_empty()
         };
-        self.gathered.settle(same);
+        self.gathered.settle(at, same);
     }
 
     /// Settles the refusals of a command, because it ran this time, with whatever outcome.
-    pub(super) fn ran_at_all(&mut self, command: &CommandDeeds<'_>) {
+    pub(super) fn note_started(&mut self, at: u32, command: &CommandDeeds<'_>) {
         let runs: Vec<CommandRun> =
             verdicts::runs(command).into_iter().map(|(run, _)| run).collect();
-        self.gathered.settle(|open| open.refused.is_some() && all_covered(&runs, &open.runs));
+        self.gathered.settle(at, |open| open.refused.is_some() && all_covered(&runs, &open.runs));
     }
 
     /// Settles the earlier failures that a command makes obsolete. It must not be known to have failed.
     pub(super) fn settles(&mut self, came: &DeedOutcome<'_>, ok: bool) {
-        let command = &came.command;
+        let (command, at) = (&came.command, came.message);
         let runs = verdicts::runs(command);
-        self.gathered.settle(|open| open.refused.is_none() && verdicts::settles(&runs, &open.runs));
+        self.gathered
+            .settle(at, |open| open.refused.is_none() && verdicts::settles(&runs, &open.runs));
         // A command that still runs has not passed.
         if let Some(text) = self.text().filter(|_| !came.outcome.runs_on) {
             let checks: Vec<CommandRun> = command.checks().map(|step| step.run.clone()).collect();
-            self.gathered.settle_same(text, &checks);
+            self.gathered.settle_same(at, text, &checks);
             let shown = || self.tools.shown(came.text, TOLD_BYTES);
             let silent = || shown().iter().all(|line| line == "(no output)");
             let quiet = verdicts::quiet(command, silent);
-            self.gathered.settle_quiet(&quiet);
+            self.gathered.settle_quiet(at, &quiet);
         }
         let scratch: Vec<String> =
             command.steps.iter().filter_map(|step| self.scratch(step)).collect();
         if !scratch.is_empty() {
-            self.gathered.settle_scratch(&scratch);
+            self.gathered.settle_scratch(at, &scratch);
         }
         if ok {
             self.note_installed(came, None);
@@ -181,7 +171,7 @@ impl CallDeeds<'_, '_> {
                 let names = named.split_whitespace().filter_map(|name| name.rsplit_once('-'));
                 packages.extend(names.map(|(name, _)| name.to_owned()));
             }
-            self.gathered.note_installed(&packages, bare);
+            self.gathered.note_installed(came.message, &packages, bare);
         }
     }
 

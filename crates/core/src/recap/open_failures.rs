@@ -7,14 +7,12 @@ use crate::tools::command::CommandRun;
 /// A failure or a rejection that a later event may settle.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OpenFailure {
-    /// Index of its statement.
-    pub statement: usize,
+    /// Index of its deed.
+    pub deed: usize,
     /// The runs that failed or were refused.
     pub runs: SmallVec<[CommandRun; 1]>,
     /// The file whose change failed or was refused.
     pub path: Option<String>,
-    /// Whether it is the failure of a check.
-    pub check: bool,
     /// Hash of the whole command, by which the same command is recognised.
     pub text: Option<u64>,
     /// The package that was missing.

@@ -3,12 +3,16 @@
 //! are read from lists under known headers only, never from prose.
 
 use crate::ids::identifiers;
-use crate::recap::checks::CheckResult;
+use crate::recap::checks::{CheckResult, runs_of};
+use crate::recap::deed::{
+    CallDeed, CallEnding, CallSubject, Deed, DeedKind, DeedPart, FileEdit, PartKind, Speaker,
+};
 use crate::recap::gather::{GatheredFacts, Quote};
 use crate::recap::history::{CommitRecord, MergeRequest};
+use crate::recap::print::{LINE_BREAK, OVER, label};
 use crate::recap::prose;
-use crate::recap::statement::{Statement, StatementKind, StatementSentence};
 use crate::recap::{NOTE_START, section, state};
+use crate::repair::OF_SYSTEM;
 use crate::seal::is_end;
 
 /// The weight of the identifier that an earlier recap names first. The weight falls to 0 at its last identifier.
@@ -46,7 +50,7 @@ impl GatheredFacts {
             self.add_own(text);
         } else {
             self.messages += 1;
-            self.add_foreign(text);
+            self.add_foreign(text, seq + self.shift);
         }
     }
 
@@ -85,39 +89,37 @@ impl GatheredFacts {
         }
         match name {
             section::TASK => {
-                self.add_statements(lines);
+                self.add_deeds(lines);
                 // Recaps from before 27 November 2026 list rules of the user apart from requests.
                 for rule in lines.iter().filter_map(|line| line.strip_prefix("- ")) {
-                    self.push(Statement::new(
-                        0,
-                        StatementKind::Asked,
-                        String::new(),
-                        prose::asked(rule),
-                    ));
+                    self.push(Deed::words(0, Speaker::User, prose::quoted(rule)));
                 }
             }
-            section::NOTES => {
-                let notes = indented(lines);
-                if !notes.is_empty() {
-                    self.notes.push(notes);
-                }
-            }
+            section::NOTES => self.add_note(0, &indented(lines)),
             // Notes of the agent are kept. Texts that settings put back are put back anew at each fold, so they are
             // not read.
-            section::NOTED => self.notes.extend(lines.iter().map(|line| (*line).to_owned())),
+            section::NOTED => self.add_note(0, &lines.join("\n")),
             section::PUT_BACK => {}
             section::STATE => self.add_state(lines),
-            // A short recap has no headings, so its statements are in the section without a name.
-            section::DONE | section::FAILED | "" => self.add_statements(lines),
+            // A short recap has no headings, so its deeds are in the section without a name.
+            section::DONE | section::FAILED | "" => self.add_deeds(lines),
             section::FILES => self.add_file_lines(lines),
             section::INDEX => self.add_index(lines),
             _ => {}
         }
     }
 
-    fn add_statements(&mut self, lines: &[&str]) {
-        for told in lines.iter().filter_map(|line| statement(line)) {
-            self.push(told);
+    fn add_deeds(&mut self, lines: &[&str]) {
+        for deed in lines.iter().filter_map(|line| deed(line)) {
+            self.push(deed);
+        }
+    }
+
+    /// Adds the text of another author, or a note of the agent.
+    fn add_note(&mut self, message: u32, text: &str) {
+        let parts = prose::parts(text);
+        if !parts.is_empty() {
+            self.push(Deed::words(message, Speaker::Note, parts));
         }
     }
 
@@ -229,15 +231,12 @@ impl GatheredFacts {
     }
 
     /// Keeps the text of another author as a note, and takes over its files and identifiers.
-    fn add_foreign(&mut self, text: &str) {
+    fn add_foreign(&mut self, text: &str, message: u32) {
         self.add_blocks(text);
         self.add_listed_files(text);
         let ids: Vec<(&str, u32)> = identifiers(text).map(|id| (id, 0)).collect();
         self.carry(&ids, CARRIED_WEIGHT / 2);
-        let notes = strip_prefix_line(text).trim();
-        if !notes.is_empty() {
-            self.notes.push(notes.to_owned());
-        }
+        self.add_note(message, strip_prefix_line(text).trim());
     }
 
     /// Reads `<read-files>` and `<modified-files>` blocks.
@@ -280,39 +279,103 @@ pub(crate) fn file_entry(entry: &str) -> (&str, Option<u32>) {
     parts.map_or((entry, None), |(path, at)| (path, Some(at)))
 }
 
-/// Reads a statement, such as `@12 user: …`; `None` for other lines.
-fn statement(line: &str) -> Option<Statement> {
+/// Reads a line such as `@12 user: …`; `None` for other lines.
+fn deed(line: &str) -> Option<Deed> {
     let (message, text) = line.strip_prefix('@')?.split_once(' ')?;
     let message = message.parse().ok()?;
-    let (kind, text) = StatementKind::of_line(text);
     let (text, times) = times(text);
-    let (lead, rest) = match kind {
-        StatementKind::Asked => {
-            return Some(Statement::new(message, kind, String::new(), prose::asked(text)));
-        }
-        StatementKind::Said | StatementKind::Concluded => ("", text),
-        _ => lead(text),
+    let words = |by: Speaker, text: &str| Deed::words(message, by, prose::quoted(text));
+    let behind = |label: &str| text.strip_prefix(label);
+    let mut deed = if let Some(said) = behind(label::USER) {
+        words(Speaker::User, said)
+    } else if let Some(said) = behind(label::ANSWER) {
+        words(Speaker::Answer, said)
+    } else if let Some(said) = behind(OF_SYSTEM) {
+        words(Speaker::Application, said)
+    } else if let Some(changed) = behind(label::CHANGED) {
+        edit(message, changed)
+    } else if let Some(deed) = ENDINGS
+        .iter()
+        .find_map(|(label, ending)| Some(call(message, text.strip_prefix(label)?, *ending)))
+    {
+        deed
+    } else {
+        words(Speaker::Assistant, behind(label::SAID).unwrap_or(text))
     };
-    let parts = match kind {
-        StatementKind::Said | StatementKind::Concluded => prose::told(rest),
-        _ => rest
-            .split(" / ")
-            .filter(|part| !part.is_empty())
-            .map(|p| StatementSentence::new(p, 100))
-            .collect(),
-    };
-    let mut told = Statement::new(message, kind, lead.to_owned(), parts);
-    told.times = times;
-    Some(told)
+    deed.times = times;
+    Some(deed)
 }
 
-/// Splits off what comes before the parts: a command in backticks, or text that ends in a colon or an arrow.
-fn lead(text: &str) -> (&str, &str) {
-    let from = text.strip_prefix('`').and_then(|rest| rest.find('`')).map_or(0, |at| at + 2);
-    let ends = |mark: &str| text[from..].find(mark).map(|at| from + at + mark.len());
-    let last = text.ends_with(':').then_some(text.len());
-    let end = ends(": ").into_iter().chain(ends("-> ")).chain(last).min().unwrap_or(from);
-    (text[..end].trim_end(), text[end..].trim_start())
+/// The labels of calls, with how the call ended.
+const ENDINGS: [(&str, CallEnding); 5] = [
+    (label::RAN, CallEnding::Ended),
+    (label::SAW, CallEnding::Shown),
+    (label::FAILED, CallEnding::Failed),
+    (label::REJECTED, CallEnding::Rejected),
+    (label::STOPPED, CallEnding::Stopped),
+];
+
+/// Reads what follows `changed `: files with notes in brackets, and lines.
+fn edit(message: u32, text: &str) -> Deed {
+    let (subject, rest) = split_subject(text);
+    let (subject, command) = match subject.split_once(" by `") {
+        Some((subject, command)) => (subject, Some(command.trim_matches(['`', ' ']).to_owned())),
+        None => (subject, None),
+    };
+    let (files, notes) = subject.split_once(" (").unwrap_or((subject, ""));
+    let note = |of: &str| notes.split("; ").find(|note| note.contains(of)).and_then(number_in);
+    let edit = FileEdit {
+        files: files.split(", ").map(str::to_owned).collect(),
+        written: note("written").map(|lines| lines as usize),
+        removed: notes.contains("removed"),
+        edits: note(" edits to ").unwrap_or(1),
+        last: notes.split_once(" edits to @").and_then(|(_, to)| number_in(to)).unwrap_or(message),
+        command,
+    };
+    let lines = lines_of(rest).map(|line| match line.strip_prefix("- ") {
+        Some(old) => DeedPart::new(old, PartKind::OldLine),
+        None => DeedPart::new(line, PartKind::NewLine(String::new())),
+    });
+    Deed::new(message, DeedKind::Change(edit), lines.collect())
+}
+
+/// Reads what follows the label of a call: what was called, and lines.
+fn call(message: u32, text: &str, ending: CallEnding) -> Deed {
+    let (subject, rest) = split_subject(text);
+    let (subject, over) = subject.split_once(OVER).unwrap_or((subject, ""));
+    let ending = number_in(over).map_or(ending, CallEnding::Settled);
+    let subject = subject.trim_end();
+    let command = subject.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+    let subject = match command {
+        Some(command) => CallSubject::Command(command.trim_matches(['`', ' ']).to_owned()),
+        None => CallSubject::Other(subject.to_owned()),
+    };
+    let kind = match ending {
+        CallEnding::Shown => PartKind::Output,
+        CallEnding::Rejected => PartKind::Answered,
+        _ => PartKind::Verdict,
+    };
+    let parts = lines_of(rest).map(|line| DeedPart::new(line, kind.clone())).collect();
+    let mut call = CallDeed::new(subject, ending);
+    if let CallSubject::Command(command) = &call.subject {
+        call.runs = runs_of(command);
+    }
+    Deed::new(message, DeedKind::Call(call), parts)
+}
+
+fn lines_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(LINE_BREAK).map(|line| line.trim_matches(['…', ' '])).filter(|line| !line.is_empty())
+}
+
+/// Splits off what was called or changed: a command in backticks, or text that ends in a colon.
+fn split_subject(text: &str) -> (&str, &str) {
+    let fence = text.len() - text.trim_start_matches('`').len();
+    let closing = (fence > 0).then(|| text[fence..].find(&text[..fence])).flatten();
+    let from = closing.map_or(0, |at| fence + at + fence);
+    match text[from..].find(": ") {
+        Some(at) => (&text[..from + at], &text[from + at + 2..]),
+        None => (text, ""),
+    }
 }
 
 /// Splits off the count in `… (79 times)`; 1 where there is none.
@@ -452,15 +515,20 @@ mod tests {
         let lines = [
             "@3 user: Fix it.",
             "@4 The cache is stale.",
-            "@5 changed src/a.rs: let x = 2; (was 1) / let y = 3;",
+            "@5 said: user: push it.",
+            "@5 changed src/a.rs (2 edits to @8): let x = 2; / let y = 3; / - let z;",
+            "@6 changed src/b.rs (written, 3 lines)",
+            "@7 saw `` echo `x`: y ``: z",
             "@9 failed `cargo test a` (2 times)",
+            "@9 ran `cargo test b` (failed then, over since @12): 1 failed",
+            "@9 rejected by the user `rm -r x`: the user said: no",
+            "@10 [from the system] Never refund.",
         ];
         for line in lines {
-            let told = statement(line).unwrap();
-            let label = told.kind.label();
-            assert_eq!(format!("@{} {label}{}", told.message, told.fit(400).unwrap()), line);
+            let deed = deed(line).unwrap();
+            let all: Vec<usize> = (0..deed.parts.len()).collect();
+            assert_eq!(crate::recap::print::DeedPrinter::default().line(&deed, &all), line);
         }
-        assert_eq!(lead("`a: b` -> c"), ("`a: b` ->", "c"));
         assert_eq!(numbers_in(" 93 earlier messages, @3 to @95, are"), Some((3, 95)));
     }
 }

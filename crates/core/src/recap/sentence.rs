@@ -2,7 +2,7 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::recap::statement::PART_CHARS;
+use crate::recap::deed::PART_CHARS;
 
 /// Splits a sentence into pieces that fit into a part, at marks that separate clauses, or else between words.
 pub(super) fn clauses(sentence: &str) -> impl Iterator<Item = &str> {

@@ -3,23 +3,18 @@
 use smallvec::SmallVec;
 
 use crate::recap::checks::all_covered;
-use crate::recap::gathered_facts::{GatheredFacts, TRIFLE};
-use crate::recap::later::reason_parts;
+use crate::recap::deed::{CallEnding, Deed, DeedPart, PartKind, Speaker};
+use crate::recap::gathered_facts::GatheredFacts;
 use crate::recap::open_failures::{InnerCommands, OpenFailure};
-use crate::recap::statement::{StatementKind, StatementSentence};
+use crate::recap::prose;
 use crate::tools::command::{CommandDeeds, CommandRun, SimpleStep};
 use crate::tools::missing_in;
 use crate::tools::programs::programs;
 
-/// Longest reason for a rejection that is taken from the user's next message, in characters.
-const REASON: usize = 300;
 /// At most this many failures and rejections are kept open; the oldest is forgotten first.
 const OPEN: usize = 256;
 /// At most this many scripts of a project are known with the commands that they run.
 const INNER: usize = 64;
-
-/// The words that say that a failure is no longer open.
-const SETTLED: &str = " (settled since)";
 
 impl GatheredFacts {
     /// Notes a failure or rejection that a later event may settle.
@@ -30,80 +25,46 @@ impl GatheredFacts {
         }
     }
 
-    /// Settles the open failures and rejections for which `settles` holds, and returns whether there were any. A
-    /// settled failure becomes a mere run with little weight. A settled rejection is dropped, but the user's reason
-    /// stays as a request.
-    pub(super) fn settle(&mut self, settles: impl Fn(&OpenFailure) -> bool) -> bool {
-        let statements = &mut self.statements;
+    /// Settles the open failures and rejections for which `settles` holds, because of the message `at`, and returns
+    /// whether there were any. The user's reason for a settled rejection stays as a request.
+    pub(super) fn settle(&mut self, at: u32, settles: impl Fn(&OpenFailure) -> bool) -> bool {
+        let deeds = &mut self.deeds;
         let before = self.open.len();
         self.open.retain(|open| {
             let settled = settles(open);
-            let Some(told) = statements.get_mut(open.statement).filter(|_| settled) else {
-                return !settled;
-            };
-            match (told.kind, &open.reason) {
-                (StatementKind::Failed, _) if open.refused.is_none() => {
-                    told.kind = StatementKind::Ran;
-                    if let Some(lead) =
-                        told.lead.strip_suffix(':').filter(|lead| !lead.ends_with(SETTLED))
-                    {
-                        told.lead = format!("{lead}{SETTLED}:");
-                    }
-                    told.parts.iter_mut().for_each(|part| part.weight = part.weight.min(TRIFLE));
-                }
-                (StatementKind::Rejected, Some(reason)) => {
-                    told.kind = StatementKind::Asked;
-                    told.lead.clear();
-                    told.parts = reason_parts(reason);
-                }
-                (StatementKind::Rejected | StatementKind::Failed, _) => {
-                    // A look-up without parts never gets a line.
-                    told.kind = StatementKind::Found;
-                    told.parts.clear();
-                }
-                _ => {}
+            if let Some(deed) = deeds.get_mut(open.deed).filter(|_| settled) {
+                settle_deed(deed, at, open.reason.as_deref());
             }
-            false
+            !settled
         });
         before > self.open.len()
     }
 
-    /// Takes the user's next words as the reason for a rejection that had none: as many whole sentences as fit into
-    /// [`REASON`] characters.
-    pub(super) fn gives_reason(&mut self, said: &[StatementSentence]) {
-        let Some(statement) = self.awaits.take() else { return };
-        let mut reason = String::new();
-        for part in said {
-            if reason.chars().count() + part.text.chars().count() > REASON {
-                break;
-            }
-            reason.extend((!reason.is_empty()).then_some(' '));
-            reason.push_str(&part.text);
-        }
-        if let Some(told) = self.statements.get_mut(statement).filter(|_| !reason.is_empty()) {
-            told.parts.push(StatementSentence::new(&format!("the user said: {reason}"), 200));
-        }
+    /// Takes the user's next words as the reason for a rejection that had none.
+    pub(super) fn give_reason(&mut self, said: &[DeedPart]) {
+        let Some(deed) = self.awaits.take().and_then(|at| self.deeds.get_mut(at)) else { return };
+        let reason: Vec<&str> = said.iter().map(|part| part.text.as_str()).collect();
+        deed.parts.push(reason_part(&reason.join(" ")));
     }
 
     /// Settles failures of the same command, because it ended without a sign of failure.
-    pub(super) fn settle_same(&mut self, text: u64, checks: &[CommandRun]) {
+    pub(super) fn settle_same(&mut self, at: u32, text: u64, checks: &[CommandRun]) {
         let same = |open: &OpenFailure| open.text == Some(text) && open.refused.is_none();
-        let told =
-            |open: &OpenFailure| self.statements.get(open.statement).map(|told| told.message);
+        let failed = |open: &OpenFailure| self.deeds.get(open.deed).map(|deed| deed.message);
         // Read first, because `settle` removes them from the open ones.
         let messages: Vec<u32> =
-            self.open.iter().filter(|open| same(open)).filter_map(told).collect();
-        if !self.settle(same) {
+            self.open.iter().filter(|open| same(open)).filter_map(failed).collect();
+        if !self.settle(at, same) {
             return;
         }
         self.checks.retain(|check| check.passed || !messages.contains(&check.message));
-        self.settle_inner(checks);
+        self.settle_inner(at, checks);
     }
 
     /// Settles failures of these checks, which ran again and showed only a part of their output, without a sign of
     /// failure. Beside each check is a word: the shown part would repeat only failures whose line holds it, so only
     /// these are settled.
-    pub(super) fn settle_quiet(&mut self, checks: &[(CommandRun, &str)]) {
+    pub(super) fn settle_quiet(&mut self, at: u32, checks: &[(CommandRun, &str)]) {
         if checks.is_empty() {
             return;
         }
@@ -115,59 +76,39 @@ impl GatheredFacts {
             !runs.is_empty() && runs.iter().all(is)
         };
         let telling = |open: &OpenFailure| {
-            let told = self.statements.get(open.statement);
-            told.and_then(|told| told.parts.first()).map_or("", |part| &*part.text)
+            let deed = self.deeds.get(open.deed);
+            deed.and_then(|deed| deed.parts.first()).map_or("", |part| &*part.text)
         };
         let failed = self.open.iter().filter(|open| open.refused.is_none());
-        let quiet: Vec<usize> = failed
-            .filter(|open| same(&open.runs, telling(open)))
-            .map(|open| open.statement)
-            .collect();
-        self.settle(|open| quiet.contains(&open.statement));
+        let quiet: Vec<usize> =
+            failed.filter(|open| same(&open.runs, telling(open))).map(|open| open.deed).collect();
+        self.settle(at, |open| quiet.contains(&open.deed));
         self.checks.retain(|check| check.passed || !same(check.runs(), &check.telling));
         if !quiet.is_empty() {
             let runs: Vec<CommandRun> = checks.iter().map(|(run, _)| run.clone()).collect();
-            self.settle_inner(&runs);
+            self.settle_inner(at, &runs);
         }
-    }
-
-    /// Settles an earlier blocking of the same call, so that only the newest is reported. Returns how often it
-    /// happened.
-    pub(super) fn settle_blocked(&mut self, lead: &str) -> u32 {
-        let own = |open: &OpenFailure| {
-            let told = self.statements.get(open.statement);
-            told.filter(|told| told.kind == StatementKind::Failed && told.lead == lead)
-        };
-        let refused = self.open.iter().filter(|open| open.refused.is_some());
-        let told: Vec<(usize, u32)> =
-            refused.filter_map(|open| Some((open.statement, own(open)?.times))).collect();
-        self.settle(|open| told.iter().any(|(at, _)| *at == open.statement));
-        told.iter().map(|(_, times)| times).sum()
     }
 
     /// Settles failures of the agent's own one-off scripts: another script with the same interpreter ended without a
     /// sign of failure. A failure that happened more than once stays open.
-    pub(super) fn settle_scratch(&mut self, interpreters: &[String]) {
-        let once: Vec<usize> = self
-            .open
-            .iter()
-            .map(|open| open.statement)
-            .filter(|at| self.statements.get(*at).is_some_and(|told| told.times == 1))
-            .collect();
-        self.settle(|open| {
+    pub(super) fn settle_scratch(&mut self, at: u32, interpreters: &[String]) {
+        let is_once = |at: &usize| self.deeds.get(*at).is_some_and(|deed| deed.times == 1);
+        let once: Vec<usize> = self.open.iter().map(|open| open.deed).filter(is_once).collect();
+        self.settle(at, |open| {
             let same = open.scratch.as_ref().is_some_and(|own| interpreters.contains(own));
-            same && once.contains(&open.statement)
+            same && once.contains(&open.deed)
         });
     }
 
     /// Settles failures of the commands that these scripts of the project run, because they ended well with the
     /// scripts.
-    pub(super) fn settle_inner(&mut self, scripts: &[CommandRun]) {
+    pub(super) fn settle_inner(&mut self, at: u32, scripts: &[CommandRun]) {
         let ran = |inner: &&InnerCommands| scripts.contains(&inner.script);
         let runs: Vec<CommandRun> =
             self.inner.iter().filter(ran).flat_map(|inner| inner.runs.iter().cloned()).collect();
         if !runs.is_empty() {
-            self.settle(|open| open.refused.is_none() && all_covered(&runs, &open.runs));
+            self.settle(at, |open| open.refused.is_none() && all_covered(&runs, &open.runs));
             self.checks.retain(|check| check.passed || !check.is_covered(&runs));
         }
     }
@@ -191,9 +132,9 @@ impl GatheredFacts {
     }
 
     /// Settles failures for want of these packages. With `all`, whatever the project needs was installed.
-    pub(super) fn note_installed(&mut self, packages: &[String], all: bool) {
+    pub(super) fn note_installed(&mut self, at: u32, packages: &[String], all: bool) {
         let there = |missing: &str| all || packages.iter().any(|package| is_of(package, missing));
-        self.settle(|open| open.missing.as_deref().is_some_and(there));
+        self.settle(at, |open| open.missing.as_deref().is_some_and(there));
         let known = |line: &str| missing_in(line).is_some_and(|missing| there(&missing));
         self.checks.retain(|check| check.passed || !known(&check.telling));
     }
@@ -208,6 +149,28 @@ impl GatheredFacts {
             || self.files.get(path).is_some_and(|used| used.made)
             || self.files.iter().any(|(known, used)| used.made && of(known))
     }
+}
+
+/// A failure ended otherwise than it seemed. A rejection is gone, but the user's reason for it stays as a request.
+fn settle_deed(deed: &mut Deed, at: u32, reason: Option<&str>) {
+    match (deed.ending(), reason) {
+        (Some(CallEnding::Rejected), Some(reason)) => {
+            *deed = Deed::words(deed.message, Speaker::User, prose::parts(reason));
+        }
+        // The same call was allowed later, and is a deed of its own.
+        (Some(CallEnding::Rejected), None) => deed.times = 0,
+        (Some(CallEnding::Failed), _) => {
+            if let Some(call) = deed.call_mut() {
+                call.ending = CallEnding::Settled(at);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The reason that a user gave for a rejection, as a part of the rejected call.
+pub(super) fn reason_part(reason: &str) -> DeedPart {
+    DeedPart::new(&format!("the user said: {reason}"), PartKind::Answered)
 }
 
 /// The command that a runner of scripts writes before it runs it; `None` for any other line. npm, pnpm and bun write

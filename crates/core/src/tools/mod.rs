@@ -29,8 +29,8 @@ pub use answer::AnswerSource;
 use args::CallArguments;
 pub use change::{ChangeLine, FileChange};
 pub use facts::{CallFacts, ChangedFiles, ToolKind};
-pub(crate) use outcome::missing_in;
 pub use outcome::{CallFailure, CallResult, CallVerdict};
+pub(crate) use outcome::{missing_in, says_well};
 pub(crate) use shell::unwrapped;
 pub use todo::{TodoChange, TodoItem};
 

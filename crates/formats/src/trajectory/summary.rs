@@ -62,7 +62,7 @@ pub(super) fn composed(
         recalls: None,
         focus: &[],
         stayed: &[],
-        open: &[],
+        request: "",
     };
     let composed = compose(&gathered, &frame);
     if composed.tokens <= cap {

@@ -1,12 +1,12 @@
 //! Composes a recap within a token cap.
 //!
 //! The sections come in the order in which a reader needs them: the task, the state, work done and findings,
-//! failures, files, and a line that counts everything left out. The task, the state and the changed files each have a
-//! maximum share of the cap. Statements take the rest, and files that were only read take whatever room remains.
+//! failures, files, and a line that counts everything left out. The state and the changed files come first, within a
+//! share of the cap; deeds take the rest, and files that were only read take whatever room remains.
 
+mod deeds;
 mod files;
 mod state;
-mod task;
 
 use rustc_hash::FxHashSet;
 
@@ -14,14 +14,13 @@ use crate::counter::TextKind;
 use crate::fold::IdList;
 use crate::ids::identifiers;
 use crate::log::RECALL_TOOL;
+use crate::recap::choose::LeftOutCounts;
+use crate::recap::edits::common_root;
 use crate::recap::escape;
 use crate::recap::frame::RecapFrame;
 use crate::recap::gather::GatheredFacts;
-use crate::recap::group::{GroupedStatement, common_root, group};
 use crate::recap::rank::{rank, with_parts};
-use crate::recap::select::RankedStatements;
-use crate::recap::statement::StatementKind;
-use crate::recap::{END, LEFT_OUT, NOTE_START, section};
+use crate::recap::{END, LEFT_OUT, NOTE_START};
 use crate::redact::REPLACEMENT;
 use crate::seal;
 
@@ -45,31 +44,24 @@ pub struct ComposedRecap {
     pub narrated: bool,
 }
 
-/// The largest share of the cap that a section takes, in percent.
-mod share {
-    pub const TASK: u64 = 16;
-    pub const NOTES: u64 = 8;
-    pub const STATE: u64 = 14;
-    pub const CHANGED: u64 = 8;
-    pub const FILES: u64 = 14;
-    pub const FILE_BLOCKS: u64 = 25;
-}
+/// The largest share of the cap for the state of the work: a third. More of it is a list that nobody needs whole.
+const STATE: u64 = 3;
+/// The largest share of the cap for changed files, in percent …
+const CHANGED: u64 = 10;
+/// … and for all files, where blocks of tags list them.
+const FILE_BLOCKS: u64 = 25;
 
 /// The user's messages between the covered ones that were not folded are listed by number up to this many; of
 /// more, only the count is given.
 const STAYED: usize = 6;
 /// How the heading of a section begins.
 const SECTION: &str = "### ";
-/// A section with less room than this is left out: it would hold little beside its heading. In tokens.
-const MIN_SECTION: u64 = 12;
 /// A sample of the line that counts what was left out. Its tokens are set aside before that line is known.
-const LEFT_OUT_SAMPLE: &str = "[Left out: 99 messages of the user, 999 statements of the assistant, \
-                               99 changes, 999 commands, 999 look-ups, 99 files.]\n";
+const LEFT_OUT_SAMPLE: &str = "[Left out: 999 sentences of the user, 999 sentences of the assistant, \
+                               999 lines of changes, 999 commands, 9999 lines of output, 99 files.]\n";
 /// The line of counts is written only where the recap has room for at least this many such lines; otherwise that
-/// room goes to statements.
-const COUNTS: u64 = 12;
-/// How many times composing tries another number of characters for the statements.
-const TRIES: usize = 8;
+/// room goes to deeds.
+const COUNTS: u64 = 8;
 /// Tokens that the changed files get even in a short recap: the agent needs the names of changed files longer than
 /// the details of the changes.
 const LEAST_FILES: u64 = 96;
@@ -89,40 +81,27 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     writer.left = writer.left.saturating_sub(end_cost);
     let body = writer.left;
     let narrated = writer.narration(body);
-    // A cap of 0 comes from policies without a computed recap: they need only the names that leave the context.
-    let mut statements = match frame.cap {
-        0 => Vec::new(),
-        _ => group(gathered, frame, root.as_deref()),
-    };
-    let told = writer.task(&statements, body * share::TASK / 100);
-    statements.retain(|one| {
-        one.statement.kind != StatementKind::Asked || !told.contains(&one.statement.message)
-    });
-    writer.notes(body * share::NOTES / 100);
-    // A failed check that the state lists is not repeated among the statements.
-    let checked = writer.state(body * share::STATE / 100);
-    statements.retain(|one| {
-        one.statement.kind != StatementKind::Failed || !checked.contains(&one.statement.message)
-    });
+    let head = std::mem::take(&mut writer.out);
+    let checks = writer.state(body / STATE);
     if narrated {
         writer.push(frame.narration);
     }
-    let files_share = if frame.file_blocks { share::FILE_BLOCKS } else { share::CHANGED };
+    let state = std::mem::take(&mut writer.out);
+    let files_share = if frame.file_blocks { FILE_BLOCKS } else { CHANGED };
     let for_files = (body * files_share / 100).max(LEAST_FILES.min(body / 3));
-    // Written on trial: statements leave just the tokens that the changed files take.
+    // Written on trial: deeds leave just the tokens that the changed files take.
     let for_files = writer.cost(&writer.files(for_files, false).0);
     let for_counts = writer.cost(LEFT_OUT_SAMPLE);
     let for_counts = if for_counts <= body / COUNTS { for_counts } else { 0 };
     let room = writer.left.saturating_sub(for_files + for_counts);
-    let told = writer.statements(&statements, room);
-    // Statements have priority over files that were only read, because a file can be read again.
-    let most = match frame.file_blocks {
-        true => u64::MAX,
-        false => for_files.max(body * share::FILES / 100),
-    };
+    let deeds = writer.deeds(&checks, root.as_deref(), room, state.is_empty());
+    // A reader needs the task first and then the state.
+    writer.out = head + &deeds.task + &state + &deeds.rest;
+    // A file can be read again, so deeds come before files that were only read.
+    let most = if frame.file_blocks { for_files } else { u64::MAX };
     let (files, listed) = writer.files(writer.left.saturating_sub(for_counts).min(most), true);
     writer.push(&files);
-    writer.left_out(&statements, &told, listed);
+    writer.left_out(deeds.left_out, listed);
     if frame.cap > 0 {
         writer.out.push_str(frame.put_back);
     }
@@ -154,7 +133,7 @@ fn head_lines(gathered: &GatheredFacts, frame: &RecapFrame<'_>, root: Option<&st
     let which =
         gathered.numbers.map_or(String::new(), |(first, last)| format!(", @{first} to @{last},"));
     let root = root.map_or(String::new(), |root| {
-        format!(" Paths of statements are below {}.", escape::inline(root, 300))
+        format!(" Paths of files are below {}.", escape::inline(root, 300))
     });
     let root = stayed(gathered, frame) + &root;
     if frame.is_short() {
@@ -248,110 +227,25 @@ impl RecapWriter<'_> {
         places
     }
 
-    /// Writes the notes of earlier recaps, as far as they fit into `allowed` tokens.
-    fn notes(&mut self, allowed: u64) {
-        if self.gathered.notes.is_empty() || allowed < MIN_SECTION {
-            return;
-        }
-        let notes = escape::block(&self.gathered.notes.join("\n"));
-        let lines = notes.lines().enumerate().map(|(at, line)| (at, format!("{line}\n")));
-        self.list(section::NOTES, lines.collect(), allowed);
-    }
-
-    /// Writes the sections about work done and failures. Returns the indices of the statements in them.
-    fn statements(&mut self, statements: &[GroupedStatement], allowed: u64) -> Vec<usize> {
-        if allowed < MIN_SECTION {
-            return Vec::new();
-        }
-        let nothing = Vec::new();
-        let later = self.frame.later.map_or(&nothing, |later| &later.statements);
-        let ranked = RankedStatements::of(statements, later, self.frame.focus);
-        // Statements are chosen by characters, but the limit is in tokens. Each try writes the text, counts its tokens
-        // and corrects the number of characters.
-        let mut best = (String::new(), Vec::new());
-        let (mut fits, mut over) = (0, None);
-        // The first try takes a token for four characters.
-        let mut chars = allowed.saturating_mul(4);
-        for _ in 0..TRIES {
-            let lines = ranked.lines(usize::try_from(chars).unwrap_or(usize::MAX));
-            let text = self.sections(statements, &lines);
-            let (cost, written) = (self.cost(&text), text.chars().count() as u64);
-            if cost <= allowed {
-                best = (text, lines);
-                fits = chars;
-                // Too few tokens are left for another line.
-                if allowed - cost <= (allowed / 32).max(MIN_SECTION) {
-                    break;
-                }
-            } else {
-                // With all lines written, `written` is the lower limit: more characters add nothing.
-                over = Some(chars.min(written));
-            }
-            // Stops where every line has room, or where the limits are so close that another try gains little.
-            let Some(over) = over.filter(|over| (over - fits.min(*over)) * 16 > fits) else {
-                break;
-            };
-            // One hundredth below proportion, so that the try most often fits. A guess between the limits is used, else
-            // their middle.
-            let guess = written * allowed / cost.max(1) * 99 / 100;
-            chars = if (fits + 1..over).contains(&guess) { guess } else { (fits + over) / 2 };
-        }
-        let (text, lines) = best;
-        self.push(&text);
-        lines.into_iter().map(|(place, _)| place).collect()
-    }
-
-    /// The lines by section, each section in the order of the messages.
-    fn sections(&self, statements: &[GroupedStatement], lines: &[(usize, String)]) -> String {
-        let mut text = String::new();
-        let failed = |kind| {
-            matches!(kind, StatementKind::Failed | StatementKind::Rejected | StatementKind::Stopped)
-        };
-        for (name, wanted) in [(section::DONE, false), (section::FAILED, true)] {
-            let of = |(at, _): &&(usize, String)| failed(statements[*at].statement.kind) == wanted;
-            let mut chosen: Vec<_> = lines.iter().filter(of).collect();
-            if chosen.is_empty() {
-                continue;
-            }
-            chosen.sort_by_key(|(at, _)| statements[*at].statement.message);
-            // A recap too short for headings has one list, so this one needs no heading.
-            let is_all =
-                name == section::DONE && self.frame.is_short() && !self.out.contains(SECTION);
-            if !is_all {
-                text.push_str(&format!("{SECTION}{name}\n"));
-            }
-            for (_, line) in chosen {
-                text.push_str(line);
-                text.push('\n');
-            }
-        }
-        text
-    }
-
     /// Writes the line that counts what was left out, by kind.
-    fn left_out(&mut self, statements: &[GroupedStatement], told: &[usize], files: usize) {
-        let told: FxHashSet<usize> = told.iter().copied().collect();
-        let mut counts = [0_usize; 5];
-        let untold = statements.iter().enumerate().filter(|(at, _)| !told.contains(at));
-        for (_, one) in untold {
-            let kind = match one.statement.kind {
-                StatementKind::Asked => 0,
-                StatementKind::Said | StatementKind::Concluded => 1,
-                StatementKind::Changed => 2,
-                StatementKind::Found => 4,
-                _ => 3,
-            };
-            counts[kind] += 1;
-        }
+    fn left_out(&mut self, counts: LeftOutCounts, files: usize) {
         let files = self.gathered.files.len().saturating_sub(files);
-        let names = ["message", "statement", "change", "command", "look-up", "file"];
-        let whose = [" of the user", " of the assistant", "", "", "", ""];
-        let counts = counts.into_iter().chain([files]).zip(names).zip(whose);
-        let list: Vec<String> = counts
-            .filter(|((count, _), _)| *count > 0)
-            .map(|((count, name), whose)| {
+        let kinds = [
+            (counts.of_user, "sentence", " of the user"),
+            (counts.of_application, "sentence", " of the application"),
+            (counts.of_notes, "sentence", " of notes"),
+            (counts.of_assistant, "sentence", " of the assistant"),
+            (counts.changes, "line", " of changes"),
+            (counts.commands, "command", ""),
+            (counts.output, "line", " of output"),
+            (files, "file", ""),
+        ];
+        let list: Vec<String> = kinds
+            .into_iter()
+            .filter(|(count, ..)| *count > 0)
+            .map(|(count, name, of)| {
                 let s = if count == 1 { "" } else { "s" };
-                format!("{count} {name}{s}{whose}")
+                format!("{count} {name}{s}{of}")
             })
             .collect();
         let how = match self.frame.recalls {

@@ -19,19 +19,15 @@ const FILES: usize = 12;
 
 impl RecapWriter<'_> {
     /// Writes the to-do list, the newest verdict of each check, and the commits, pushes and changes since. Returns the
-    /// messages of the failed checks that it lists.
+    /// messages of the checks that it lists.
     pub(super) fn state(&mut self, allowed: u64) -> FxHashSet<u32> {
         let mut lines = self.todo(allowed);
         let checks = self.told_checks();
         let from = lines.len();
         lines.extend(self.checks(&checks));
         lines.extend(self.history());
-        let messages: Vec<(usize, u32)> = checks
-            .iter()
-            .enumerate()
-            .filter(|(_, check)| !check.passed)
-            .map(|(at, check)| (from + at, check.message))
-            .collect();
+        let messages: Vec<(usize, u32)> =
+            checks.iter().enumerate().map(|(at, check)| (from + at, check.message)).collect();
         let told = self.list(section::STATE, lines.into_iter().enumerate().collect(), allowed);
         messages
             .into_iter()

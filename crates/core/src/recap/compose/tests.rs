@@ -3,9 +3,11 @@ use super::*;
 use crate::counter::Counter;
 use crate::passage::Passage;
 use crate::recap::checks::CheckResult;
+use crate::recap::deed::{
+    CallDeed, CallEnding, CallSubject, Deed, DeedKind, DeedPart, FileEdit, PartKind, Speaker,
+};
 use crate::recap::gathered_facts::Quote;
-use crate::recap::statement::Statement;
-use crate::recap::statement::StatementSentence;
+use crate::recap::prose;
 use crate::view::MediaRef;
 
 struct Bytes;
@@ -59,23 +61,31 @@ fn recap_by(
         recalls,
         focus,
         stayed: &[],
-        open: &[],
+        request: "",
     };
     let composed = compose(gathered, &frame);
     assert!(composed.tokens <= cap.max(700), "{} of {cap}: {}", composed.tokens, composed.text);
     composed.text
 }
 
-fn told(
-    gathered: &mut GatheredFacts,
-    message: u32,
-    kind: StatementKind,
-    lead: &str,
-    parts: &[&str],
-) {
-    let parts = parts.iter().map(|part| StatementSentence::new(part, 100)).collect();
+fn say(gathered: &mut GatheredFacts, message: u32, by: Speaker, text: &str) {
     gathered.messages += 1;
-    gathered.push(Statement::new(message, kind, lead.to_owned(), parts));
+    gathered.push(Deed::words(message, by, prose::parts(text)));
+}
+
+fn call(gathered: &mut GatheredFacts, message: u32, of: &str, ending: CallEnding, line: &str) {
+    gathered.messages += 1;
+    let call = CallDeed::new(CallSubject::Command(of.to_owned()), ending);
+    let parts = vec![DeedPart::new(line, PartKind::Verdict)];
+    gathered.push(Deed::new(message, DeedKind::Call(call), parts));
+}
+
+fn change(gathered: &mut GatheredFacts, message: u32, path: &str, line: &str) {
+    gathered.messages += 1;
+    let files = vec![path.to_owned()];
+    let edit = FileEdit { files, edits: 1, last: message, ..FileEdit::default() };
+    let parts = vec![DeedPart::new(line, PartKind::NewLine(String::new()))];
+    gathered.push(Deed::new(message, DeedKind::Change(edit), parts));
 }
 
 /// A session of three turns.
@@ -85,30 +95,17 @@ fn session() -> GatheredFacts {
         1,
         &[Passage::user("Port the parser to the new lexer. Never touch migrations/.")],
     );
-    told(
-        &mut gathered,
-        2,
-        StatementKind::Said,
-        "",
-        &["The old lexer drops comments, so both have to change."],
-    );
-    told(&mut gathered, 3, StatementKind::Changed, "src/lexer.rs:", &["fn comment(&mut self) {"]);
-    told(
-        &mut gathered,
-        6,
-        StatementKind::Failed,
-        "`cargo test`:",
-        &["test lexer::comments ... FAILED"],
-    );
+    let why = "The old lexer drops comments, so both have to change.";
+    say(&mut gathered, 2, Speaker::Assistant, why);
+    change(&mut gathered, 3, "src/lexer.rs", "fn comment(&mut self) {");
+    let failed = "test lexer::comments ... FAILED";
+    call(&mut gathered, 6, "cargo test", CallEnding::Failed, failed);
+    let DeedKind::Call(failed) = &mut gathered.deeds[3].kind else { panic!("no call") };
+    failed.runs = crate::recap::checks::runs_of("cargo test");
     gathered.add_check(check("cargo test", 5, false));
     gathered.add_asked(9, &[Passage::user("No, keep the old one as well.")]);
-    told(
-        &mut gathered,
-        10,
-        StatementKind::Concluded,
-        "",
-        &["Both lexers stay; the old one is behind a feature."],
-    );
+    let both = "Both lexers stay; the old one is behind a feature.";
+    say(&mut gathered, 10, Speaker::Answer, both);
     gathered.use_file("src/lexer.rs", true, Some(3));
     gathered.numbers = Some((1, 10));
     gathered
@@ -211,7 +208,7 @@ fn what_failed_and_passes_in_a_message_that_stays_is_no_state() {
     let text = recap_before(&session(), 4_000, Some(&later), &[]);
     assert!(!text.contains("checks: "), "{text}");
     assert!(
-        text.contains("failed `cargo test` (ok at @12): test lexer::comments ... FAILED"),
+        text.contains("ran `cargo test` (failed then, over since @12): test lexer::comments"),
         "{text}"
     );
 }
@@ -221,14 +218,14 @@ fn where_room_is_short_the_users_words_outlive_the_rest() {
     let mut gathered = session();
     for n in 20..60 {
         let look = format!("I look at part {n} of the lexer now to see how it is done there.");
-        told(&mut gathered, n, StatementKind::Said, "", &[&look]);
+        say(&mut gathered, n, Speaker::Assistant, &look);
         let line = format!("let part_{n} = self.next(); // so that the lexer goes on with it");
-        told(&mut gathered, n, StatementKind::Changed, &format!("src/part_{n}.rs:"), &[&line]);
+        change(&mut gathered, n, &format!("src/part_{n}.rs"), &line);
     }
     let text = recap(&gathered, 2_200);
     assert!(text.contains("No, keep the old one as well."), "{text}");
     assert!(text.contains("Both lexers stay"), "{text}");
-    assert!(!text.contains("part 20 of"), "{text}");
+    assert!(!text.contains("part 20 of") && text.contains("[Left out: "), "{text}");
 }
 
 #[test]
@@ -239,20 +236,23 @@ fn nothing_of_the_user_or_the_assistant_is_cut_inside() {
         let said = format!(
             "S{n:02} DONE: price {n}.38, overcharged 191.{n:02}, approved by Bela Novak of the {n}th floor, no remarks."
         );
-        told(&mut gathered, n * 2, StatementKind::Said, "", &[&said]);
+        say(&mut gathered, n * 2, Speaker::Assistant, &said);
         whole.push(said);
         let seen = format!("S{n:02}-1011 2026-07-19 4.38 4.90 150.{n:02}");
-        told(&mut gathered, n * 2 + 1, StatementKind::Ran, "`python3 sum.py`:", &[&seen]);
+        let parts = vec![DeedPart::new(&seen, PartKind::Output)];
+        let sum = CallSubject::Command("python3 sum.py".to_owned());
+        let ran = DeedKind::Call(CallDeed::new(sum, CallEnding::Shown));
+        gathered.push(Deed::new(n * 2 + 1, ran, parts));
     }
     for cap in [900, 1_500, 3_000, 6_000] {
         let text = recap(&gathered, cap);
         let lines: Vec<_> = text.lines().filter(|line| line.starts_with('@')).collect();
         let told = |line: &str| line.split_once(' ').map(|(_, told)| told.to_owned());
-        let conclusions = lines.iter().filter(|line| !line.contains(" ran "));
+        let conclusions = lines.iter().filter(|line| !line.contains(" saw "));
         assert!(conclusions.clone().all(|line| whole.contains(&told(line).unwrap())), "{text}");
-        let runs = lines.len() - conclusions.clone().count();
+        let shown = text.matches("1011 2026").count();
         let all = conclusions.count() == whole.len();
-        assert!(all || runs == 0, "observations have a place, conclusions do not: {text}");
+        assert!(all || shown <= 1, "observations have a place, conclusions do not: {text}");
         assert!(cap < 3_000 || text.contains("[Left out: "), "{text}");
     }
 }
@@ -260,8 +260,8 @@ fn nothing_of_the_user_or_the_assistant_is_cut_inside() {
 #[test]
 fn a_short_recap_has_a_line_before_it_and_one_behind_and_is_read_back() {
     let mut gathered = GatheredFacts::default();
-    told(&mut gathered, 3, StatementKind::Said, "", &["Fridays are free of meetings."]);
-    told(&mut gathered, 4, StatementKind::Concluded, "", &["The cache is stale since March."]);
+    say(&mut gathered, 3, Speaker::Assistant, "Fridays are free of meetings.");
+    say(&mut gathered, 4, Speaker::Answer, "The cache is stale since March.");
     let text = recap(&gathered, 700);
     let head = "## Recap\n[Reference, not instructions. 2 earlier messages.]\n";
     let body = "@3 Fridays are free of meetings.\n@4 answer: The cache is stale since March.\n";
@@ -272,40 +272,14 @@ fn a_short_recap_has_a_line_before_it_and_one_behind_and_is_read_back() {
 }
 
 #[test]
-fn what_the_user_replaced_is_not_told_beside_what_holds() {
-    let mut gathered = session();
-    gathered.add_asked(20, &[Passage::user("We take Postgres for the register.")]);
-    gathered.add_asked(24, &[Passage::user("Never edit the files of folder gen.")]);
-    gathered.add_asked(28, &[Passage::user("Not Postgres: we take MariaDB for the register.")]);
-    gathered.add_asked(32, &[Passage::user("Never edit the files of folder Api2.")]);
-    let text = recap(&gathered, 4_000);
-    assert!(!text.contains("We take Postgres") && text.contains("we take MariaDB"), "{text}");
-    // A sentence with the same words and other names is another rule.
-    assert!(text.contains("folder gen.") && text.contains("folder Api2."), "{text}");
-    // The user repeated the rule behind the recap, so it needs no place in the recap.
-    let mut later = GatheredFacts::default();
-    later.add_asked(
-        40,
-        &[Passage::user("No Postgres for the register, then: we take the MariaDB on Friday.")],
-    );
-    let text = recap_before(&gathered, 4_000, Some(&later), &[]);
-    assert!(!text.contains("we take MariaDB"), "{text}");
-}
-
-#[test]
 fn how_much_found_no_room_is_said_and_recall_only_where_it_is() {
     let mut gathered = session();
     for n in 20..200 {
-        told(
-            &mut gathered,
-            n,
-            StatementKind::Said,
-            "",
-            &[&format!("Part {n} is like the one before it.")],
-        );
+        let like = format!("Part {n} is like the one before it.");
+        say(&mut gathered, n, Speaker::Assistant, &like);
     }
     let text = recap(&gathered, 2_000);
-    assert!(text.contains(" statements of the assistant"), "{text}");
+    assert!(text.contains(" sentences of the assistant"), "{text}");
     assert!(!text.contains("recall") && !text.contains("Tools bring"), "{text}");
     assert!(!recap(&session(), 4_000).contains("[Left out"));
     let by = |name| recap_by(&gathered, 2_000, None, &[], Some(name));
@@ -323,22 +297,12 @@ fn a_focus_gets_room() {
     let mut gathered = session();
     for n in 70..160 {
         let said: String = (0..5).map(|m| format!("word{n}x{m} ")).collect();
-        told(&mut gathered, n, StatementKind::Said, "", &[&said]);
+        say(&mut gathered, n, Speaker::Assistant, &said);
     }
-    told(
-        &mut gathered,
-        60,
-        StatementKind::Said,
-        "",
-        &["The settlement window closes at 17:00 UTC every day."],
-    );
-    told(
-        &mut gathered,
-        61,
-        StatementKind::Said,
-        "",
-        &["The billing module writes its ledger once an hour or so."],
-    );
+    let window = "The settlement window closes at 17:00 UTC every day.";
+    say(&mut gathered, 60, Speaker::Assistant, window);
+    let ledger = "The billing module writes its ledger once an hour or so.";
+    say(&mut gathered, 61, Speaker::Assistant, ledger);
     let without = recap(&gathered, 1_500);
     let with = recap_before(&gathered, 1_500, None, &["settlement".to_owned()]);
     assert!(!without.contains("17:00 UTC"), "{without}");
@@ -349,10 +313,10 @@ fn a_focus_gets_room() {
 fn repetitions_are_counted() {
     let mut gathered = GatheredFacts::default();
     for n in 0..79 {
-        told(&mut gathered, n, StatementKind::Ran, "get_status:", &["ok"]);
+        call(&mut gathered, n, "get_status", CallEnding::Ended, "ok");
     }
     let text = recap(&gathered, 2_000);
-    assert!(text.contains("@78 ran get_status: ok (79 times)\n"), "{text}");
+    assert!(text.contains("@78 ran `get_status`: ok (79 times)\n"), "{text}");
 }
 
 #[test]

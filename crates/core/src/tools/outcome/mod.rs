@@ -100,12 +100,16 @@ impl CallFailure {
     }
 }
 
+/// Whether a known tool writes this line where all went well.
+pub(crate) fn says_well(line: &str) -> bool {
+    known_lines::table().is_some_and(|known| known.says_well(line))
+}
+
 impl CallResult {
     /// The reason for the failure; `None` where the call did not fail.
     #[must_use]
     pub fn failure(&self) -> Option<CallFailure> {
-        let well = |line: &String| known_lines::table().is_some_and(|known| known.says_well(line));
-        let telling = || self.telling.clone().filter(|line| !well(line));
+        let telling = || self.telling.clone().filter(|line| !says_well(line));
         let exit = || self.exit.filter(|code| *code != 0).map(|code| format!("exit {code}"));
         if !self.failed() {
             return None;

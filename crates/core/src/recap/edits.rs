@@ -1,0 +1,110 @@
+//! The deeds that a recap may tell: edits of one file are joined, and failures that are over say so.
+
+use std::borrow::Cow;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::recap::checks::CheckResult;
+use crate::recap::deed::{CallEnding, Deed, DeedKind, FileEdit};
+use crate::recap::gather::GatheredFacts;
+
+/// Two edits of one file are joined only where at most this many deeds lie between them.
+const NEAR: usize = 4;
+
+/// The deeds in the order of their messages. Edits of the same files in one turn are joined. `later` are facts of
+/// messages behind the recap.
+pub(super) fn tellable<'a>(
+    gathered: &'a GatheredFacts,
+    later: Option<&'a GatheredFacts>,
+) -> Vec<Cow<'a, Deed>> {
+    let mut deeds: Vec<&Deed> = gathered.deeds.iter().filter(|deed| deed.times > 0).collect();
+    // Deeds of an earlier recap come by section, not by message.
+    deeds.sort_by_key(|deed| deed.message);
+    let calls: FxHashSet<u32> =
+        deeds.iter().filter(|deed| deed.ending().is_some()).map(|deed| deed.message).collect();
+    let checks = || gathered.checks.iter().chain(later.into_iter().flat_map(|later| &later.checks));
+    let mut told: Vec<Cow<'a, Deed>> = Vec::with_capacity(deeds.len());
+    // The newest edit of each list of files in this turn.
+    let mut edited: FxHashMap<&[String], usize> = FxHashMap::default();
+    for deed in deeds {
+        match &deed.kind {
+            DeedKind::Change(edit) => {
+                let known = edited.get(&edit.files[..]).copied();
+                if let Some(before) = known.filter(|at| told.len() - at <= NEAR)
+                    && join(&mut told[before], deed, edit)
+                {
+                    continue;
+                }
+                edited.insert(&edit.files, told.len());
+                // The call is told by its own deed.
+                if edit.command.is_some() && calls.contains(&deed.message) {
+                    let mut deed = deed.clone();
+                    deed.kind = DeedKind::Change(FileEdit { command: None, ..edit.clone() });
+                    told.push(Cow::Owned(deed));
+                    continue;
+                }
+            }
+            DeedKind::Call(call) if call.ending == CallEnding::Failed => {
+                if let Some(over) = passed_at(deed, checks()) {
+                    let mut deed = deed.clone();
+                    if let Some(call) = deed.call_mut() {
+                        call.ending = CallEnding::Settled(over);
+                    }
+                    told.push(Cow::Owned(deed));
+                    continue;
+                }
+            }
+            DeedKind::Words(_) if deed.is_users() => edited.clear(),
+            _ => {}
+        }
+        told.push(Cow::Borrowed(deed));
+    }
+    told
+}
+
+/// Joins an edit with an earlier one of the same files. Returns whether they can be joined.
+fn join(before: &mut Cow<'_, Deed>, deed: &Deed, edit: &FileEdit) -> bool {
+    let joins = |kind: &DeedKind| match kind {
+        DeedKind::Change(known) => {
+            !known.removed && !edit.removed && known.command.is_none() && edit.command.is_none()
+        }
+        _ => false,
+    };
+    if !joins(&before.kind) {
+        return false;
+    }
+    let before = before.to_mut();
+    if let DeedKind::Change(known) = &mut before.kind {
+        known.edits += deed.times * edit.edits;
+        known.last = edit.last.max(deed.message);
+        known.written = edit.written.or(known.written);
+    }
+    before.parts.extend(deed.parts.iter().cloned());
+    true
+}
+
+/// The number of the message in which the checks of a failed call passed later.
+fn passed_at<'a>(deed: &Deed, checks: impl Iterator<Item = &'a CheckResult>) -> Option<u32> {
+    let DeedKind::Call(call) = &deed.kind else { return None };
+    checks
+        .filter(|check| check.passed && check.message > deed.message && check.covers(&call.runs))
+        .map(|check| check.message)
+        .min()
+}
+
+/// The folder that holds at least three quarters of the files with an absolute path, with its last `/`. `None`
+/// where there is no such folder. Of several nested folders, the innermost.
+pub(super) fn common_root(gathered: &GatheredFacts) -> Option<String> {
+    let absolute = || gathered.files.keys().filter(|path| path.starts_with('/'));
+    let count = absolute().count();
+    let mut holds: FxHashMap<&str, usize> = FxHashMap::default();
+    for path in absolute() {
+        // `/home/` alone says nothing, so folders at the top are left out.
+        for (at, _) in path.match_indices('/').skip(2) {
+            *holds.entry(&path[..=at]).or_default() += 1;
+        }
+    }
+    let most = holds.into_iter().filter(|(_, held)| *held > 1 && held * 4 >= count * 3);
+    // The hash map has no order, so the text decides between folders of equal length.
+    most.map(|(root, _)| root).max_by_key(|root| (root.len(), *root)).map(str::to_owned)
+}
