@@ -18,7 +18,8 @@ pub(super) struct FoldCut {
     /// The head, with the envelope.
     pub head_tokens: u64,
     pub tail_tokens: u64,
-    pub pinned_tokens: u64,
+    /// The units of the middle that no recap covers.
+    pub kept_tokens: u64,
     /// Whether the tail is the newest unit alone, so that it cannot be shortened.
     pub tail_is_newest: bool,
 }
@@ -35,9 +36,13 @@ impl FoldCut {
         let layout = layout(log, units, request.policy, share, tail);
         let middle: Vec<EventUnit> = units_in(units, layout.open()).to_vec();
         let pinned = pinned_units(request, &layout, &middle);
-        let stays = middle.iter().filter(|unit| pinned.contains(&unit.events.start));
+        // Reducers may edit the first part of such a tail, and no recap covers it.
+        let stays = |unit: &&EventUnit| {
+            unit.events.start >= layout.cover_end || pinned.contains(&unit.events.start)
+        };
+        let stays = middle.iter().filter(stays);
         Self {
-            pinned_tokens: stays.map(|unit| log.tokens_in(unit.events.clone())).sum(),
+            kept_tokens: stays.map(|unit| log.tokens_in(unit.events.clone())).sum(),
             head_tokens: log.envelope_tokens() + log.tokens_in(0..layout.head_end),
             tail_tokens: log.tokens_in(layout.untouched..log.len()),
             tail_is_newest: units.last().is_none_or(|unit| unit.events.start <= layout.untouched),
@@ -54,7 +59,7 @@ impl FoldCut {
 
     /// The size of all that stays beside the recap.
     pub fn rest(&self) -> u64 {
-        self.ends() + self.pinned_tokens
+        self.ends() + self.kept_tokens
     }
 
     /// The tokens that the recap covers where it covers the whole middle, and how many of them are in messages of the

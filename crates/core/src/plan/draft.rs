@@ -168,7 +168,9 @@ pub(super) fn covered(request: &PlanRequest<'_>, scale: CounterScale, before: u6
     let grounds = DraftGrounds::of(request, scale, before, DraftLimits::default());
     match request.policy.recap.cover {
         CoverExtent::Middle => grounds.cut.layout.middle(),
-        CoverExtent::Overflow => grounds.cut.layout.head_end..grounds.reduce(request, scale).keep_from,
+        CoverExtent::Overflow => {
+            grounds.cut.layout.head_end..grounds.reduce(request, scale).keep_from
+        }
     }
 }
 

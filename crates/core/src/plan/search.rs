@@ -78,8 +78,10 @@ impl FoldSearch<'_> {
                 return Ok((judge(request, scale, fold), Some(after)));
             };
             // Cover more of the middle first: that takes old messages before new ones.
-            if more && target > over {
-                limits.target = Some(target - over);
+            if more && target > 0 {
+                // With a shorter recap no more messages may stay, or the two would change places for ever.
+                let smaller = limits.recap.map_or(target.saturating_sub(over), |_| 0);
+                limits.target = Some(smaller);
                 continue;
             }
             // Then take from the recap what the tail left it beyond its room, then shorten the tail, and the rest of the
