@@ -115,7 +115,12 @@ impl FoldSearch<'_> {
                 None => Err(draft::floor(request, scale, least).into()),
             };
         }
-        Ok(match drafted {
+        // What the least context leaves of the size is the recap's.
+        let spare = scale.goal().saturating_sub(least.tokens());
+        let recap = Some(MIN_RECAP + spare);
+        let roomier = self.drafted(DraftLimits { recap, ..DraftLimits::LEAST }, memo);
+        let roomier = roomier.filter(|(fold, _)| fold.tokens_after <= scale.goal());
+        Ok(match roomier.or(drafted) {
             Some((fold, after)) => (judge(request, scale, fold), Some(after)),
             None => (PlanOutcome::Nothing(NoOp::FullyProtected), None),
         })
