@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use rustc_hash::FxHashSet;
-
 use super::composing::{RecapInputs, stand_in};
-use super::limits::{CounterScale, DraftLimits, MIN_RECAP};
+use super::cut::{FoldCut, pinned_units, units_in};
+use super::limits::{CounterScale, DraftLimits};
 use super::memo::GatherMemo;
 use super::newest;
 use super::outcome::FloorError;
 use super::reducing::{MiddleRoom, ReducedMiddle, as_told, pruned, reduce};
 use super::request::PlanRequest;
+use super::shares::{FRAME, FoldAim, FoldShares};
 use crate::budget::TierName;
 use crate::fold::PrunedCount;
 use crate::layout::{Layout, layout};
@@ -43,15 +43,27 @@ pub(super) struct FoldDraft {
     pub pinned: Vec<usize>,
     pub head_tokens: u64,
     pub tail_tokens: u64,
+    /// The size of all that stays beside the recap.
+    pub rest: u64,
     /// The recap's cap.
     pub cap: u64,
     /// The size that the whole context was to have.
     pub target: u64,
+    /// The sizes that this policy aims at; `None` where the policy imitates another tool.
+    pub aim: Option<FoldAim>,
     /// Whether the tail is the newest unit alone, so that it cannot be shortened.
     pub tail_is_newest: bool,
 }
 
 impl FoldDraft {
+    /// The most tokens of the whole context; a larger one is drafted again with a shorter recap. `None` where there is
+    /// no such size: the policy imitates another tool, or the fold covers just a narrated span.
+    pub fn most(&self, request: &PlanRequest<'_>) -> Option<u64> {
+        let put_back = request.put_back.map_or(0, |it| it.tokens);
+        let aim = self.aim.filter(|_| !request.narrated_only)?;
+        Some(aim.target.max(self.rest + aim.floor + put_back + FRAME))
+    }
+
     /// Whether every message would stay as it is, so that nothing could be freed.
     pub fn changes_nothing(&self) -> bool {
         self.recap.is_none() && self.kept.iter().all(|(_, edits)| edits.is_empty())
@@ -83,8 +95,9 @@ pub(super) fn draft(
 ) -> Option<FoldDraft> {
     let log = request.log;
     let grounds = DraftGrounds::of(request, scale, before, limits);
-    let is_pinned = |unit: &EventUnit| grounds.pinned.contains(&unit.events.start);
-    let (layout, middle) = (&grounds.layout, &grounds.middle);
+    let cut = &grounds.cut;
+    let is_pinned = |unit: &EventUnit| cut.pinned.contains(&unit.events.start);
+    let (layout, middle) = (&cut.layout, &cut.middle);
     // Covering old recaps alone frees nothing. It is done only where the context has to shrink: it does not fit, or
     // somebody asked for a size.
     let fits = before <= if request.target.is_some() { scale.goal() } else { scale.limit };
@@ -130,7 +143,7 @@ pub(super) fn draft(
     // The computed recap may have had no room for the narration.
     let narrated =
         narrated.filter(|_| text.is_some() || recap.as_ref().is_some_and(|r| r.narrated));
-    let untouched = grounds.layout.untouched.max(cut_events.end);
+    let untouched = layout.untouched.max(cut_events.end);
     Some(FoldDraft {
         covered,
         kept,
@@ -139,12 +152,14 @@ pub(super) fn draft(
         read,
         narrated: narrated.cloned(),
         pinned,
-        head_tokens: grounds.head_tokens,
-        tail_tokens: grounds.tail_tokens,
+        head_tokens: cut.head_tokens,
+        tail_tokens: cut.tail_tokens,
+        rest: cut.rest(),
         cap,
         target: grounds.target,
-        tail_is_newest: grounds.tail_is_newest,
-        layout: Layout { untouched, ..grounds.layout },
+        aim: grounds.aim,
+        tail_is_newest: cut.tail_is_newest,
+        layout: Layout { untouched, ..layout.clone() },
     })
 }
 
@@ -152,23 +167,19 @@ pub(super) fn draft(
 pub(super) fn covered(request: &PlanRequest<'_>, scale: CounterScale, before: u64) -> Range<usize> {
     let grounds = DraftGrounds::of(request, scale, before, DraftLimits::default());
     match request.policy.recap.cover {
-        CoverExtent::Middle => grounds.layout.middle(),
-        CoverExtent::Overflow => grounds.layout.head_end..grounds.reduce(request, scale).keep_from,
+        CoverExtent::Middle => grounds.cut.layout.middle(),
+        CoverExtent::Overflow => {
+            grounds.cut.layout.head_end..grounds.reduce(request, scale).keep_from
+        }
     }
 }
 
 /// The basis of a draft: where the cuts lie, and how many tokens the middle may cost.
 struct DraftGrounds {
-    layout: Layout,
-    /// The units of the middle.
-    middle: Vec<EventUnit>,
-    /// The starts of those units of the middle that stay as they are.
-    pinned: FxHashSet<usize>,
+    cut: FoldCut,
     tools: Cow<'static, ToolTable>,
-    head_tokens: u64,
-    tail_tokens: u64,
-    tail_is_newest: bool,
     target: u64,
+    aim: Option<FoldAim>,
     room: MiddleRoom,
 }
 
@@ -180,132 +191,27 @@ impl DraftGrounds {
         before: u64,
         limits: DraftLimits,
     ) -> Self {
-        let log = request.log;
-        let units = log.units();
-        let tail_limit = limits.tail.or_else(|| asked_tail(request, scale));
-        let share = share_of(request, scale, before);
-        // Where somebody asks for a small size, shares are taken of that size.
-        let room = scale.asked.map_or(share, |asked| asked.min(share));
-        let layout = layout(log, &units, request.policy, room, tail_limit);
-        let middle: Vec<EventUnit> = units_in(&units, layout.open()).to_vec();
-        let head_tokens = log.envelope_tokens() + log.tokens_in(0..layout.head_end);
-        let tail_tokens = log.tokens_in(layout.untouched..log.len());
-        let ends = head_tokens + tail_tokens;
-        let (target, room) = rooms(request, scale, before, limits, ends, share);
+        let units = request.log.units();
+        let shares = FoldShares::of(request, scale, before, limits);
+        let cut = shares.cut(&units);
+        let ends = cut.ends();
+        let left = |size: u64| size.saturating_sub(ends);
+        let (spare, enough) = (left(shares.target), left(shares.enough));
         Self {
-            pinned: pinned_units(request, &layout, &middle),
+            room: MiddleRoom { spare, enough, cap: shares.cap(&units, &cut) },
             tools: ToolTable::of(&request.policy.tools),
-            tail_is_newest: units.last().is_none_or(|unit| unit.events.start <= layout.untouched),
-            layout,
-            middle,
-            head_tokens,
-            tail_tokens,
-            target,
-            room,
+            target: shares.target,
+            aim: shares.aim,
+            cut,
         }
     }
 
     /// Runs the reducers over the middle.
     fn reduce(&self, request: &PlanRequest<'_>, scale: CounterScale) -> ReducedMiddle {
-        let is_pinned = |unit: &EventUnit| self.pinned.contains(&unit.events.start);
-        let Self { layout, middle, room, tools, .. } = self;
-        reduce(request, scale, layout, middle, &is_pinned, *room, tools)
+        let is_pinned = |unit: &EventUnit| self.cut.pinned.contains(&unit.events.start);
+        let Self { cut, room, tools, .. } = self;
+        reduce(request, scale, &cut.layout, &cut.middle, &is_pinned, *room, tools)
     }
-}
-
-/// The size in tokens that a fold should leave, and the part of it that the middle may take. `ends` is the size of head
-/// and tail.
-fn rooms(
-    request: &PlanRequest<'_>,
-    scale: CounterScale,
-    before: u64,
-    limits: DraftLimits,
-    ends: u64,
-    share: u64,
-) -> (u64, MiddleRoom) {
-    let own = request.policy.fold.target.of(scale.budget).min(scale.limit);
-    let mut target = own;
-    if !request.cause.is_free() {
-        // A person who asks for a compaction wants one even of a short conversation: aim at half of it.
-        target = target.min(before / 2);
-    }
-    let limit = limits.target.unwrap_or(u64::MAX);
-    target = scale.asked.unwrap_or(target).min(limit);
-    let enough = scale.asked.unwrap_or(own).min(limit);
-    let left = target.saturating_sub(ends);
-    let share_cap = cap(request, share.max(SMALL.min(scale.budget)));
-    let cap = match scale.asked {
-        // The tail is cut to fit the asked size, and the recap takes what is left of it.
-        Some(_) => left.max(MIN_RECAP),
-        None if request.policy.recap.fills => share_cap.max(most_of(request, left)),
-        None => share_cap,
-    };
-    // Lines that are put back take their room from the recap, but at most half of it.
-    let put_back = request.put_back.map_or(0, |it| it.tokens);
-    let cap = cap.saturating_sub(put_back).max(cap / 2);
-    let cap = cap.min(limits.recap.unwrap_or(u64::MAX));
-    (target, MiddleRoom { spare: left, enough: enough.saturating_sub(ends), cap })
-}
-
-/// The least size, in tokens, that the recap's share is taken of: its header alone takes about a hundred tokens.
-const SMALL: u64 = 4_000;
-
-/// The tokens that a policy's shares are taken of: the budget. Where a person asks for a compaction and the context is
-/// smaller than the budget, the context's size.
-fn share_of(request: &PlanRequest<'_>, scale: CounterScale, before: u64) -> u64 {
-    if request.cause.is_free() { scale.budget } else { scale.budget.min(before) }
-}
-
-/// The most tokens of the tail where somebody asked for a size: the same part of that size as the tail has of a fold's
-/// target. `None` where nobody asked.
-fn asked_tail(request: &PlanRequest<'_>, scale: CounterScale) -> Option<u64> {
-    let policy = request.policy;
-    let target = u64::from(policy.fold.target.0.max(1));
-    Some(scale.asked? * u64::from(policy.tail.ratio.0).min(target) / target)
-}
-
-/// The policy's cap of a recap in tokens, where its share is taken of `share`.
-fn cap(request: &PlanRequest<'_>, share: u64) -> u64 {
-    let recap = &request.policy.recap;
-    most_of(request, recap.cap.of(share))
-}
-
-/// The smaller of `tokens` and the policy's absolute cap of a recap (0: no cap).
-fn most_of(request: &PlanRequest<'_>, tokens: u64) -> u64 {
-    match request.policy.recap.cap_tokens {
-        0 => tokens,
-        most => tokens.min(most),
-    }
-}
-
-/// The units that lie within a range of events.
-fn units_in(units: &[EventUnit], range: Range<usize>) -> &[EventUnit] {
-    let from = units.partition_point(|unit| unit.events.start < range.start);
-    let to = units.partition_point(|unit| unit.events.end <= range.end);
-    // A range inside one unit holds no whole unit; `to` is then smaller than `from`.
-    &units[from.min(to)..to]
-}
-
-/// The starts of the middle's units that stay: those with a pin or the carried user message, and those with an open
-/// call.
-fn pinned_units(
-    request: &PlanRequest<'_>,
-    layout: &Layout,
-    middle: &[EventUnit],
-) -> FxHashSet<usize> {
-    let mut pins: Vec<usize> = request.pins.iter().map(|pin| *pin as usize).collect();
-    pins.sort_unstable();
-    let has_pin = |unit: &EventUnit| {
-        // Searched and not scanned: messages that a policy keeps count as pins, and there may be thousands.
-        let first = pins.partition_point(|pin| *pin < unit.events.start);
-        pins.get(first).is_some_and(|pin| *pin < unit.events.end)
-    };
-    let pinned = |unit: &&EventUnit| {
-        !unit.closed
-            || layout.carried_user.is_some_and(|user| unit.events.contains(&user))
-            || has_pin(unit)
-    };
-    middle.iter().filter(pinned).map(|unit| unit.events.start).collect()
 }
 
 /// Whether a unit holds nothing but recaps of earlier compactions.

@@ -44,30 +44,6 @@ pub(super) struct DraftLimits {
 /// The least tokens of a recap: a shorter one says nothing.
 pub(super) const MIN_RECAP: u64 = 64;
 
-/// The size that a fold should leave, so that the next fold is not due at once. In counted tokens.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct FoldTarget {
-    /// The most tokens of the result; a larger one is shortened.
-    pub most: u64,
-    /// The size to which a larger result is shortened.
-    pub wanted: u64,
-    /// Whether the fold before lasted only a short while.
-    pub is_soon: bool,
-}
-
-impl FoldTarget {
-    /// The target for a context whose `fixed` tokens no fold can move, where folding starts at `line`. The tokens
-    /// between the two are the room for the conversation. `since` is how many tokens came since the fold before. A fold
-    /// may leave seven eighths of the room filled, or three quarters if fewer tokens than a quarter of the room came
-    /// since the fold before. A larger result is shortened to five eighths.
-    pub fn of(fixed: u64, line: u64, since: Option<u64>) -> Self {
-        let room = line.saturating_sub(fixed);
-        let is_soon = since.is_some_and(|since| since < room / 4);
-        let most = if is_soon { room * 3 / 4 } else { room * 7 / 8 };
-        Self { most: fixed + most, wanted: fixed + room * 5 / 8, is_soon }
-    }
-}
-
 impl DraftLimits {
     /// The limits of the smallest context: the newest unit and the shortest recap, and all else covered or shortened.
     pub const LEAST: Self = Self {
@@ -95,7 +71,9 @@ impl DraftLimits {
     pub fn shorten_recap(&mut self, room: u64, over: u64, least: u64) -> bool {
         // A recap that is shorter than `least` already must not grow.
         let wanted = room.saturating_sub(over).max(least.min(room));
-        self.recap = Some(wanted);
+        if wanted < room {
+            self.recap = Some(wanted);
+        }
         wanted < room
     }
 }

@@ -2,6 +2,7 @@
 //! position.
 
 mod composing;
+mod cut;
 mod draft;
 mod kept_parts;
 mod limits;
@@ -12,6 +13,7 @@ mod record;
 mod reducing;
 mod request;
 mod search;
+mod shares;
 mod stays;
 
 pub use self::kept_parts::kept;

@@ -1,6 +1,6 @@
 //! The search for a fold that fits and that leaves room until the next one.
 
-use super::limits::{CounterScale, DraftLimits, FoldTarget, MIN_RECAP};
+use super::limits::{CounterScale, DraftLimits, MIN_RECAP};
 use super::memo::GatherMemo;
 use super::outcome::{NoOp, PlanError, PlanOutcome};
 use super::request::PlanRequest;
@@ -8,7 +8,7 @@ use super::{draft, newest, record};
 use crate::budget::Budget;
 use crate::fold::Fold;
 use crate::meter::Meter;
-use crate::policy::{CoverExtent, ManualShare, RecapFallback};
+use crate::policy::ManualShare;
 use crate::profile::ReasoningBinding;
 use crate::project::{Context, ContextProjection};
 use crate::trigger::FoldCause;
@@ -60,33 +60,35 @@ impl FoldSearch<'_> {
             {
                 return Ok((PlanOutcome::Nothing(reason), None));
             }
-            let recap_cap = draft.cap;
             let (tail, recap, shortest) =
                 (draft.tail_tokens, draft.recap_room(request), draft.tail_is_newest);
             let (target, more) = (draft.target, draft.can_cover_more(request.policy));
-            let rest = self.rest(draft.head_tokens);
+            let (most, aim) = (draft.most(request), draft.aim);
             let (fold, after) = record::record(request, budget, meter, before, base, draft);
             let left = fold.tokens_after;
             let (over, least_recap) = if left > scale.goal() {
                 (left - scale.goal(), MIN_RECAP)
-            } else if let Some(rest) = rest.filter(|rest| left > rest.most) {
+            } else if let Some(most) = most.filter(|most| left > *most) {
                 // A later draft is not always smaller: a recap of more events may grow by more than they free.
                 if fits.as_ref().is_none_or(|(best, _)| left < best.tokens_after) {
                     fits = Some((fold, after));
                 }
-                // A long recap is worth an additional fold later, but not a fold after each step: then it is shortened,
-                // too.
-                (left - rest.wanted, if rest.is_soon { recap_cap * 2 / 3 } else { recap_cap })
+                (left - most, aim.map_or(MIN_RECAP, |aim| aim.floor))
             } else {
                 return Ok((judge(request, scale, fold), Some(after)));
             };
             // Cover more of the middle first: that takes old messages before new ones.
-            if more && target > over {
-                limits.target = Some(target - over);
+            if more && target > 0 {
+                // With a shorter recap no more messages may stay, or the two would change places for ever.
+                let smaller = limits.recap.map_or(target.saturating_sub(over), |_| 0);
+                limits.target = Some(smaller);
                 continue;
             }
-            // Then shorten the tail, and the recap only once the tail cannot get shorter.
-            let shorter = !shortest && limits.shorten_tail(tail.saturating_sub(over));
+            // Then take from the recap what the tail left it beyond its room, then shorten the tail, and the rest of the
+            // recap only once the tail cannot get shorter.
+            let roomy = aim.map_or(u64::MAX, |aim| aim.roomy.max(least_recap));
+            let shorter = limits.shorten_recap(recap, over, roomy)
+                || (!shortest && limits.shorten_tail(tail.saturating_sub(over)));
             if !shorter && !limits.shorten_recap(recap, over, least_recap) {
                 break;
             }
@@ -113,7 +115,12 @@ impl FoldSearch<'_> {
                 None => Err(draft::floor(request, scale, least).into()),
             };
         }
-        Ok(match drafted {
+        // What the least context leaves of the size is the recap's.
+        let spare = scale.goal().saturating_sub(least.tokens());
+        let recap = Some(MIN_RECAP + spare);
+        let roomier = self.drafted(DraftLimits { recap, ..DraftLimits::LEAST }, memo);
+        let roomier = roomier.filter(|(fold, _)| fold.tokens_after <= scale.goal());
+        Ok(match roomier.or(drafted) {
             Some((fold, after)) => (judge(request, scale, fold), Some(after)),
             None => (PlanOutcome::Nothing(NoOp::FullyProtected), None),
         })
@@ -124,29 +131,6 @@ impl FoldSearch<'_> {
         let Self { request, budget, meter, scale, before, base, .. } = *self;
         let draft = draft::draft(request, scale, before.tokens(), limits, memo)?;
         Some(record::record(request, budget, meter, before, base, draft))
-    }
-
-    /// Tokens that came since the previous fold; `None` without one.
-    fn since_fold(&self) -> Option<u64> {
-        let log = self.request.log;
-        let prior = self.request.prior.filter(|fold| fold.applies_to(log))?;
-        Some(log.tokens_in((prior.accounts.events as usize).min(log.len())..log.len()))
-    }
-
-    /// The size that a fold should leave, with `fixed` tokens that it cannot move. `None` where no such target applies:
-    /// a person asked for the fold, or the policy imitates another tool.
-    fn rest(&self, fixed: u64) -> Option<FoldTarget> {
-        let Self { request, budget, meter, .. } = *self;
-        let is_asked = request.cause == FoldCause::Manual || self.scale.asked.is_some();
-        let recap = &request.policy.recap;
-        // Policies that imitate another tool leave what that tool leaves.
-        let is_own =
-            recap.cover == CoverExtent::Middle && recap.fallback == RecapFallback::Computed;
-        let line = request.policy.trigger.line(budget.tokens()).tokens;
-        // The limit has the safety margin, the line has not: without the smaller of both a fold could be due at once.
-        let line = meter.counted(line).min(self.scale.limit);
-        let applies = is_own && !is_asked && !request.narrated_only && line > fixed;
-        applies.then(|| FoldTarget::of(fixed, line, self.since_fold()))
     }
 }
 

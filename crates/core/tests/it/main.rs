@@ -3,6 +3,7 @@
 mod deeds;
 mod ledger;
 mod quarter;
+mod room;
 mod seam;
 mod settled;
 mod spent;

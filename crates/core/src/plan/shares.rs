@@ -1,0 +1,238 @@
+//! How a fold shares its room between the tail and the recap.
+
+use super::cut::FoldCut;
+use super::limits::{CounterScale, DraftLimits, MIN_RECAP};
+use super::request::PlanRequest;
+use crate::budget::Ratio;
+use crate::policy::{CoverExtent, Policy, RecapFallback};
+use crate::trigger::FoldCause;
+use crate::unit::EventUnit;
+
+/// The least part of the budget that a recap may take, whatever stays beside it. A reader of a shorter one could not
+/// go on.
+const FLOOR: Ratio = Ratio(1_000);
+
+/// The least size, in tokens, that the recap's share is taken of: its header alone takes about a hundred tokens.
+const SMALL: u64 = 4_000;
+
+/// Tokens of the recap's message beside its text.
+pub(super) const FRAME: u64 = 8;
+
+/// The sizes that a fold aims at, in counted tokens. They apply to policies whose computed recap covers the whole
+/// middle: the others imitate tools that let the tail take what it takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FoldAim {
+    /// The size of the whole context.
+    pub target: u64,
+    /// The room of the recap that the tail has to leave. It is half of what the policy grants the recap.
+    pub roomy: u64,
+    /// The room of the recap that head, pins and the newest step have to leave as far as the budget allows it.
+    pub floor: u64,
+}
+
+/// The size of the context after a fold, and how its parts share it.
+pub(super) struct FoldShares<'a> {
+    request: &'a PlanRequest<'a>,
+    scale: CounterScale,
+    limits: DraftLimits,
+    /// The size that shares are taken of where nobody asks for a smaller one.
+    share: u64,
+    /// The most tokens of the whole context.
+    pub target: u64,
+    /// The size that reducers alone may leave: the policy's own target, or the size that somebody asked for.
+    pub enough: u64,
+    /// `None` where the tail takes its floors and the recap its cap.
+    pub aim: Option<FoldAim>,
+}
+
+impl<'a> FoldShares<'a> {
+    /// The shares for a context of `before` tokens, within `limits`.
+    pub fn of(
+        request: &'a PlanRequest<'a>,
+        scale: CounterScale,
+        before: u64,
+        limits: DraftLimits,
+    ) -> Self {
+        let goals = &request.policy.fold;
+        let aims = covers_middle(request.policy);
+        // A person who asks for a compaction wants one even of a short conversation: aim at half of it.
+        let halves = matches!(request.cause, FoldCause::Manual | FoldCause::Overflow);
+        let whole = if aims { scale.budget.min(worked(request, scale)) } else { scale.budget };
+        let share = if halves || !request.cause.is_free() { whole.min(before) } else { whole };
+        let own = goals.target.of(whole).min(scale.limit);
+        let target = if halves { own.min(before / 2) } else { own };
+        let most = limits.target.unwrap_or(u64::MAX);
+        let target = scale.asked.unwrap_or(target).min(most);
+        let enough = scale.asked.unwrap_or(own).min(most);
+        let mut shares = Self { request, scale, limits, share, target, enough, aim: None };
+        shares.aim = aims.then(|| shares.aim());
+        shares
+    }
+
+    fn aim(&self) -> FoldAim {
+        let cap = self.request.policy.recap.cap.of(self.share);
+        let floor = match self.scale.asked {
+            Some(_) => MIN_RECAP,
+            None => most_of(self.request.policy, FLOOR.of(self.share).min(cap)).max(MIN_RECAP),
+        };
+        let roomy = self.roomy(self.target).max(floor);
+        FoldAim { target: self.target, roomy, floor }
+    }
+
+    /// The room of the recap that the tail has to leave where the whole is to have `target` tokens.
+    fn roomy(&self, target: u64) -> u64 {
+        let policy = self.request.policy;
+        let granted = match self.scale.asked {
+            // The recap has the same part of the asked size as it has of a fold's target.
+            Some(_) => part(target, policy.recap.cap, policy.fold.target),
+            None => policy.recap.cap.of(self.share),
+        };
+        most_of(policy, granted.min(target)) / 2
+    }
+
+    /// Cuts the log so that the tail leaves the recap its room.
+    pub fn cut(&self, units: &[EventUnit]) -> FoldCut {
+        match self.scale.asked {
+            Some(_) => self.cut_to(units, rounded(self.target)),
+            None => self.cut_within(units, self.share, None, self.target),
+        }
+    }
+
+    /// The cut where somebody asked for this size: shares are taken of it.
+    fn cut_to(&self, units: &[EventUnit], size: u64) -> FoldCut {
+        self.cut_within(units, self.share.min(size), Some(self.asked_tail(size)), size)
+    }
+
+    /// The cut with shares of `share` tokens, where the whole is to have `target`.
+    fn cut_within(
+        &self,
+        units: &[EventUnit],
+        share: u64,
+        tail: Option<u64>,
+        target: u64,
+    ) -> FoldCut {
+        let tail = self.limits.tail.or(tail);
+        let mut cut = FoldCut::of(self.request, units, share, tail);
+        let Some(aim) = self.aim.filter(|_| self.limits.through.is_none()) else { return cut };
+        let most = target.saturating_sub(self.roomy(target).max(aim.floor) + FRAME);
+        // Each round takes off at least a token. Messages that leave the tail may stay as pins.
+        while cut.rest() > most && !cut.tail_is_newest {
+            let over = cut.rest() - most;
+            let tail = cut.tail_tokens.saturating_sub(over);
+            cut = FoldCut::of(self.request, units, share, Some(tail));
+        }
+        cut
+    }
+
+    /// The most tokens of the tail where somebody asked for a size: the same part of that size as the tail has of a
+    /// fold's target.
+    fn asked_tail(&self, asked: u64) -> u64 {
+        part(asked, self.request.policy.tail.ratio, self.request.policy.fold.target).min(asked)
+    }
+
+    /// The recap's cap beside the parts of `cut`.
+    pub fn cap(&self, units: &[EventUnit], cut: &FoldCut) -> u64 {
+        let policy = self.request.policy;
+        let cap = match (self.aim, self.scale.asked) {
+            (Some(aim), None) => self.aimed_cap(cut, aim),
+            (_, Some(_)) => self.asked_cap(units, cut).max(MIN_RECAP),
+            (None, None) => {
+                let share = self.share.max(SMALL.min(self.scale.budget));
+                most_of(policy, policy.recap.cap.of(share))
+            }
+        };
+        // Lines that are put back take their room from the recap, but at most half of it.
+        let put_back = self.request.put_back.map_or(0, |it| it.tokens);
+        let cap = cap.saturating_sub(put_back).max(cap / 2);
+        cap.min(self.limits.recap.unwrap_or(u64::MAX))
+    }
+
+    /// The recap's cap where nobody asked for a size: its share, as far as the target has room for it, and never below
+    /// the floor while the budget has room.
+    fn aimed_cap(&self, cut: &FoldCut, aim: FoldAim) -> u64 {
+        let policy = self.request.policy;
+        let left = aim.target.saturating_sub(cut.rest() + FRAME);
+        let granted = most_of(policy, policy.recap.cap.of(self.share)).min(left);
+        let spare = most_of(policy, left) - granted;
+        let filled = match () {
+            () if !policy.recap.fills => 0,
+            // Nobody counts the mean of a conversation that is compacted by hand.
+            () if self.request.cause == FoldCause::Manual => spare,
+            () => self.of_users(spare, cut),
+        };
+        let free = self.scale.limit.saturating_sub(cut.rest() + FRAME);
+        (granted + filled).max(aim.floor.min(free)).max(MIN_RECAP)
+    }
+
+    /// The part of `spare` tokens that the recap takes because it covers words of the user. Files can be read again, and
+    /// what the user said cannot. All of it where half of the covered tokens are the user's.
+    fn of_users(&self, spare: u64, cut: &FoldCut) -> u64 {
+        let (covered, users) = cut.covered(self.request);
+        let part = u128::from(spare) * u128::from(2 * users) / u128::from(covered.max(1));
+        u64::try_from(part).unwrap_or(spare).min(spare)
+    }
+
+    /// The recap's cap where somebody asked for a size: what is left of that size. At a somewhat larger size one more
+    /// step joins the tail, and the recap gets less for it. The room of that step stays free at the smaller size, too,
+    /// so that a larger size never keeps less.
+    fn asked_cap(&self, units: &[EventUnit], cut: &FoldCut) -> u64 {
+        let asked = self.target;
+        let mut cap = asked.saturating_sub(cut.rest() + FRAME);
+        let mut size = next(rounded(asked));
+        // Beyond twice the size the recap has more in any case.
+        let last = asked.saturating_add(asked.min(2 * self.asked_tail(asked)));
+        while size <= last {
+            let rest = self.cut_to(units, size).rest();
+            cap = cap.min(size.saturating_sub(rest + FRAME));
+            size = next(size);
+        }
+        cap
+    }
+}
+
+/// The tokens of which `of` is the share that `whole` is of `tokens`.
+fn part(tokens: u64, of: Ratio, whole: Ratio) -> u64 {
+    let part = u128::from(tokens) * u128::from(of.0) / u128::from(whole.0.max(1));
+    u64::try_from(part).unwrap_or(u64::MAX)
+}
+
+/// The significant bits of a rounded size.
+const DIGITS: u32 = 5;
+
+/// The size rounded down. The tail grows only at rounded sizes, of which there are few.
+fn rounded(size: u64) -> u64 {
+    size >> shift(size) << shift(size)
+}
+
+/// The rounded size after a rounded one.
+fn next(size: u64) -> u64 {
+    size.saturating_add(1 << shift(size))
+}
+
+/// The bits of a size that rounding clears.
+fn shift(size: u64) -> u32 {
+    size.checked_ilog2().unwrap_or(0).saturating_sub(DIGITS - 1)
+}
+
+/// Whether a computed recap covers the whole middle by this policy.
+fn covers_middle(policy: &Policy) -> bool {
+    policy.recap.cover == CoverExtent::Middle && policy.recap.fallback == RecapFallback::Computed
+}
+
+/// The budget in which the policy's line would be its share. It is smaller than the budget where a number of tokens, a
+/// reserve or a price cliff sets a lower line: then all shares have to be smaller, too, or a fold is due at once.
+fn worked(request: &PlanRequest<'_>, scale: CounterScale) -> u64 {
+    let trigger = &request.policy.trigger;
+    let budget = request.budget.with_policy(request.policy).tokens();
+    let line = request.meter.counted(trigger.line(budget).tokens).min(scale.limit);
+    let whole = u128::from(line) * 10_000 / u128::from(trigger.threshold.0.max(1));
+    u64::try_from(whole).unwrap_or(u64::MAX)
+}
+
+/// The smaller of `tokens` and the policy's absolute cap of a recap (0: no cap).
+fn most_of(policy: &Policy, tokens: u64) -> u64 {
+    match policy.recap.cap_tokens {
+        0 => tokens,
+        most => tokens.min(most),
+    }
+}
