@@ -90,8 +90,13 @@ impl GatheredFacts {
         gathered
     }
 
+    /// How many runs were read.
+    pub(crate) fn run_count(&self) -> usize {
+        self.runs.len()
+    }
+
     /// Whether the runs read so far are the beginning of these.
-    fn starts(&self, runs: &[Range<usize>]) -> bool {
+    pub(crate) fn starts(&self, runs: &[Range<usize>]) -> bool {
         let last = self.runs.len().saturating_sub(1);
         // Facts depend on the order of events, so only the last run may have grown since.
         let begins = |(at, (own, run)): (usize, (&Range<usize>, &Range<usize>))| {
