@@ -6,7 +6,6 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
@@ -17,6 +16,7 @@ use super::proof::ResultProof;
 use super::refusal::{RefusalTable, RefusalTexts};
 use super::signs::{OutcomeSign, OutcomeSigns};
 use super::verdict::CallVerdict;
+use crate::text_finder::{LetterCase, TextFinder};
 
 /// The content of `data/outcomes.toml`.
 #[derive(Deserialize)]
@@ -112,14 +112,14 @@ const NEAR: usize = 20;
 
 /// One search for the texts that patterns need, so that a line is only matched with patterns whose text it holds.
 struct PieceSearch {
-    pieces: AhoCorasick,
+    pieces: TextFinder,
     /// For each searched text, the indices of the patterns that need it.
     by_piece: Vec<Vec<usize>>,
 }
 
 impl PieceSearch {
-    /// The search for the texts of these patterns; `None` where it cannot be built.
-    fn new<'g>(globs: impl Iterator<Item = &'g LineGlob>) -> Option<Self> {
+    /// The search for the texts of these patterns.
+    fn new<'g>(globs: impl Iterator<Item = &'g LineGlob>) -> Self {
         let mut numbers: FxHashMap<&str, usize> = FxHashMap::default();
         let mut by_piece: Vec<Vec<usize>> = Vec::new();
         let mut pieces = Vec::new();
@@ -132,14 +132,13 @@ impl PieceSearch {
             });
             by_piece[number].push(at);
         }
-        Some(Self { pieces: AhoCorasick::new(&pieces).ok()?, by_piece })
+        Self { pieces: TextFinder::new(LetterCase::Exact, pieces), by_piece }
     }
 
-    /// Where a needed text begins, and the indices of the patterns that need it. Overlapping, because the text of one
-    /// pattern may be inside that of another.
-    fn hits(&self, text: &str) -> impl Iterator<Item = (usize, &[usize])> {
-        let hits = self.pieces.find_overlapping_iter(text);
-        hits.filter_map(|hit| Some((hit.start(), &**self.by_piece.get(hit.pattern().as_usize())?)))
+    /// Where a needed text begins, and the indices of the patterns that need it.
+    fn hits<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, &'a [usize])> {
+        let hits = self.pieces.find(text);
+        hits.filter_map(|hit| Some((hit.at.start, &**self.by_piece.get(hit.text)?)))
     }
 }
 
@@ -171,7 +170,7 @@ pub(super) struct KnownOutcomes {
 pub(super) fn table() -> Option<&'static KnownOutcomes> {
     static TABLE: LazyLock<Option<KnownOutcomes>> = LazyLock::new(|| {
         let file = toml::from_str(include_str!("../../../data/outcomes.toml")).ok()?;
-        KnownOutcomes::new(file)
+        Some(KnownOutcomes::new(file))
     });
     TABLE.as_ref()
 }
@@ -185,8 +184,8 @@ fn any(globs: &[LineGlob], line: &str) -> bool {
 }
 
 impl KnownOutcomes {
-    /// Compiles the patterns of the file; `None` where the search cannot be built.
-    fn new(file: OutcomeFile) -> Option<Self> {
+    /// Compiles the patterns of the file.
+    fn new(file: OutcomeFile) -> Self {
         let mut marks = Vec::new();
         let (mut causes, mut wraps) = (Vec::new(), Vec::new());
         for lines in file.lines {
@@ -212,9 +211,9 @@ impl KnownOutcomes {
                 }));
             }
         }
-        let may_mark = PieceSearch::new(marks.iter().map(|mark: &MarkPattern| &mark.glob))?;
-        let may_tell = PieceSearch::new(causes.iter().map(|(_, glob)| glob))?;
-        Some(Self {
+        let may_mark = PieceSearch::new(marks.iter().map(|mark: &MarkPattern| &mark.glob));
+        let may_tell = PieceSearch::new(causes.iter().map(|(_, glob)| glob));
+        Self {
             marks,
             may_mark,
             complaints: file.shows.complaints,
@@ -231,7 +230,7 @@ impl KnownOutcomes {
             idle: globs(&file.idle.lines),
             missing: file.missing,
             refusals: RefusalTable::new(file.refusals),
-        })
+        }
     }
 
     /// The signs in the output of a command that does some work.
