@@ -12,9 +12,10 @@ use compact_str::CompactString;
 /// How many bytes the table looks at.
 const BEGINNING: usize = 3;
 /// The number of places in the table, as a power of two.
-const BITS: u32 = 13;
-/// Spreads beginnings over the table.
-const SPREAD: u32 = 0x9E37_79B1;
+const BITS: u32 = 14;
+/// Spreads beginnings over the table. Of several such primes, this one gives the fewest places of source code, logs and
+/// prose the same place as a secret's keyword.
+const SPREAD: u32 = 0x1656_67B1;
 /// The bit that tells small letters from capitals in ASCII.
 const SMALL: u8 = 0x20;
 
@@ -94,21 +95,6 @@ impl TextFinder {
             self.entries.push((number, self.table[place]));
             self.table[place] = entry;
         }
-    }
-
-    /// How many texts there are.
-    pub fn len(&self) -> usize {
-        self.texts.len()
-    }
-
-    /// Whether there are no texts.
-    pub fn is_empty(&self) -> bool {
-        self.texts.is_empty()
-    }
-
-    /// The texts, in the order in which they were added.
-    pub fn texts(&self) -> impl Iterator<Item = &str> {
-        self.texts.iter().map(CompactString::as_str)
     }
 
     /// All places of all texts, in the order in which they begin. Texts may overlap.
@@ -236,7 +222,7 @@ mod tests {
         assert_eq!(found.next(), Some(FoundText { at: 0..4, text: 0 }));
         found.skip_to(6);
         assert_eq!(found.next(), Some(FoundText { at: 11..16, text: 1 }));
-        assert_eq!((found.next(), finder.len()), (None, 2));
+        assert_eq!(found.next(), None);
         assert!(TextFinder::default().find("anything").next().is_none());
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::calls::CallSite;
 use crate::recap::checks::all_covered;
+use crate::recap::first_shown::LINES;
 use crate::recap::gathered_facts::{GatheredFacts, Quote, TRIFLE};
 use crate::recap::open_failures::OpenFailure;
 use crate::recap::statement::{Statement, StatementKind, StatementSentence};
@@ -293,7 +294,7 @@ impl CallDeeds<'_, '_> {
         if ok && (committed || came.command.checks().next().is_some()) {
             parts.iter_mut().for_each(|part| part.weight = 0);
         }
-        let lines = self.tools.shown(came.text, SHOWN_BYTES);
+        let lines = self.tools.first_shown(came.text, SHOWN_BYTES, LINES);
         let statement = Statement::new(came.message, StatementKind::Ran, came.lead(), parts);
         self.gathered.push_seen(statement, &lines);
     }
@@ -326,7 +327,7 @@ impl CallDeeds<'_, '_> {
 
     /// Adds the output of a look-up.
     fn note_found(&mut self, came: &DeedOutcome<'_>, weight: u32) {
-        let lines = self.tools.shown(came.text, SHOWN_BYTES);
+        let lines = self.tools.first_shown(came.text, SHOWN_BYTES, LINES);
         self.gathered.add_found(came.message, came.lead(), &lines, weight);
     }
 

@@ -10,6 +10,8 @@ use crate::recap::statement::{Statement, StatementKind, StatementSentence};
 
 /// At most this many pieces of one result are kept.
 const PIECES: usize = 48;
+/// At most this many lines of one result are looked at for pieces. Some lines, such as bare numbers, are none.
+pub(super) const LINES: usize = 2 * PIECES;
 /// Longest piece, in characters.
 const PIECE_CHARS: usize = 180;
 /// A name that occurs in more pieces than this says nothing about any of them.

@@ -8,7 +8,7 @@ use crate::instruction::instruction;
 use crate::log::{Event, EventLog};
 use crate::passage::{Passage, Voice, passages};
 use crate::recap::deeds::CallDeeds;
-use crate::recap::first_shown::FirstShown;
+use crate::recap::first_shown::{FirstShown, LINES};
 use crate::recap::offer::weigh_chosen;
 use crate::recap::prose;
 use crate::recap::statement::{Statement, StatementKind};
@@ -179,7 +179,7 @@ impl GatheredFacts {
             passages.extend(media_notes(view));
             self.add_asked(number, &passages);
             for result in passages.iter().filter(|passage| passage.voice == Voice::Tool) {
-                let lines = reading.tools.shown(&result.text, result.text.len());
+                let lines = reading.tools.first_shown(&result.text, result.text.len(), LINES);
                 self.add_found(number, "the result:".to_owned(), &lines, 0);
             }
         }
@@ -198,11 +198,11 @@ impl GatheredFacts {
                 continue;
             }
             let text = block.plain_with(&event.bytes, scratch);
-            self.add_ids(text, view.role, &block.kind, number);
+            self.add_ids(text, view.role, &block.kind);
             match &block.kind {
                 BlockKind::Call { name: Some(name), .. } => {
                     self.shown.note_use(text, FirstShown::IN_CALL, &mut self.statements);
-                    self.add_ids(&name.decode(&event.bytes), view.role, &block.kind, number);
+                    self.add_ids(&name.decode(&event.bytes), view.role, &block.kind);
                 }
                 BlockKind::Text if speaks => {
                     self.shown.note_use(text, FirstShown::IN_TEXT, &mut self.statements);
@@ -214,7 +214,7 @@ impl GatheredFacts {
                 let said = if text.trim().is_empty() { shown.as_str() } else { text };
                 on_result(self, index, said);
             } else if view.origin == TextOrigin::Observation {
-                let lines = reading.tools.shown(text, text.len());
+                let lines = reading.tools.first_shown(text, text.len(), LINES);
                 self.add_found(number, "the result:".to_owned(), &lines, 0);
             }
         }

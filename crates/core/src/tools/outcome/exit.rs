@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn no_pattern_is_passed_over() {
-        for (line, code) in [
+        for (line, wanted) in [
             ("<returncode>1</returncode>", 1),
             ("<exit_code> 2 </exit_code>", 2),
             ("Exit code 3", 3),
@@ -127,8 +127,8 @@ mod tests {
             ("Command executed in 3 s, exit code: 8 again", 8),
             (r#"{"output": "", "exit_code": 9}"#, 9),
         ] {
-            assert_eq!(super::code(&ResultWindows::of(line)), Some(code), "{line}");
+            assert_eq!(code(&ResultWindows::of(line)), Some(wanted), "{line}");
         }
-        assert_eq!(super::code(&ResultWindows::of("the code exits at 3, status ok")), None);
+        assert_eq!(code(&ResultWindows::of("the code exits at 3, status ok")), None);
     }
 }
