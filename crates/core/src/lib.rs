@@ -55,6 +55,7 @@ pub mod seal;
 mod span;
 pub mod spending;
 pub mod survey;
+mod text_finder;
 pub mod texts;
 pub mod tools;
 pub mod trajectory;

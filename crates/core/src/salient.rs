@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use crate::text_finder::{LetterCase, TextFinder};
 
 /// Longest line that is quoted, in characters.
 pub(crate) const LINE_CHARS: usize = 200;
@@ -35,23 +35,21 @@ const WORDS: &[&str] = &[
 const HARMLESS: &[&str] =
     &["0 errors", "0 failed", "no errors", "0 failures", "errors: 0", "failed: 0"];
 
-static MATCHER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    let builder = AhoCorasick::builder().ascii_case_insensitive(true).build(WORDS);
-    builder.ok()
-});
+static FINDER: LazyLock<TextFinder> =
+    LazyLock::new(|| TextFinder::new(LetterCase::Any, WORDS.iter().copied()));
 
 /// The salient lines of `text`, in order and each once, up to `cap` characters in all.
 pub(crate) fn lines(text: &str, cap: usize) -> Vec<String> {
-    let Some(matcher) = MATCHER.as_ref() else { return Vec::new() };
     let mut found: Vec<String> = Vec::new();
     let mut used = 0;
-    let mut from = 0;
     // One search over the whole text: a hit takes its whole line, and the search continues behind that.
-    while let Some(hit) = matcher.find(text.get(from..).unwrap_or_default()) {
-        let at = from + hit.start();
-        let start = text[..at].rfind('\n').map_or(0, |n| n + 1);
-        let end = text[at..].find('\n').map_or(text.len(), |n| at + n);
-        from = end.min(text.len());
+    let mut hits = FINDER.find(text);
+    while let Some(hit) = hits.next() {
+        let bytes = text.as_bytes();
+        let start = memchr::memrchr(b'\n', &bytes[..hit.at.start]).map_or(0, |n| n + 1);
+        let end = memchr::memchr(b'\n', &bytes[hit.at.start..]);
+        let end = end.map_or(text.len(), |n| hit.at.start + n);
+        hits.skip_to(end);
         let line = shorten(text[start..end].trim(), LINE_CHARS);
         let lower = line.to_ascii_lowercase();
         let harmless = HARMLESS.iter().any(|word| lower.contains(word)) || is_rule(&line);
@@ -61,9 +59,6 @@ pub(crate) fn lines(text: &str, cap: usize) -> Vec<String> {
                 break;
             }
             found.push(line);
-        }
-        if end == text.len() {
-            break;
         }
     }
     found

@@ -11,6 +11,9 @@ use crate::tools::ToolTable;
 pub(crate) struct GatherMemo {
     gathered: Option<GatheredFacts>,
     runs: Vec<Range<usize>>,
+    /// The facts of all runs but the last. A user's message that stays between covered ones is the end of a run only
+    /// until a newer one stays: then the former last run is read again, and nothing before it.
+    before_last: Option<GatheredFacts>,
 }
 
 impl GatherMemo {
@@ -18,8 +21,17 @@ impl GatherMemo {
     /// read.
     pub fn extend(&mut self, log: &EventLog, runs: Vec<Range<usize>>, tools: &ToolTable) {
         let reading = LogReading::of(log, tools);
-        let gathered = GatheredFacts::over(self.gathered.take(), log.events(), &runs, reading);
-        self.gathered = Some(gathered);
+        let gather = |known, runs: &[_]| GatheredFacts::over(known, log.events(), runs, reading);
+        let goes_on = |known: &GatheredFacts| known.starts(&runs);
+        let known = self.gathered.take().filter(goes_on);
+        let known = known.or_else(|| self.before_last.take().filter(goes_on));
+        self.gathered = Some(match runs.split_last() {
+            Some((_, before)) if !before.is_empty() && !ends_in_last(known.as_ref(), &runs) => {
+                let before = gather(known, before);
+                gather(Some(self.before_last.insert(before).clone()), &runs)
+            }
+            _ => gather(known, &runs),
+        });
         self.runs = runs;
     }
 
@@ -32,6 +44,11 @@ impl GatherMemo {
     pub fn runs(&self) -> &[Range<usize>] {
         &self.runs
     }
+}
+
+/// Whether these facts hold some of the last run already, so that those of the runs before it are known as they were.
+fn ends_in_last(known: Option<&GatheredFacts>, runs: &[Range<usize>]) -> bool {
+    known.is_some_and(|known| known.run_count() == runs.len())
 }
 
 /// The runs of consecutive numbers in a sorted list.

@@ -4,7 +4,7 @@
 use crate::calls::CallSite;
 use crate::recap::checks::all_covered;
 use crate::recap::deed::{CallEnding, CallSubject, Deed, DeedKind, DeedPart, FileEdit, PartKind};
-use crate::recap::gathered_facts::{GatheredFacts, Quote, output};
+use crate::recap::gathered_facts::{GatheredFacts, OUTPUT_LINES, Quote, output};
 use crate::recap::open_failures::OpenFailure;
 use crate::recap::print::code;
 use crate::recap::tasks::TaskList;
@@ -182,7 +182,7 @@ impl CallDeeds<'_, '_> {
         let mut parts: Vec<DeedPart> =
             verdicts.map(|line| DeedPart::new(line, PartKind::Verdict)).collect();
         let exit = came.outcome.exit.map(|code| format!("Exit code {code}"));
-        let mut lines = self.tools.shown(came.text, SHOWN_BYTES);
+        let mut lines = self.tools.first_shown(came.text, SHOWN_BYTES, OUTPUT_LINES);
         // A failure beside a line that says that all went well would contradict itself.
         lines.retain(|line| !says_well(line) && exit.as_deref() != Some(line.trim()));
         add_output(&mut parts, &lines);
@@ -257,7 +257,7 @@ impl CallDeeds<'_, '_> {
         let verdict = ok.then_some("ok").into_iter().chain(telling);
         let mut parts: Vec<DeedPart> =
             verdict.map(|line| DeedPart::new(line, PartKind::Verdict)).collect();
-        add_output(&mut parts, &self.tools.shown(came.text, SHOWN_BYTES));
+        add_output(&mut parts, &self.tools.first_shown(came.text, SHOWN_BYTES, OUTPUT_LINES));
         self.push_call(came, CallEnding::Ended, parts);
     }
 
@@ -286,7 +286,7 @@ impl CallDeeds<'_, '_> {
 
     /// Adds a call that showed something.
     fn note_shown(&mut self, came: &DeedOutcome<'_>) {
-        let lines = self.tools.shown(came.text, SHOWN_BYTES);
+        let lines = self.tools.first_shown(came.text, SHOWN_BYTES, OUTPUT_LINES);
         self.gathered.add_shown(came.message, came.subject.clone(), &lines);
     }
 

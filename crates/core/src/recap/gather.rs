@@ -9,6 +9,7 @@ use crate::log::{Event, EventLog};
 use crate::passage::{Passage, Voice, passages};
 use crate::recap::deed::{CallSubject, Deed, DeedKind, Speaker};
 use crate::recap::deeds::CallDeeds;
+use crate::recap::gathered_facts::OUTPUT_LINES;
 use crate::recap::prose;
 use crate::recap::words::words;
 use crate::redact::KnownSecrets;
@@ -89,8 +90,13 @@ impl GatheredFacts {
         gathered
     }
 
+    /// How many runs were read.
+    pub(crate) fn run_count(&self) -> usize {
+        self.runs.len()
+    }
+
     /// Whether the runs read so far are the beginning of these.
-    fn starts(&self, runs: &[Range<usize>]) -> bool {
+    pub(crate) fn starts(&self, runs: &[Range<usize>]) -> bool {
         let last = self.runs.len().saturating_sub(1);
         // Facts depend on the order of events, so only the last run may have grown since.
         let begins = |(at, (own, run)): (usize, (&Range<usize>, &Range<usize>))| {
@@ -172,7 +178,8 @@ impl GatheredFacts {
             passages.extend(media_notes(view));
             self.add_asked(number, &passages);
             for result in passages.iter().filter(|passage| passage.voice == Voice::Tool) {
-                let lines = reading.tools.shown(&result.text, result.text.len());
+                let lines =
+                    reading.tools.first_shown(&result.text, result.text.len(), OUTPUT_LINES);
                 self.add_shown(number, CallSubject::Other("the result".to_owned()), &lines);
             }
         }
@@ -192,12 +199,12 @@ impl GatheredFacts {
                 continue;
             }
             let text = block.plain_with(&event.bytes, scratch);
-            self.add_ids(text, view.role, &block.kind, number);
+            self.add_ids(text, view.role, &block.kind);
             match &block.kind {
                 BlockKind::Call { name: Some(name), .. } => {
                     let start = text.floor_char_boundary(CALLED_BYTES);
                     self.words.note_called(&words(&text[..start]), number);
-                    self.add_ids(&name.decode(&event.bytes), view.role, &block.kind, number);
+                    self.add_ids(&name.decode(&event.bytes), view.role, &block.kind);
                 }
                 _ => {}
             }
@@ -206,7 +213,7 @@ impl GatheredFacts {
                 let said = if text.trim().is_empty() { shown.as_str() } else { text };
                 on_result(self, index, said);
             } else if view.origin == TextOrigin::Observation {
-                let lines = reading.tools.shown(text, text.len());
+                let lines = reading.tools.first_shown(text, text.len(), OUTPUT_LINES);
                 self.add_shown(number, CallSubject::Other("the result".to_owned()), &lines);
             }
         }

@@ -88,12 +88,10 @@ pub struct GatheredFacts {
     errors: FxHashMap<u64, usize>,
     /// The files that calls used, by path.
     pub files: FxHashMap<String, FileUse>,
-    /// The identifiers that were used, with how and when.
+    /// The identifiers that were used, and in what order.
     pub ids: IdTable,
     /// The secrets of the events, which are removed from everything that is gathered.
     pub secrets: KnownSecrets,
-    /// Whether an earlier recap handed identifiers on, so that their weights include their age.
-    pub(crate) carries: bool,
     /// The number of an event is its seq plus this, because one earlier recap counts for several messages.
     pub(super) shift: u32,
     /// Index of each deed by the hash of its words, so that a repeated one is counted instead of added.
@@ -111,7 +109,7 @@ pub struct GatheredFacts {
 /// At most this many checks are kept.
 const CHECKS: usize = 64;
 /// At most this many lines of one result are kept …
-const OUTPUT_LINES: usize = 256;
+pub(super) const OUTPUT_LINES: usize = 256;
 /// … and a longer line is cut at separators into pieces of at most this many characters.
 const PIECE_CHARS: usize = 180;
 
@@ -122,11 +120,6 @@ impl GatheredFacts {
     /// Empty facts with secrets that are known already.
     pub(super) fn knowing(secrets: KnownSecrets) -> Self {
         Self { secrets, ..Self::default() }
-    }
-
-    /// The number of the newest use: see [`Self::next_order`].
-    pub(crate) fn newest(&self) -> u32 {
-        self.order
     }
 
     /// Returns a number that grows with every use, to order identifiers by.
@@ -209,19 +202,14 @@ impl GatheredFacts {
         }
     }
 
-    /// Counts the identifiers in a text, each once, by who wrote it.
-    pub(super) fn add_ids(&mut self, text: &str, role: Role, kind: &BlockKind, message: u32) {
+    /// Notes the identifiers in a text.
+    pub(super) fn add_ids(&mut self, text: &str, role: Role, kind: &BlockKind) {
         self.order += 1;
         let order = self.order;
+        let is_result = matches!(kind, BlockKind::Result { .. });
+        let written = !is_result && matches!(role, Role::Assistant | Role::User);
         for id in identifiers(text) {
-            let Some(used) = self.ids.once(id, order) else { continue };
-            used.message = message;
-            match (role, kind) {
-                (_, BlockKind::Result { .. }) | (Role::Tool, _) => used.result += 1,
-                (Role::Assistant, _) => used.said += 1,
-                (Role::User, _) => used.user += 1,
-                _ => used.result += 1,
-            }
+            self.ids.note(id, order, written);
         }
     }
 

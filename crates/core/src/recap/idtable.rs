@@ -7,97 +7,121 @@ use compact_str::CompactString;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-/// How an identifier was used. Each text counts once, because a name that one listing repeats is no more likely to
-/// be needed.
+/// How an identifier was used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IdUse {
-    /// In how many texts and arguments of the assistant it occurs.
-    pub said: u32,
-    /// In how many messages of the user it occurs.
-    pub user: u32,
-    /// In how many results it occurs.
-    pub result: u32,
-    /// Order of the last use, which grows with each text.
+    /// Whether somebody wrote it: a text or argument of the assistant, a message of the user, or an earlier recap.
+    pub written: bool,
+    /// Order of the last text that has it.
     pub last: u32,
-    /// Order of the first use, which decides between equals.
-    pub first: u32,
-    /// The weight that an earlier recap handed on.
-    pub carried: u32,
-    /// Number of the message that used it last.
-    pub message: u32,
+    /// The place of the last use in [`IdTable::uses`].
+    place: u32,
 }
 
 /// Identifiers by name, each with its uses.
 #[derive(Clone, Debug)]
 pub struct IdTable {
-    table: HashTable<(CompactString, IdUse)>,
+    /// The index of each identifier in `ids`.
+    table: HashTable<u32>,
+    ids: Vec<(CompactString, IdUse)>,
+    /// The indices of the identifiers in the order of their uses. Only the last use of each counts.
+    uses: Vec<u32>,
     /// The hashes seen last, each with the order of the text it was in.
     seen: Vec<(u64, u32)>,
 }
 
 /// Places in [`IdTable::seen`]; a power of two.
 const SEEN: usize = 512;
+/// Up to this many uses that no longer count are left before they are removed.
+const OUTDATED: usize = 1 << 12;
 
 impl Default for IdTable {
     fn default() -> Self {
-        Self { table: HashTable::new(), seen: vec![(0, 0); SEEN] }
+        let (table, ids, uses) = (HashTable::new(), Vec::new(), Vec::new());
+        Self { table, ids, uses, seen: vec![(0, 0); SEEN] }
     }
 }
 
 impl IdTable {
     /// Makes room for `more` identifiers, because growing the table step by step is expensive.
     pub fn reserve(&mut self, more: usize) {
-        self.table.reserve(more, |(id, _)| hash(id));
+        let ids = &self.ids;
+        self.table.reserve(more, |at| hash(&ids[*at as usize].0));
     }
 
-    /// The use of `id` in the text with this `order`, for the caller to count. `None` where the same text had the
-    /// identifier already.
-    pub fn once(&mut self, id: &str, order: u32) -> Option<&mut IdUse> {
+    /// Notes that the text with this `order`, which grows with each text from 1, has `id`. `written` says that somebody
+    /// wrote the text.
+    pub fn note(&mut self, id: &str, order: u32, written: bool) {
         let hash = hash(id);
         let place = &mut self.seen[usize::try_from(hash & (SEEN as u64 - 1)).unwrap_or(0)];
         if *place == (hash, order) {
-            return None;
+            return;
         }
         *place = (hash, order);
-        let used = self.entry(id, hash, order);
-        // The cache forgets names, so the use itself is asked, too. A new name has this order already, but no use.
-        let fresh = used.last != order || (used.said | used.user | used.result) == 0;
-        used.last = order;
-        fresh.then_some(used)
+        let at = self.index(id, hash);
+        let Some((_, used)) = self.ids.get_mut(at as usize) else { return };
+        used.written |= written;
+        // The cache forgets names, so the use itself is asked, too.
+        if used.last != order {
+            (used.last, used.place) = (order, u32::try_from(self.uses.len()).unwrap_or(u32::MAX));
+            self.uses.push(at);
+            if self.uses.len() > 2 * self.ids.len() + OUTDATED {
+                self.tidy();
+            }
+        }
     }
 
-    /// The use of `id`. A new identifier gets `order` as its first and last use.
-    pub fn get_or_new(&mut self, id: &str, order: u32) -> &mut IdUse {
-        self.entry(id, hash(id), order)
+    /// The index of `id`, which is added where it is new.
+    fn index(&mut self, id: &str, hash: u64) -> u32 {
+        let Self { table, ids, .. } = self;
+        let is_same = |at: &u32| ids[*at as usize].0 == id;
+        if let Some(at) = table.find(hash, is_same) {
+            return *at;
+        }
+        let at = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+        table.insert_unique(hash, at, |at| self::hash(&ids[*at as usize].0));
+        ids.push((id.into(), IdUse::default()));
+        at
     }
 
-    fn entry(&mut self, id: &str, hash: u64, order: u32) -> &mut IdUse {
-        let fresh = || (id.into(), IdUse { first: order, last: order, ..IdUse::default() });
-        let entry = self.table.entry(hash, |(known, _)| known == id, |(id, _)| self::hash(id));
-        &mut entry.or_insert_with(fresh).into_mut().1
+    /// Removes the uses that no longer count.
+    fn tidy(&mut self) {
+        let mut uses = Vec::with_capacity(self.ids.len());
+        for (place, at) in (0..).zip(std::mem::take(&mut self.uses)) {
+            let Some((_, used)) = self.ids.get_mut(at as usize) else { continue };
+            if used.place == place {
+                used.place = u32::try_from(uses.len()).unwrap_or(u32::MAX);
+                uses.push(at);
+            }
+        }
+        self.uses = uses;
     }
 
     /// An identifier of the table and its use; `None` where it was never used.
     pub(super) fn get(&self, id: &str) -> Option<(&str, &IdUse)> {
-        let found = self.table.find(hash(id), |(known, _)| known == id)?;
-        Some((found.0.as_str(), &found.1))
+        let at = self.table.find(hash(id), |at| self.ids[*at as usize].0 == id)?;
+        self.ids.get(*at as usize).map(|(id, used)| (id.as_str(), used))
     }
 
-    /// All identifiers and their uses, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &IdUse)> {
-        self.table.iter().map(|(id, used)| (id.as_str(), used))
+    /// The identifiers with their uses, the last used first.
+    pub fn newest(&self) -> impl Iterator<Item = (&str, &IdUse)> {
+        let uses = self.uses.iter().enumerate().rev();
+        uses.filter_map(|(place, at)| {
+            let (id, used) = self.ids.get(*at as usize)?;
+            (used.place as usize == place).then_some((id.as_str(), used))
+        })
     }
 
     /// How many identifiers the table holds.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.table.len()
+        self.ids.len()
     }
 
     /// Whether the table is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.table.is_empty()
+        self.ids.is_empty()
     }
 }
 
@@ -110,15 +134,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_once_a_text() {
+    fn the_last_use_decides_the_order() {
         let mut table = IdTable::default();
-        for (id, order) in [("a.rs", 1), ("a.rs", 1), ("b.rs", 1), ("a.rs", 2)] {
-            if let Some(used) = table.once(id, order) {
-                used.said += 1;
-            }
+        for (id, order) in [("a.rs", 1), ("b.rs", 1), ("c.rs", 2), ("a.rs", 2), ("c.rs", 2)] {
+            table.note(id, order, id == "b.rs");
         }
-        let found: std::collections::BTreeMap<_, _> = table.iter().collect();
-        assert_eq!((found["a.rs"].said, found["a.rs"].first, found["a.rs"].last), (2, 1, 2));
-        assert_eq!((found["b.rs"].said, table.len()), (1, 2));
+        let newest: Vec<_> = table.newest().map(|(id, used)| (id, used.written)).collect();
+        assert_eq!(newest, [("a.rs", false), ("c.rs", false), ("b.rs", true)]);
+        assert_eq!((table.len(), table.get("c.rs").map(|(_, used)| used.last)), (3, Some(2)));
+    }
+
+    #[test]
+    fn uses_that_no_longer_count_do_not_pile_up() {
+        let mut table = IdTable::default();
+        table.note("first_1", 1, false);
+        for order in 2..30_000 {
+            table.note(if order % 2 == 0 { "even_1" } else { "odd_1" }, order, false);
+        }
+        assert!(table.uses.len() <= 2 * 3 + OUTDATED);
+        let newest: Vec<_> = table.newest().map(|(id, _)| id).collect();
+        assert_eq!(newest, ["odd_1", "even_1", "first_1"]);
     }
 }

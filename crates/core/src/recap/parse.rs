@@ -15,9 +15,6 @@ use crate::recap::{NOTE_START, section, state};
 use crate::repair::OF_SYSTEM;
 use crate::seal::is_end;
 
-/// The weight of the identifier that an earlier recap names first. The weight falls to 0 at its last identifier.
-pub(crate) const CARRIED_WEIGHT: u32 = 1_000;
-
 /// Blocks that list one path on each line, and whether the files were modified (as in What Survives the Compression
 /// and pi).
 const FILE_BLOCKS: &[(&str, &str, bool)] =
@@ -76,14 +73,10 @@ impl GatheredFacts {
     /// Adds the facts of one section, and carries the identifiers in it over.
     fn add_section(&mut self, name: &str, lines: &[&str]) {
         if ![section::INDEX, section::PUT_BACK].contains(&name) {
-            // The recap gave these names a place, so they start with a weight; they may still lose it in the next
-            // recap.
+            // The recap gave these names a place, so they count as written.
             for line in lines {
-                let at = line.strip_prefix('@').and_then(number_in).unwrap_or(0);
-                for (entry, message) in line.split(", ").map(file_entry) {
-                    for id in identifiers(entry) {
-                        self.carry(&[(id, message.unwrap_or(at))], CARRIED_WEIGHT);
-                    }
+                for (entry, _) in line.split(", ").map(file_entry) {
+                    self.carry(identifiers(entry));
                 }
             }
         }
@@ -206,27 +199,17 @@ impl GatheredFacts {
         }
     }
 
-    /// Reads the identifiers of an index section, in the order of their rank.
+    /// Reads the identifiers of an index section.
     fn add_index(&mut self, lines: &[&str]) {
         let names = lines.iter().map(|line| line.strip_prefix("names: ").unwrap_or(line));
-        let entries = names.flat_map(|line| line.split(", ")).map(file_entry);
-        let entries: Vec<(&str, u32)> =
-            entries.map(|(name, message)| (name, message.unwrap_or(0))).collect();
-        self.carry(&entries, CARRIED_WEIGHT);
+        self.carry(names.flat_map(|line| line.split(", ")).map(|entry| file_entry(entry).0));
     }
 
-    /// Takes over identifiers in the order of their rank. The first one gets the weight `top`, and the weights fall
-    /// from there.
-    fn carry(&mut self, ids: &[(&str, u32)], top: u32) {
-        self.carries |= !ids.is_empty();
-        let count = u32::try_from(ids.len()).unwrap_or(u32::MAX).max(1);
-        for (rank, (id, message)) in ids.iter().enumerate() {
-            let rank = u32::try_from(rank).unwrap_or(u32::MAX);
-            let weight = top - top * rank / count;
+    /// Takes over identifiers that an earlier recap named.
+    fn carry<'i>(&mut self, ids: impl IntoIterator<Item = &'i str>) {
+        for id in ids {
             let order = self.next_order();
-            let used = self.ids.get_or_new(id, order);
-            used.carried = used.carried.max(weight.max(1));
-            used.message = used.message.max(*message);
+            self.ids.note(id, order, true);
         }
     }
 
@@ -234,8 +217,7 @@ impl GatheredFacts {
     fn add_foreign(&mut self, text: &str, message: u32) {
         self.add_blocks(text);
         self.add_listed_files(text);
-        let ids: Vec<(&str, u32)> = identifiers(text).map(|id| (id, 0)).collect();
-        self.carry(&ids, CARRIED_WEIGHT / 2);
+        self.carry(identifiers(text));
         self.add_note(message, strip_prefix_line(text).trim());
     }
 

@@ -23,12 +23,9 @@ pub struct NameVocabulary {
     /// The distinct words of the names, in lower case.
     words: NameTable,
     /// For each name, the numbers of its words.
-    made_of: Vec<NameWords>,
+    made_of: Vec<SmallVec<[u32; 4]>>,
     shortest: Option<usize>,
 }
-
-/// The numbers of a name's words.
-pub(super) type NameWords = SmallVec<[u32; 4]>;
 
 impl NameVocabulary {
     /// The number of a name; a new name gets the next number.
@@ -70,11 +67,6 @@ impl NameVocabulary {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// How many distinct words the names have.
-    pub(super) fn word_count(&self) -> usize {
-        self.words.len()
     }
 
     /// The number of a word, which has to be in lower case; `None` where no name has it.
@@ -125,7 +117,7 @@ mod tests {
         let numbers = ["loadTheme", "LOAD_THEME", "loadTheme"].map(|name| names.number(name));
         assert_eq!(numbers, [0, 1, 0]);
         assert_eq!(names.words(0), names.words(1));
-        assert_eq!((names.len(), names.word_count(), names.shortest()), (2, 2, 9));
+        assert_eq!((names.len(), names.words.len(), names.shortest()), (2, 2, 9));
         assert_eq!((names.get("loadtheme"), names.word("theme")), (None, Some(1)));
         assert_eq!(names.text(7), "");
     }

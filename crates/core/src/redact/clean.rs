@@ -5,19 +5,17 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use aho_corasick::AhoCorasick;
 use bytes::Bytes;
 
 use super::{REPLACEMENT, Redactor, merge, replace};
 use crate::jsonstr;
 use crate::log::Event;
 use crate::screen::shown;
+use crate::text_finder::TextFinder;
 use crate::view::{BlockKind, BlockView, ByteRange, EventView, TextRef};
 
 /// A secret of fewer bytes than this is not searched elsewhere, because it could be an ordinary word.
 const KNOWN_AGAIN: usize = 8;
-/// At most about this many secrets are searched one by one.
-const FEW: usize = 16;
 /// At most this many secrets are remembered.
 const MOST: usize = 4_096;
 
@@ -34,9 +32,8 @@ const MOST: usize = 4_096;
 #[derive(Clone, Debug, Default)]
 pub struct KnownSecrets {
     known: BTreeSet<String>,
-    finder: Option<AhoCorasick>,
-    /// Secrets that the finder does not contain yet: building it anew costs more than searching for a few one by one.
-    fresh: Vec<String>,
+    /// Finds the known secrets. It learns them one by one, so that a new secret costs nothing again for the others.
+    finder: TextFinder,
 }
 
 impl KnownSecrets {
@@ -90,14 +87,7 @@ impl KnownSecrets {
     /// The byte ranges of known secrets in a text, in order and without overlaps.
     #[must_use]
     pub fn places(&self, text: &str) -> Vec<Range<usize>> {
-        let found = self.finder.iter().flat_map(|finder| finder.find_iter(text));
-        let mut places: Vec<_> = found.map(|hit| hit.start()..hit.end()).collect();
-        for secret in &self.fresh {
-            let found = memchr::memmem::find_iter(text.as_bytes(), secret.as_bytes());
-            places.extend(found.map(|at| at..at + secret.len()));
-        }
-        places.sort_unstable_by_key(|place| place.start);
-        merge(places)
+        merge(self.finder.find(text).map(|found| found.at).collect())
     }
 
     /// Whether a name is a known secret, contains one, or is a long part of one.
@@ -108,20 +98,15 @@ impl KnownSecrets {
         !self.is_empty() && (!self.places(name).is_empty() || self.known.iter().any(part))
     }
 
-    /// Remembers secrets. The finder is built anew once there are many new ones.
+    /// Remembers secrets.
     fn note<'a>(&mut self, found: impl Iterator<Item = &'a str>) {
         for secret in found.filter(|secret| secret.len() >= KNOWN_AGAIN) {
             if self.known.len() < MOST
                 && !secret.contains(REPLACEMENT)
                 && self.known.insert(secret.to_owned())
             {
-                self.fresh.push(secret.to_owned());
+                self.finder.add(secret);
             }
-        }
-        // The limit grows with the finder, so that all builds together cost a fixed multiple of the last one.
-        if self.fresh.len() > FEW + self.known.len() / 8 {
-            self.finder = AhoCorasick::new(&self.known).ok();
-            self.fresh.clear();
         }
     }
 
@@ -177,7 +162,11 @@ impl KnownSecrets {
             None => Cow::Borrowed(text),
         };
         let clean = self.text(&block.kind, &text);
-        (clean != text).then(|| clean.into_owned())
+        match clean {
+            Cow::Owned(clean) if clean != text => Some(clean),
+            // Where only colours were taken out, the text stays as it is.
+            _ => None,
+        }
     }
 
     /// The text of a block of this kind without secrets. Arguments of calls are searched as JSON.
@@ -250,6 +239,28 @@ mod tests {
             KnownSecrets::default().arguments(&cut),
             r#"{"content":"[REDACTED]","path":"b"}"#
         );
+    }
+
+    proptest::proptest! {
+        /// What was learned one by one finds the same as what is learned at once.
+        #[test]
+        fn secrets_that_came_late_are_found_like_the_first(
+            secrets in proptest::collection::vec("[ab1]{6,12}", 1..30),
+            text in "[ab1 ]{0,200}",
+        ) {
+            let mut known = KnownSecrets::default();
+            for secret in &secrets {
+                known.note([&**secret].into_iter());
+                let _ = known.without(&text);
+            }
+            let mut at_once = KnownSecrets::default();
+            at_once.note(secrets.iter().rev().map(|secret| &**secret));
+            proptest::prop_assert_eq!(known.places(&text), at_once.places(&text));
+            let long = secrets.iter().filter(|secret| secret.len() >= KNOWN_AGAIN);
+            for secret in long.clone() {
+                proptest::prop_assert!(!known.without(&text).contains(&**secret));
+            }
+        }
     }
 
     #[test]

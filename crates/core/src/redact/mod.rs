@@ -26,7 +26,6 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::Regex;
 
 use block::KeyBlocks;
@@ -38,6 +37,8 @@ use rules::{KeywordLead, RULES};
 use tables::SecretTables;
 pub use url::mask;
 use value::{SecretPlace, ValueRuns};
+
+use crate::text_finder::{FoundText, LetterCase, TextFinder};
 
 /// The text in the place of a secret.
 pub const REPLACEMENT: &str = "[REDACTED]";
@@ -67,11 +68,9 @@ static SHARED: LazyLock<Redactor> = LazyLock::new(Redactor::new);
 /// ```
 #[derive(Debug)]
 pub struct Redactor {
-    keywords: Option<AhoCorasick>,
+    keywords: TextFinder,
     /// The meaning of each keyword.
     sources: Vec<KeywordSource>,
-    /// The words that are not ASCII. Built when the first text with other characters comes.
-    foreign: OnceLock<Option<AhoCorasick>>,
     rules: Vec<CompiledRules>,
 }
 
@@ -120,7 +119,7 @@ impl Redactor {
             RULES.iter().enumerate().map(|(at, rule)| of(rule.keywords, KeywordSource::Rule(at)));
         let usages = USAGES.iter().enumerate();
         let usages = usages.map(|(at, usage)| of(usage.commands, KeywordSource::Command(at)));
-        let names = WORDS.iter().enumerate().filter(|(_, word)| word.text.is_ascii());
+        let names = WORDS.iter().enumerate();
         let names = names.map(|(at, word)| (word.text, KeywordSource::Name(at)));
         let all = rules.flatten().chain(usages.flatten()).chain(names);
         let (keywords, sources): (Vec<&str>, Vec<KeywordSource>) = all.unzip();
@@ -132,52 +131,24 @@ impl Redactor {
             judge: rule.judge,
         });
         let rules = rules.collect();
-        let keywords = AhoCorasick::builder()
-            .kind(Some(AhoCorasickKind::DFA))
-            // Overlapping hits need this kind: a name such as `authtoken` holds a shorter keyword.
-            .match_kind(MatchKind::Standard)
-            .ascii_case_insensitive(true)
-            .build(keywords)
-            .ok();
-        Self { keywords, sources, foreign: OnceLock::new(), rules }
-    }
-
-    /// The search for the words that are not ASCII, built at its first use.
-    fn foreign(&self) -> Option<&AhoCorasick> {
-        let build = || {
-            AhoCorasick::builder()
-                .ascii_case_insensitive(true)
-                .build(foreign_words().map(|word| word.text))
-                .ok()
-        };
-        self.foreign.get_or_init(build).as_ref()
+        let keywords = TextFinder::new(LetterCase::Any, keywords);
+        Self { keywords, sources, rules }
     }
 
     /// The byte ranges of the secrets in a text, in order and without overlaps.
     #[must_use]
     pub fn find(&self, text: &str) -> Vec<Range<usize>> {
-        let Some(keywords) = &self.keywords else { return Vec::new() };
         let mut pass = RedactionPass::new(self, text);
-        for hit in keywords.find_overlapping_iter(text) {
-            let at = hit.start()..hit.end();
-            match self.sources.get(hit.pattern().as_usize()) {
+        // A pass assumes hits in the order in which they end: a longer keyword may hold a shorter one.
+        let mut hits: Vec<FoundText> = self.keywords.find(text).collect();
+        hits.sort_unstable_by_key(|hit| (hit.at.end, hit.at.start, hit.text));
+        for FoundText { at, text } in hits {
+            match self.sources.get(text) {
                 Some(KeywordSource::Rule(rule)) => pass.rule(*rule, at),
                 Some(KeywordSource::Name(word)) => pass.name(&WORDS[*word], at),
                 Some(KeywordSource::Command(usage)) => pass.command(*usage, &at),
                 None => {}
             }
-        }
-        if !text.is_ascii() {
-            // The state of a pass assumes hits in order. These hits start again at the beginning, so they get a new
-            // pass.
-            let mut again = RedactionPass::new(self, text);
-            again.found = pass.found;
-            let words: Vec<_> = foreign_words().collect();
-            let hits = self.foreign().map(|finder| finder.find_overlapping_iter(text));
-            for hit in hits.into_iter().flatten() {
-                again.name(words[hit.pattern().as_usize()], hit.start()..hit.end());
-            }
-            pass = again;
         }
         pass.found.sort_unstable_by_key(|secret| secret.start);
         merge(pass.found)
@@ -198,11 +169,6 @@ impl Redactor {
         }
         (out, count)
     }
-}
-
-/// The words in names of secrets that are not ASCII.
-fn foreign_words() -> impl Iterator<Item = &'static names::SecretWord> {
-    WORDS.iter().filter(|word| !word.text.is_ascii())
 }
 
 /// One pass over a text. It remembers how far it has read, so that no part is read again for each keyword.

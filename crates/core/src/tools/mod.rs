@@ -270,7 +270,13 @@ impl ToolTable {
     /// without the wrapping that harnesses add.
     #[must_use]
     pub fn shown(&self, result: &str, bytes: usize) -> Vec<String> {
-        outcome::shown(result, bytes)
+        self.first_shown(result, bytes, usize::MAX)
+    }
+
+    /// The first `lines` of the lines that [`ToolTable::shown`] gives.
+    #[must_use]
+    pub fn first_shown(&self, result: &str, bytes: usize, lines: usize) -> Vec<String> {
+        outcome::shown(result, bytes, lines)
     }
 }
 

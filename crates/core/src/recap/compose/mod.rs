@@ -108,17 +108,17 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     // Names are counted as the reader gets the text: a secret may take ordinary names with it.
     let shown = gathered.secrets.without(&writer.out);
     let said: FxHashSet<&str> = identifiers(&shown).collect();
-    let mut ranked = rank(gathered, frame, &said, usize::try_from(frame.cap).unwrap_or(usize::MAX));
+    let mut ranked = rank(gathered, frame, &said);
     // A later message revealed that such a name is a secret: it is listed neither as kept nor as lost.
-    ranked.best.retain(|name| !gathered.secrets.touch(name));
-    ranked.said.retain(|name| !gathered.secrets.touch(name));
+    ranked.lost.retain(|name| !gathered.secrets.touch(name));
+    ranked.kept.retain(|name| !gathered.secrets.touch(name));
     let mut text = shown.clone().into_owned();
     text.push_str(&end_of(&text));
     let redacted = u32::try_from(text.matches(REPLACEMENT).count()).unwrap_or(u32::MAX);
     ComposedRecap {
         tokens: u64::from(frame.counter.count(&text, TextKind::Prose)),
-        kept: IdList::of(ranked.said.iter().copied().flat_map(with_parts), 0),
-        lost: IdList::of(ranked.best.iter().copied(), ranked.rest),
+        kept: IdList::of(ranked.kept.iter().copied().flat_map(with_parts), 0),
+        lost: IdList::of(ranked.lost.iter().copied(), ranked.rest),
         files: listed,
         text,
         redacted,

@@ -33,10 +33,7 @@ pub(super) fn cause(known: &KnownOutcomes, text: &str) -> Option<String> {
                 let rank = if line.contains(": ") { EXCEPTION } else { NAME };
                 Some((rank, line))
             }
-            None => {
-                let ranks = known.causes.iter().filter(|(_, glob)| glob.matches(&line));
-                ranks.map(|(rank, _)| *rank).min().map(|rank| (rank, line))
-            }
+            None => known.cause_rank(&line).map(|rank| (rank, line)),
         };
         let Some((rank, line)) = found else { continue };
         // Where one exception caused another, the last one is what the program reported.

@@ -79,8 +79,13 @@ fn here(parts: &[GlobPart], line: &[u8], at: usize) -> bool {
         }
         GlobPart::Any => match parts.first() {
             None => true,
-            Some(GlobPart::Text(text)) => memchr::memmem::find_iter(rest, text.as_bytes())
-                .any(|found| here(parts, line, at + found)),
+            Some(GlobPart::Text(text)) => {
+                // Each search is over the rest of one line: preparing a search for many places costs more.
+                let found = |from: &usize| memchr::memmem::find(&line[*from..], text.as_bytes());
+                let next = |from: &usize| found(from).map(|found| from + found);
+                let places = std::iter::successors(next(&at), |place| next(&(place + 1)));
+                places.into_iter().any(|place| here(parts, line, place))
+            }
             Some(_) => (at..=line.len()).any(|at| here(parts, line, at)),
         },
         GlobPart::Some | GlobPart::Number => {

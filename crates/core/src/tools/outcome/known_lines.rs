@@ -6,7 +6,6 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
@@ -17,6 +16,7 @@ use super::proof::ResultProof;
 use super::refusal::{RefusalTable, RefusalTexts};
 use super::signs::{OutcomeSign, OutcomeSigns};
 use super::verdict::CallVerdict;
+use crate::text_finder::{LetterCase, TextFinder};
 
 /// The content of `data/outcomes.toml`.
 #[derive(Deserialize)]
@@ -110,13 +110,43 @@ struct MarkPattern {
 /// A sign of success counts for the whole output only within this many lines of its end.
 const NEAR: usize = 20;
 
+/// One search for the texts that patterns need, so that a line is only matched with patterns whose text it holds.
+struct PieceSearch {
+    pieces: TextFinder,
+    /// For each searched text, the indices of the patterns that need it.
+    by_piece: Vec<Vec<usize>>,
+}
+
+impl PieceSearch {
+    /// The search for the texts of these patterns.
+    fn new<'g>(globs: impl Iterator<Item = &'g LineGlob>) -> Self {
+        let mut numbers: FxHashMap<&str, usize> = FxHashMap::default();
+        let mut by_piece: Vec<Vec<usize>> = Vec::new();
+        let mut pieces = Vec::new();
+        for (at, glob) in globs.enumerate() {
+            // Patterns that need the same text share one search for it.
+            let number = *numbers.entry(glob.needs()).or_insert_with_key(|piece| {
+                pieces.push(*piece);
+                by_piece.push(Vec::new());
+                by_piece.len() - 1
+            });
+            by_piece[number].push(at);
+        }
+        Self { pieces: TextFinder::new(LetterCase::Exact, pieces), by_piece }
+    }
+
+    /// Where a needed text begins, and the indices of the patterns that need it.
+    fn hits<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, &'a [usize])> {
+        let hits = self.pieces.find(text);
+        hits.filter_map(|hit| Some((hit.at.start, &**self.by_piece.get(hit.text)?)))
+    }
+}
+
 /// The patterns of the file, compiled.
 pub(super) struct KnownOutcomes {
     marks: Vec<MarkPattern>,
     /// Finds the lines that some mark may match.
-    pieces: AhoCorasick,
-    /// For each searched text, the indices of the marks that need it.
-    by_piece: Vec<Vec<usize>>,
+    may_mark: PieceSearch,
     complaints: Vec<String>,
     /// Error messages of programs that show content.
     shown: Vec<LineGlob>,
@@ -127,7 +157,9 @@ pub(super) struct KnownOutcomes {
     absent: Vec<LineGlob>,
     background: Vec<LineGlob>,
     /// Patterns of lines that say why something failed, each with its rank in the list of its tool.
-    pub(super) causes: Vec<(usize, LineGlob)>,
+    causes: Vec<(usize, LineGlob)>,
+    /// Finds the patterns of `causes` that a line may match.
+    may_tell: PieceSearch,
     wraps: Vec<LineGlob>,
     idle: Vec<LineGlob>,
     pub(super) missing: MissingProgram,
@@ -138,7 +170,7 @@ pub(super) struct KnownOutcomes {
 pub(super) fn table() -> Option<&'static KnownOutcomes> {
     static TABLE: LazyLock<Option<KnownOutcomes>> = LazyLock::new(|| {
         let file = toml::from_str(include_str!("../../../data/outcomes.toml")).ok()?;
-        KnownOutcomes::new(file)
+        Some(KnownOutcomes::new(file))
     });
     TABLE.as_ref()
 }
@@ -152,8 +184,8 @@ fn any(globs: &[LineGlob], line: &str) -> bool {
 }
 
 impl KnownOutcomes {
-    /// Compiles the patterns of the file; `None` where the search cannot be built.
-    fn new(file: OutcomeFile) -> Option<Self> {
+    /// Compiles the patterns of the file.
+    fn new(file: OutcomeFile) -> Self {
         let mut marks = Vec::new();
         let (mut causes, mut wraps) = (Vec::new(), Vec::new());
         for lines in file.lines {
@@ -179,24 +211,11 @@ impl KnownOutcomes {
                 }));
             }
         }
-        let mut numbers: FxHashMap<&str, usize> = FxHashMap::default();
-        let mut by_piece: Vec<Vec<usize>> = Vec::new();
-        let mut pieces = Vec::new();
-        for (at, mark) in marks.iter().enumerate() {
-            let piece = mark.glob.needs();
-            // Patterns that need the same text share one search for it.
-            let number = *numbers.entry(piece).or_insert_with(|| {
-                pieces.push(piece);
-                by_piece.push(Vec::new());
-                by_piece.len() - 1
-            });
-            by_piece[number].push(at);
-        }
-        let pieces = AhoCorasick::new(&pieces).ok()?;
-        Some(Self {
+        let may_mark = PieceSearch::new(marks.iter().map(|mark: &MarkPattern| &mark.glob));
+        let may_tell = PieceSearch::new(causes.iter().map(|(_, glob)| glob));
+        Self {
             marks,
-            pieces,
-            by_piece,
+            may_mark,
             complaints: file.shows.complaints,
             shown: globs(&file.shows.errors),
             tool_errors: globs(&file.tools.errors),
@@ -206,11 +225,12 @@ impl KnownOutcomes {
             absent: globs(&file.absent.lines),
             background: globs(&file.background.lines),
             causes,
+            may_tell,
             wraps,
             idle: globs(&file.idle.lines),
             missing: file.missing,
             refusals: RefusalTable::new(file.refusals),
-        })
+        }
     }
 
     /// The signs in the output of a command that does some work.
@@ -218,12 +238,10 @@ impl KnownOutcomes {
         let mut signs = OutcomeSigns::default();
         for (from, window) in windows.parts() {
             let mut found: Vec<(usize, OutcomeSign, &'static str)> = Vec::new();
-            // Overlapping, because the text of one pattern may be inside that of another.
-            for hit in self.pieces.find_overlapping_iter(window) {
-                let start = window[..hit.start()].rfind('\n').map_or(0, |at| at + 1);
+            for (at, marks) in self.may_mark.hits(window) {
+                let start = memchr::memrchr(b'\n', &window.as_bytes()[..at]).map_or(0, |at| at + 1);
                 let line = lines::clean(line_at(window, start));
-                let marks = self.by_piece.get(hit.pattern().as_usize()).into_iter().flatten();
-                let marks = marks.filter_map(|&mark| self.marks.get(mark));
+                let marks = marks.iter().filter_map(|&mark| self.marks.get(mark));
                 let applies = |mark: &&MarkPattern| {
                     mark.glob.matches(&line)
                         && mark.after.as_ref().is_none_or(|after| is_below(window, start, after))
@@ -303,6 +321,14 @@ impl KnownOutcomes {
     /// Whether the line is a harness's remark about the output.
     pub(super) fn is_noise(&self, line: &str) -> bool {
         any(&self.noise, line)
+    }
+
+    /// How much a line says about why something failed: the lowest rank of a pattern that it matches. `None` where it
+    /// matches none.
+    pub(super) fn cause_rank(&self, line: &str) -> Option<usize> {
+        let causes = self.may_tell.hits(line).flat_map(|(_, causes)| causes);
+        let causes = causes.filter_map(|&cause| self.causes.get(cause));
+        causes.filter(|(_, glob)| glob.matches(line)).map(|(rank, _)| *rank).min()
     }
 
     /// Whether the line says nothing about the cause of a failure.

@@ -102,6 +102,9 @@ fn without_colours(line: &str) -> String {
 
 /// Removes [`WRAPPERS`] at both ends of a line. A line that holds only an exit code becomes empty.
 fn unwrap(mut line: &str) -> &str {
+    if !line.starts_with('<') && !line.ends_with('>') {
+        return line;
+    }
     if line.starts_with("<returncode>") || line.starts_with("<exit_code>") {
         return "";
     }
@@ -114,10 +117,22 @@ fn unwrap(mut line: &str) -> &str {
     line.trim()
 }
 
+/// The bytes of which rules are drawn.
+const DRAWN: [bool; 256] = {
+    let mut drawn = [false; 256];
+    let marks = b"=-_*#~.+^|";
+    let mut at = 0;
+    while at < marks.len() {
+        drawn[marks[at] as usize] = true;
+        at += 1;
+    }
+    drawn
+};
+
 /// Whether a line says something. A drawn rule does not: `=====`, or `--- x ---` with more drawing than words.
 pub(super) fn says(line: &str) -> bool {
-    let drawn = line.bytes().filter(|b| b"=-_*#~.+^|".contains(b)).count();
-    line.chars().any(char::is_alphanumeric) && drawn * 2 < line.len()
+    let drawn = line.bytes().filter(|b| DRAWN[usize::from(*b)]).count();
+    drawn * 2 < line.len() && line.chars().any(char::is_alphanumeric)
 }
 
 /// A line for quotation, without drawing around it, as in `=== 1 failed ===`.

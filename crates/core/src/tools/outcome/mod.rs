@@ -298,12 +298,13 @@ fn verdict(
     }
 }
 
-/// The lines in the first `bytes` bytes of a result that say something, as a reader sees them: without colours and
+/// The first `lines` lines in the first `bytes` bytes of a result that say something, as a reader sees them: without colours and
 /// without the wrapping that harnesses add.
-pub(super) fn shown(text: &str, bytes: usize) -> Vec<String> {
+pub(super) fn shown(text: &str, bytes: usize, lines: usize) -> Vec<String> {
     let body = body(text);
     let front = &body[..body.floor_char_boundary(bytes)];
-    lines::lines(front).map(Cow::into_owned).filter(|line| lines::says(line)).collect()
+    let said = lines::lines(front).filter(|line| lines::says(line));
+    said.take(lines).map(Cow::into_owned).collect()
 }
 
 /// The lines that may say why a call failed, from the first `bytes` bytes of its result. Echoed source and lines about

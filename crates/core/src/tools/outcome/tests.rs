@@ -377,7 +377,7 @@ fn json_results_are_read() {
     ] {
         let outcome = run("pytest", text, None);
         assert_eq!(outcome.telling.as_deref(), Some("1 failed, 2 passed in 0.1s"), "{text}");
-        assert_eq!(super::shown(text, 100), ["1 failed, 2 passed in 0.1s"]);
+        assert_eq!(super::shown(text, 100, 9), ["1 failed, 2 passed in 0.1s"]);
     }
 }
 
@@ -391,11 +391,11 @@ fn a_json_result_without_output_shows_nothing() {
     ] {
         let failure = run("make check", text, None).failure().unwrap();
         assert_eq!(failure.line(), Some("exit 1"), "{text}");
-        assert_eq!(super::shown(text, 100), Vec::<String>::new(), "{text}");
+        assert_eq!(super::shown(text, 100, 9), Vec::<String>::new(), "{text}");
     }
     // Without an exit code, the object may be what the command printed.
     for text in ["{\"output\":\"\",\"reason\":\"none\"}", "{\"error\":\"\",\"exit_code\":1}"] {
-        assert_eq!(super::shown(text, 100), [text]);
+        assert_eq!(super::shown(text, 100, 9), [text]);
     }
 }
 
