@@ -9,7 +9,6 @@ use crate::recap::statement::{Statement, StatementKind, StatementSentence};
 use crate::recap::tasks::TaskList;
 use crate::recap::verdicts;
 use crate::salient::{lines as salient_lines, shorten};
-use crate::tools::command::versions::HistoryDeed;
 use crate::tools::command::{
     CommandDeeds, CommandPurpose, CommandRun, SimpleStep, cut_at_word, label, script_label,
     versions,
@@ -74,7 +73,8 @@ impl CallDeeds<'_, '_> {
         }
         // Code in another language is no command of a shell.
         let written = facts.command.as_deref().filter(|_| !facts.is_code).map(unwrapped);
-        let command = written.as_deref().map(CommandDeeds::of).unwrap_or_default();
+        let mut command = written.as_deref().map(CommandDeeds::of).unwrap_or_default();
+        self.gathered.note_shown_check(&mut command, &outcome);
         let label = self.label(&command, written.as_deref());
         let message = self.gathered.number(self.call.event);
         let came = DeedOutcome { message, text, outcome, command, label };
@@ -96,8 +96,8 @@ impl CallDeeds<'_, '_> {
         if self.facts.kind == ToolKind::Shell
             && let Some(changed) = self.facts.changed()
         {
-            let change = self.tools.change(&self.call.tool(), &self.call.arguments());
-            if change.whole.is_some() || blamed.spares_writing(&came.command) {
+            if !came.outcome.unread && blamed.spares_writing(&came.command) {
+                let change = self.tools.change(&self.call.tool(), &self.call.arguments());
                 self.note_changed(came, changed, &change);
             }
         }
@@ -156,12 +156,7 @@ impl CallDeeds<'_, '_> {
             let open = OpenFailure { statement: at, runs, path, text, ..OpenFailure::default() };
             let scratch = blamed.only().and_then(|step| self.scratch(step));
             let missing = failure.missing();
-            self.gathered.add_open(OpenFailure {
-                check: blamed.is_check(),
-                scratch,
-                missing,
-                ..open
-            });
+            self.gathered.add_open(OpenFailure { scratch, missing, ..open });
         }
     }
 
@@ -316,10 +311,6 @@ impl CallDeeds<'_, '_> {
         let Some(text) = self.facts.command.as_deref() else { return };
         let lines = || self.tools.shown(came.text, SHOWN_BYTES);
         for deed in versions::deeds(&unwrapped(text), &came.command, lines, ok) {
-            if matches!(deed, HistoryDeed::Committed { .. }) {
-                // A commit follows when a failed check has been mended, so open check failures are settled.
-                self.gathered.settle(|open| open.check);
-            }
             self.gathered.history.add(came.message, deed);
         }
     }

@@ -13,8 +13,6 @@ pub(super) struct OpenFailure {
     pub runs: SmallVec<[CommandRun; 1]>,
     /// The file whose change failed or was refused.
     pub path: Option<String>,
-    /// Whether it is the failure of a check.
-    pub check: bool,
     /// Hash of the whole command, by which the same command is recognised.
     pub text: Option<u64>,
     /// The package that was missing.

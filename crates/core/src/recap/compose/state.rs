@@ -11,9 +11,6 @@ use crate::recap::{section, state};
 
 /// At most this many checks are listed.
 const CHECKS: usize = 8;
-/// A failed check that was not run again is no longer listed once another check ran more than this many messages
-/// later.
-const PAST: u32 = 100;
 /// At most this many changed files are named.
 const FILES: usize = 12;
 
@@ -82,9 +79,7 @@ impl RecapWriter<'_> {
     /// not listed.
     fn told_checks(&self) -> Vec<CheckResult> {
         let later = || self.frame.later.into_iter().flat_map(|later| &later.checks);
-        let stands = |check: &&CheckResult| {
-            !later().any(|newer| newer.supersedes(check)) && (check.passed || !self.is_past(check))
-        };
+        let stands = |check: &&CheckResult| !later().any(|newer| newer.supersedes(check));
         self.gathered.checks.iter().rev().filter(stands).take(CHECKS).cloned().collect()
     }
 
@@ -104,15 +99,6 @@ impl RecapWriter<'_> {
             }
         }
         lines
-    }
-
-    /// Whether the work went on after a failure without this check: there was a commit since, or another check ran
-    /// long after it. The check might pass now, so its old failure is not listed.
-    fn is_past(&self, check: &CheckResult) -> bool {
-        let committed = self.gathered.history.commits.last().map(|commit| commit.message);
-        let newest = self.gathered.checks.iter().map(|other| other.message).max().unwrap_or(0);
-        // Without a commit the left side is `None`, which is less than any message.
-        committed > Some(check.message) || newest > check.message + PAST
     }
 
     /// The lines about commits, the last push, merge requests, and files that changed after the last commit.

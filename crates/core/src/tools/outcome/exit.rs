@@ -44,14 +44,6 @@ static PATTERNS: LazyLock<Option<ExitPatterns>> = LazyLock::new(|| {
 /// The exit code that the harness reports; `None` where it reports none.
 pub(super) fn code(windows: &ResultWindows<'_>) -> Option<i64> {
     let patterns = PATTERNS.as_ref()?;
-    if windows.head.trim_start().starts_with(['{', '[']) {
-        // The last member, because an earlier one may be quoted output.
-        let last = patterns.json.captures_iter(windows.tail).last();
-        let found = last.or_else(|| patterns.json.captures(windows.head));
-        if let Some(code) = found.and_then(|found| found.get(1)?.as_str().parse().ok()) {
-            return Some(code);
-        }
-    }
     let read = |line: &str| {
         let line = lines::clip(line.trim_end());
         let maybe = patterns.words.is_match(line);
@@ -61,6 +53,14 @@ pub(super) fn code(windows: &ResultWindows<'_>) -> Option<i64> {
     let full = |line: &&str| !line.trim().is_empty();
     let head = windows.head.lines().filter(full).take(FIRST).find_map(read);
     head.or_else(|| windows.tail.lines().rev().filter(full).take(LAST).find_map(read))
+}
+
+/// The exit code in a JSON result; of several, the last that is not 0. `None` where it has none.
+pub(super) fn in_json(text: &str) -> Option<i64> {
+    let found = PATTERNS.as_ref()?.json.captures_iter(text);
+    let codes = found.filter_map(|found| found.get(1)?.as_str().parse().ok());
+    let codes: Vec<i64> = codes.collect();
+    codes.iter().rev().find(|code| **code != 0).or(codes.last()).copied()
 }
 
 /// The exit code that the command itself printed last, as in `…; echo "exit: $?"`.
