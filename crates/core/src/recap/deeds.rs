@@ -5,8 +5,9 @@ use crate::calls::CallSite;
 use crate::recap::checks::all_covered;
 use crate::recap::gathered_facts::{GatheredFacts, Quote, TRIFLE};
 use crate::recap::open_failures::OpenFailure;
+use crate::recap::standing::EndedCall;
 use crate::recap::statement::{Statement, StatementKind, StatementSentence};
-use crate::recap::tasks::TaskList;
+use crate::recap::tasks::{TaskList, is_finished};
 use crate::recap::verdicts;
 use crate::salient::{lines as salient_lines, shorten};
 use crate::tools::command::{
@@ -39,6 +40,8 @@ pub(super) struct CallDeeds<'a, 'e> {
     pub call: &'a CallSite<'e>,
     pub facts: &'a CallFacts,
     pub tools: &'a ToolTable,
+    /// Whether the call only asks for the output of a command that an earlier call started.
+    pub polls: bool,
 }
 
 /// A call's result, as it was understood.
@@ -68,9 +71,6 @@ impl CallDeeds<'_, '_> {
         if shell && nonzero && flags && !self.gathered.flags_each {
             self.gathered.client_flags();
         }
-        if let (Some(id), Some(command)) = (&outcome.runs_as, &facts.command) {
-            self.gathered.running.begin(id.clone(), command);
-        }
         // Code in another language is no command of a shell.
         let written = facts.command.as_deref().filter(|_| !facts.is_code).map(unwrapped);
         let mut command = written.as_deref().map(CommandDeeds::of).unwrap_or_default();
@@ -78,6 +78,11 @@ impl CallDeeds<'_, '_> {
         let label = self.label(&command, written.as_deref());
         let message = self.gathered.number(self.call.event);
         let came = DeedOutcome { message, text, outcome, command, label };
+        self.note_standing(&came);
+        if came.outcome.runs_on {
+            // The state tells what runs, and the end of it is told when a later call shows it.
+            return self.history(&came, None);
+        }
         match came.outcome.verdict {
             Some(CallVerdict::Rejected) => self.note_rejected(&came),
             Some(CallVerdict::Blocked) => self.note_blocked(&came),
@@ -85,6 +90,22 @@ impl CallDeeds<'_, '_> {
             Some(CallVerdict::Failed) => self.note_failed(&came),
             Some(CallVerdict::Ok) | None => self.note_done(&came),
         }
+    }
+
+    /// Notes what the call began, ended or showed of what holds on.
+    fn note_standing(&mut self, came: &DeedOutcome<'_>) {
+        let (tool, arguments) = (self.call.tool(), self.call.arguments());
+        self.gathered.standing.note_call(&EndedCall {
+            message: came.message,
+            tool: &tool,
+            arguments: &arguments,
+            facts: self.facts,
+            command: &came.command,
+            label: &came.label,
+            outcome: &came.outcome,
+            text: came.text,
+            polls: self.polls,
+        });
     }
 
     /// Adds a failed call: the checks that passed in it, the failing step, and an open failure that may be settled
@@ -101,7 +122,7 @@ impl CallDeeds<'_, '_> {
                 self.note_changed(came, changed, &change);
             }
         }
-        self.history(came, false);
+        self.history(came, Some(false).filter(|_| !self.polls));
         let passed = verdicts::passed_beside(&came.command, &came.outcome, &blamed);
         self.note_passed(came, &passed, "");
         self.note_passed(came, &blamed.passed, "");
@@ -253,7 +274,7 @@ impl CallDeeds<'_, '_> {
     /// Adds a command that did not fail, and settles what it proves.
     fn note_shell_done(&mut self, came: &DeedOutcome<'_>, changed: bool) {
         let ok = came.outcome.verdict == Some(CallVerdict::Ok);
-        self.history(came, ok);
+        self.history(came, Some(true).filter(|_| ok && !self.polls));
         self.ran_at_all(&came.command);
         self.settles(came, ok);
         let telling = came.outcome.telling.as_deref().unwrap_or_default();
@@ -307,10 +328,10 @@ impl CallDeeds<'_, '_> {
     }
 
     /// Adds commits, pushes and merge requests of a command.
-    fn history(&mut self, came: &DeedOutcome<'_>, ok: bool) {
+    fn history(&mut self, came: &DeedOutcome<'_>, ended: Option<bool>) {
         let Some(text) = self.facts.command.as_deref() else { return };
         let lines = || self.tools.shown(came.text, SHOWN_BYTES);
-        for deed in versions::deeds(&unwrapped(text), &came.command, lines, ok) {
+        for deed in versions::deeds(&unwrapped(text), &came.command, lines, ended) {
             self.gathered.history.add(came.message, deed);
         }
     }
@@ -432,7 +453,11 @@ impl GatheredFacts {
             self.tasks = TaskList::read(&told.text);
         }
         if self.tasks.change(change) {
-            self.todo = Some(Quote { message, text: self.tasks.text() });
+            let text = self.tasks.text();
+            if is_finished(&text) {
+                self.standing.note_finished();
+            }
+            self.todo = Some(Quote { message, text });
         }
     }
 }

@@ -159,24 +159,30 @@ fn a_script_tells_what_it_writes() {
 }
 
 fn done(text: &str, output: &str, ok: bool) -> Vec<HistoryDeed> {
-    deeds(text, &CommandDeeds::of(text), || output.lines().map(str::to_owned).collect(), ok)
+    deeds(
+        text,
+        &CommandDeeds::of(text),
+        || output.lines().map(str::to_owned).collect(),
+        ok.then_some(true),
+    )
 }
 
-fn commit(hash: &str, subject: &str) -> HistoryDeed {
-    HistoryDeed::Committed { hash: hash.to_owned(), subject: subject.to_owned(), amends: false }
+fn commit(branch: &str, hash: &str, subject: &str) -> HistoryDeed {
+    let [hash, subject, branch] = [hash, subject, branch].map(str::to_owned);
+    HistoryDeed::Committed { hash, subject, branch, amends: false }
 }
 
 #[test]
 fn commits_pushes_and_requests_are_read() {
     assert_eq!(
         done("git commit -am x", "[main 1a2b3c4] Fix it\n 1 file changed", false),
-        [commit("1a2b3c4", "Fix it")]
+        [commit("main", "1a2b3c4", "Fix it")]
     );
     assert_eq!(
         done("git commit -q -m \"$(cat <<'EOF'\nMend the parser\n\nWhy.\nEOF\n)\"", "", true),
-        [commit("", "Mend the parser")]
+        [commit("", "", "Mend the parser")]
     );
-    assert_eq!(done("git commit -q -F - <<'E'\nOne\n\ntwo\nE", "", true), [commit("", "One")]);
+    assert_eq!(done("git commit -q -F - <<'E'\nOne\n\ntwo\nE", "", true), [commit("", "", "One")]);
     assert_eq!(done("git commit -m x", "nothing to commit, working tree clean", true), []);
     assert_eq!(done("echo '[main 1a2b3c4] Fix it'", "[main 1a2b3c4] Fix it", true), []);
     assert_eq!(
@@ -190,7 +196,7 @@ fn commits_pushes_and_requests_are_read() {
         [HistoryDeed::Requested { number: 123, title: "Mend it".to_owned() }]
     );
     let log = "OK\n50 chars\n9c01fd6 dev <dev@example.org> fix: keep it\n CHANGES.md | 1 +\n 1 file changed, 2 insertions(+)";
-    assert_eq!(done("bash ci.sh 102", log, true), [commit("9c01fd6", "fix: keep it")]);
+    assert_eq!(done("bash ci.sh 102", log, true), [commit("", "9c01fd6", "fix: keep it")]);
     assert_eq!(done("git log --stat -1", log, true).len(), 1);
     assert_eq!(done("git reset --soft HEAD~2", "", true), [HistoryDeed::TookBack(2)]);
     assert_eq!(
