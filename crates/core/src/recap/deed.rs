@@ -205,6 +205,17 @@ impl Deed {
     }
 }
 
+impl CallSubject {
+    /// What was called, as plain text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Self::Command(text) | Self::Other(text) => text.clone(),
+            Self::File(tool, path) => format!("{tool} {path}"),
+        }
+    }
+}
+
 impl CallDeed {
     /// A call with this ending.
     #[must_use]

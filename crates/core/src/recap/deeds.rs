@@ -7,7 +7,8 @@ use crate::recap::deed::{CallEnding, CallSubject, Deed, DeedKind, DeedPart, File
 use crate::recap::gathered_facts::{GatheredFacts, OUTPUT_LINES, Quote, output};
 use crate::recap::open_failures::OpenFailure;
 use crate::recap::print::code;
-use crate::recap::tasks::TaskList;
+use crate::recap::standing::EndedCall;
+use crate::recap::tasks::{TaskList, is_finished};
 use crate::recap::verdicts;
 use crate::salient::{lines as salient_lines, shorten};
 use crate::tools::command::{
@@ -36,6 +37,8 @@ pub(super) struct CallDeeds<'a, 'e> {
     pub call: &'a CallSite<'e>,
     pub facts: &'a CallFacts,
     pub tools: &'a ToolTable,
+    /// Whether the call only asks for the output of a command that an earlier call started.
+    pub polls: bool,
 }
 
 /// A call's result, as it was understood.
@@ -66,15 +69,18 @@ impl CallDeeds<'_, '_> {
         if shell && nonzero && flags && !self.gathered.flags_each {
             self.gathered.client_flags();
         }
-        if let (Some(id), Some(command)) = (&outcome.runs_as, &facts.command) {
-            self.gathered.running.begin(id.clone(), command);
-        }
         // Code in another language is no command of a shell.
         let written = facts.command.as_deref().filter(|_| !facts.is_code).map(unwrapped);
-        let command = written.as_deref().map(CommandDeeds::of).unwrap_or_default();
+        let mut command = written.as_deref().map(CommandDeeds::of).unwrap_or_default();
+        self.gathered.note_shown_check(&mut command, &outcome);
         let subject = self.subject(&command, written.as_deref());
         let message = self.gathered.number(self.call.event);
         let came = DeedOutcome { message, text, outcome, command, subject };
+        self.note_standing(&came);
+        if came.outcome.runs_on {
+            // The state tells what runs, and the end of it is told when a later call shows it.
+            return self.history(&came, None);
+        }
         match came.outcome.verdict {
             Some(CallVerdict::Rejected) => self.note_rejected(&came),
             Some(CallVerdict::Blocked) => self.note_blocked(&came),
@@ -82,6 +88,22 @@ impl CallDeeds<'_, '_> {
             Some(CallVerdict::Failed) => self.note_failed(&came),
             Some(CallVerdict::Ok) | None => self.note_done(&came),
         }
+    }
+
+    /// Notes what the call began, ended or showed of what holds on.
+    fn note_standing(&mut self, came: &DeedOutcome<'_>) {
+        let (tool, arguments) = (self.call.tool(), self.call.arguments());
+        self.gathered.standing.note_call(&EndedCall {
+            message: came.message,
+            tool: &tool,
+            arguments: &arguments,
+            facts: self.facts,
+            command: &came.command,
+            label: &came.subject.text(),
+            outcome: &came.outcome,
+            text: came.text,
+            polls: self.polls,
+        });
     }
 
     /// Adds a failed call: the checks that passed in it, the failing step, and an open failure that may be settled
@@ -93,12 +115,12 @@ impl CallDeeds<'_, '_> {
         if self.facts.kind == ToolKind::Shell
             && let Some(changed) = self.facts.changed()
         {
-            let change = self.tools.change(&self.call.tool(), &self.call.arguments());
-            if change.whole.is_some() || blamed.spares_writing(&came.command) {
+            if !came.outcome.unread && blamed.spares_writing(&came.command) {
+                let change = self.tools.change(&self.call.tool(), &self.call.arguments());
                 self.note_changed(came, changed, &change);
             }
         }
-        self.history(came, false);
+        self.history(came, Some(false).filter(|_| !self.polls));
         let passed = verdicts::passed_beside(&came.command, &came.outcome, &blamed);
         self.note_passed(came, &passed, "");
         self.note_passed(came, &blamed.passed, "");
@@ -232,7 +254,7 @@ impl CallDeeds<'_, '_> {
     /// Adds a command that did not fail, and settles what it proves.
     fn note_shell_done(&mut self, came: &DeedOutcome<'_>, changed: bool) {
         let ok = came.outcome.verdict == Some(CallVerdict::Ok);
-        self.history(came, ok);
+        self.history(came, Some(true).filter(|_| ok && !self.polls));
         self.note_started(came.message, &came.command);
         self.settles(came, ok);
         let telling = came.outcome.telling.as_deref().unwrap_or_default();
@@ -276,10 +298,10 @@ impl CallDeeds<'_, '_> {
     }
 
     /// Adds commits, pushes and merge requests of a command.
-    fn history(&mut self, came: &DeedOutcome<'_>, ok: bool) {
+    fn history(&mut self, came: &DeedOutcome<'_>, ended: Option<bool>) {
         let Some(text) = self.facts.command.as_deref() else { return };
         let lines = || self.tools.shown(came.text, SHOWN_BYTES);
-        for deed in versions::deeds(&unwrapped(text), &came.command, lines, ok) {
+        for deed in versions::deeds(&unwrapped(text), &came.command, lines, ended) {
             self.gathered.history.add(came.message, deed);
         }
     }
@@ -386,7 +408,11 @@ impl GatheredFacts {
             self.tasks = TaskList::read(&told.text);
         }
         if self.tasks.change(change) {
-            self.todo = Some(Quote { message, text: self.tasks.text() });
+            let text = self.tasks.text();
+            if is_finished(&text) {
+                self.standing.note_finished();
+            }
+            self.todo = Some(Quote { message, text });
         }
     }
 }

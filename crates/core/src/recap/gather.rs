@@ -84,6 +84,8 @@ impl GatheredFacts {
         gathered.shift = self.shift;
         // The client is the same for later events, and so is what it flags.
         gathered.flags_each = self.flags_each;
+        // What ends or changes later is known only by what held before.
+        gathered.standing = self.standing.clone();
         for run in runs {
             gathered.add(events, run.clone(), reading);
         }
@@ -173,8 +175,9 @@ impl GatheredFacts {
         let number = self.number(event);
         self.messages += 1;
         self.numbers = Some((self.numbers.map_or(number, |(first, _)| first), number));
+        let mut passages = passages_of(event, reading.dialect);
+        self.standing.note_passages(number, &passages);
         if view.is_real_user() {
-            let mut passages = passages(event, reading.dialect);
             passages.extend(media_notes(view));
             self.add_asked(number, &passages);
             for result in passages.iter().filter(|passage| passage.voice == Voice::Tool) {
@@ -192,6 +195,7 @@ impl GatheredFacts {
             // The assistant spoke, so the user's next words answer that, and are no reason for an earlier rejection.
             self.awaits = None;
             let text = view.text_of(&event.bytes, |kind| matches!(kind, BlockKind::Text));
+            self.standing.note_said(number, &text, place.call.is_none());
             self.add_said(number, &text, place.call.as_deref());
         }
         for (index, block) in view.blocks.iter().enumerate() {
@@ -287,12 +291,18 @@ impl GatheredFacts {
         };
         // Where a command keeps running, later calls ask for its output. Such a call has no command of its own, so the
         // outcome is counted as the running command's.
-        let asks = facts.kind == ToolKind::Shell && facts.command.is_none();
-        let asked = if asks { self.running.asked_in(&call.arguments()) } else { None };
-        let of_command =
-            asked.map(|command| CallFacts { command: Some(command.to_owned()), ..facts.clone() });
+        let asked = match facts.command {
+            None => self.standing.running.polled(&call.tool(), &call.arguments()),
+            Some(_) => None,
+        };
+        let of_command = asked.map(|command| CallFacts {
+            kind: ToolKind::Shell,
+            command: Some(command.to_owned()),
+            ..CallFacts::default()
+        });
+        let polls = of_command.is_some();
         let facts = of_command.as_ref().unwrap_or(facts);
-        CallDeeds { gathered: self, call, facts, tools }.add(text, flagged);
+        CallDeeds { gathered: self, call, facts, tools, polls }.add(text, flagged);
     }
 }
 
@@ -302,6 +312,13 @@ struct EventNeighbourhood {
     call: Option<String>,
     /// Whether the event is a recap that midfold wrote.
     ours: bool,
+}
+
+/// The passages of an event that the model did not write; empty where it has no text.
+fn passages_of(event: &Event, dialect: &dyn Dialect) -> Vec<Passage> {
+    let told = matches!(event.view.role, Role::User | Role::System | Role::Developer);
+    let has_text = || event.view.blocks.iter().any(|block| block.kind == BlockKind::Text);
+    if told && has_text() { passages(event, dialect) } else { Vec::new() }
 }
 
 /// A note for each picture, sound and file in a user's message, because a recap cannot hold the media itself.

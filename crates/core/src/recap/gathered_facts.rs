@@ -6,13 +6,13 @@ use rustc_hash::FxHashMap;
 
 use crate::event::Event;
 use crate::ids::identifiers;
-use crate::recap::background::RunningCommands;
 use crate::recap::checks::CheckResult;
 use crate::recap::deed::{CallDeed, CallEnding, CallSubject, Deed, DeedKind, DeedPart, PartKind};
 use crate::recap::history::WorkHistory;
 use crate::recap::idtable::IdTable;
 use crate::recap::open_failures::{InnerCommands, OpenFailure};
 use crate::recap::print::DeedPrinter;
+use crate::recap::standing::StandingFacts;
 use crate::recap::tasks::TaskList;
 use crate::recap::words::WordTable;
 use crate::redact::KnownSecrets;
@@ -64,8 +64,8 @@ pub struct GatheredFacts {
     /// The agent's newest to-do list, one item on each line; `None` where it has none.
     pub todo: Option<Quote>,
     pub(super) tasks: TaskList,
-    /// Commands that still run.
-    pub(super) running: RunningCommands,
+    /// What holds on: what runs, where the agent works, modes, the plan.
+    pub(super) standing: StandingFacts,
     /// Commits, pushes and requests to merge.
     pub history: WorkHistory,
     /// The newest verdict of each check, in order, without those that a newer verdict covers.

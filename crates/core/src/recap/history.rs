@@ -8,7 +8,7 @@ const MOST: usize = 10;
 const SUBJECT: usize = 100;
 
 /// A commit that a call made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommitRecord {
     /// The abbreviated hash; empty where no output showed it.
     pub hash: String,
@@ -16,6 +16,10 @@ pub struct CommitRecord {
     pub subject: String,
     /// Number of the message that shows it.
     pub message: u32,
+    /// Whether it got another hash, which no output shows.
+    pub moved: bool,
+    /// The branch that it was made on; empty where no output named it.
+    pub(super) branch: String,
 }
 
 /// A request to merge that a call opened.
@@ -48,17 +52,17 @@ impl WorkHistory {
     /// Adds what one call did to the repository.
     pub(super) fn add(&mut self, message: u32, deed: HistoryDeed) {
         match deed {
-            HistoryDeed::Committed { hash, subject, amends } => {
+            HistoryDeed::Committed { hash, subject, branch, amends } => {
                 // A command such as `git log` lists commits that are known already.
                 if !hash.is_empty() && self.commits.iter().any(|known| known.hash == hash) {
                     return;
                 }
-                let before = if amends { self.take_back(1).pop() } else { None };
+                let before = if amends { self.replaced(&branch) } else { None };
                 let subject = match before {
                     Some(before) if subject.is_empty() => before.subject,
                     _ => crate::salient::shorten(&subject, SUBJECT),
                 };
-                self.commits.push(CommitRecord { hash, subject, message });
+                self.commits.push(CommitRecord { hash, subject, message, moved: false, branch });
                 if self.commits.len() > MOST {
                     self.commits.remove(0);
                     self.older += 1;
@@ -69,10 +73,18 @@ impl WorkHistory {
             HistoryDeed::TookBack(count) => {
                 self.take_back(count);
             }
+            HistoryDeed::WentBack(hash) => {
+                let is = |commit: &CommitRecord| is_same_hash(&commit.hash, &hash);
+                let from = self.commits.iter().rposition(is).map_or(self.pushed, |at| at + 1);
+                self.take_back(self.commits.len() - from);
+            }
             HistoryDeed::Moved => {
                 // Pushed commits keep their hashes. The new hashes of the others are not shown.
-                let own = self.commits.iter_mut().skip(self.pushed);
-                own.for_each(|commit| commit.hash.clear());
+                self.commits.iter_mut().skip(self.pushed).for_each(CommitRecord::lose_hash);
+            }
+            HistoryDeed::Unsure => {
+                let newest = self.commits.iter_mut().skip(self.pushed).next_back();
+                newest.into_iter().for_each(CommitRecord::lose_hash);
             }
             HistoryDeed::Pushed(branch) => {
                 self.pushed = self.commits.len();
@@ -103,7 +115,19 @@ impl WorkHistory {
         let mut found = newest.filter(own).filter(|commit| commit.hash.is_empty());
         if let Some(commit) = found.next() {
             hash.clone_into(&mut commit.hash);
+            commit.moved = false;
         }
+    }
+
+    /// Removes the commit that an amend on this branch replaces, and returns it. `None` where the newest commit of the
+    /// branch was not made by these calls.
+    fn replaced(&mut self, branch: &str) -> Option<CommitRecord> {
+        let same = |commit: &CommitRecord| {
+            branch.is_empty() || commit.branch.is_empty() || commit.branch == branch
+        };
+        let at = self.commits.iter().rposition(same)?;
+        self.pushed -= usize::from(at < self.pushed);
+        Some(self.commits.remove(at))
     }
 
     /// Removes the newest `count` commits, and returns them.
@@ -121,12 +145,58 @@ impl WorkHistory {
     }
 }
 
+impl CommitRecord {
+    /// Forgets the hash, because the commit has another one by now.
+    fn lose_hash(&mut self) {
+        self.hash.clear();
+        self.moved = true;
+    }
+}
+
+/// Whether two hashes of different lengths are of the same commit.
+fn is_same_hash(one: &str, other: &str) -> bool {
+    !one.is_empty() && (one.starts_with(other) || other.starts_with(one))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn commit(hash: &str, subject: &str, amends: bool) -> HistoryDeed {
-        HistoryDeed::Committed { hash: hash.to_owned(), subject: subject.to_owned(), amends }
+        of("", hash, subject, amends)
+    }
+
+    fn of(branch: &str, hash: &str, subject: &str, amends: bool) -> HistoryDeed {
+        let [hash, subject, branch] = [hash, subject, branch].map(str::to_owned);
+        HistoryDeed::Committed { hash, subject, branch, amends }
+    }
+
+    fn told(history: &WorkHistory) -> Vec<(&str, &str)> {
+        history.told().iter().map(|commit| (&*commit.hash, &*commit.subject)).collect()
+    }
+
+    #[test]
+    fn an_amend_replaces_the_newest_commit_of_its_own_branch() {
+        let mut history = WorkHistory::default();
+        history.add(1, of("part-2", "1111aaa", "Gate", false));
+        history.add(2, HistoryDeed::Unsure);
+        history.add(3, HistoryDeed::Moved);
+        history.add(4, of("part-3", "57a1a8f", "Harden", true));
+        history.add(5, of("part-3", "76a08b3", "Harden", true));
+        assert_eq!(told(&history), [("", "Gate"), ("76a08b3", "Harden")]);
+        assert!(history.commits[0].moved && !history.commits[1].moved);
+    }
+
+    #[test]
+    fn dropped_commits_go() {
+        let mut history = WorkHistory::default();
+        for (at, hash) in [(1, "aaaaaaa"), (2, "bbbbbbb"), (3, "ccccccc")] {
+            history.add(at, commit(hash, "One", false));
+        }
+        history.add(4, HistoryDeed::WentBack("aaaaaaa1".to_owned()));
+        assert_eq!(told(&history), [("aaaaaaa", "One")]);
+        history.add(5, HistoryDeed::WentBack("eeeeeee".to_owned()));
+        assert!(history.commits.is_empty());
     }
 
     #[test]
@@ -138,8 +208,7 @@ mod tests {
         history
             .add(4, HistoryDeed::Listed { hash: "bbbbbbb".to_owned(), subject: "Two".to_owned() });
         history.add(5, commit("ccccccc", "", true));
-        let told: Vec<_> = history.told().iter().map(|c| (&*c.hash, &*c.subject)).collect();
-        assert_eq!(told, [("ccccccc", "Two")]);
+        assert_eq!(told(&history), [("ccccccc", "Two")]);
         history.add(6, HistoryDeed::TookBack(1));
         assert_eq!(history.commits.len(), 1);
         history.add(7, commit("", "Three", false));

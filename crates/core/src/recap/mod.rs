@@ -3,7 +3,6 @@
 //! The computed part of a recap can only hold words of the log: code copies, ranks and cuts them. Text from the log
 //! is quoted, escaped and redacted, so it gains no authority.
 
-mod background;
 pub mod checks;
 mod choose;
 mod claim;
@@ -35,6 +34,7 @@ pub(crate) mod seam;
 mod sentence;
 mod settle;
 pub mod sources;
+mod standing;
 mod tasks;
 mod user_orders;
 mod user_words;
@@ -83,6 +83,8 @@ pub(crate) mod state {
     pub const COMMITS: &str = "commits: ";
     /// The number of older commits, which are not listed.
     pub const OLDER: &str = "older, not told: ";
+    /// In place of a commit's hash: it got another one.
+    pub const MOVED: &str = "(rebased or amended, hash unknown) ";
     /// The message with the last push, and its branch.
     pub const PUSHED: &str = "pushed @";
     /// Requests to merge.
@@ -91,8 +93,32 @@ pub(crate) mod state {
     pub const CHANGED: &str = "changed since the last commit: ";
     /// How many files changed after the last check that passed.
     pub const SINCE: &str = "changed since the last of these passed: ";
+    /// Commands and agents that still run; more of them follow, indented.
+    pub const RUNNING: &str = "still running: ";
+    /// What agents in the background reported; more of them follow, indented.
+    pub const REPORTED: &str = "reports of agents: ";
+    /// Where the agent works.
+    pub const PLACE: &str = "works in: ";
+    /// The message with the plan that holds; its steps follow, indented.
+    pub const PLAN: &str = "plan @";
+    /// The skills that were loaded.
+    pub const SKILLS: &str = "skills in use: ";
+    /// What the client said of a subject.
+    pub const CLIENT: &str = "the client on ";
     /// All of these beginnings.
-    pub const ALL: &[&str] = &[TASKS, CHECKS, COMMITS, PUSHED, REQUESTS, CHANGED, SINCE];
+    pub const ALL: &[&str] = &[
+        TASKS, CHECKS, COMMITS, PUSHED, REQUESTS, CHANGED, SINCE, RUNNING, REPORTED, PLACE, PLAN,
+        SKILLS, CLIENT,
+    ];
+
+    /// The lines of a labelled list: the first entry is beside the label, the others are indented below it.
+    pub(crate) fn listed(label: &str, entries: impl Iterator<Item = String>) -> Vec<String> {
+        let line = |(at, entry)| match at {
+            0 => format!("{label}{entry}\n"),
+            _ => format!("  {entry}\n"),
+        };
+        entries.enumerate().map(line).collect()
+    }
 }
 /// The marker in the place of a span without a recap, where the policy has no other text.
 pub const MARKER: &str = "[Earlier messages truncated]";

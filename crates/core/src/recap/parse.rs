@@ -149,7 +149,10 @@ impl GatheredFacts {
                         todo.text.push_str(rest);
                     }
                 }
-                label => read.add(label, rest),
+                label => {
+                    self.standing.read(label, rest, known.is_some());
+                    read.add(label, rest);
+                }
             }
         }
         if todo.is_some() {
@@ -188,13 +191,7 @@ impl GatheredFacts {
             // A recap lists the newest file first, but uses are numbered in the order in which they are added.
             for entry in paths.split(", ").collect::<Vec<_>>().into_iter().rev() {
                 let (path, message) = file_entry(entry);
-                let known = self.files.get(path).and_then(|file| file.changed);
                 self.use_file(path, modified, message);
-                // The number is that of the last use, which may be a mere reading. The state said which message
-                // changed the file.
-                if let Some(file) = self.files.get_mut(path) {
-                    file.changed = known;
-                }
             }
         }
     }
@@ -431,10 +428,12 @@ fn check(line: &str) -> Option<CheckResult> {
 /// Reads a commit, such as `1a2b3c4 Fix the parser @40`.
 fn commit(line: &str) -> Option<CommitRecord> {
     let (rest, message) = line.rsplit_once(" @")?;
-    let named = rest.strip_prefix("(no hash) ").map(|subject| ("", subject));
+    let moved = rest.strip_prefix(state::MOVED);
+    let named = moved.or_else(|| rest.strip_prefix("(no hash) ")).map(|subject| ("", subject));
     let (hash, subject) = named.or_else(|| rest.split_once(' '))?;
     let (hash, subject) = (hash.to_owned(), subject.to_owned());
-    Some(CommitRecord { hash, subject, message: message.parse().ok()? })
+    let (message, moved) = (message.parse().ok()?, moved.is_some());
+    Some(CommitRecord { hash, subject, message, moved, ..CommitRecord::default() })
 }
 
 /// Reads a request to merge, such as `#12 Mend the parser @44`.

@@ -71,7 +71,7 @@ fn commits_or_passes(
     let lines = || tools.shown(text, SHOWN_BYTES);
     let is_commit = |deed: &HistoryDeed| matches!(deed, HistoryDeed::Committed { .. });
     !verdicts::passed(&command, &outcome).is_empty()
-        || deeds(&written, &command, lines, is_ok).iter().any(is_commit)
+        || deeds(&written, &command, lines, is_ok.then_some(true)).iter().any(is_commit)
 }
 
 /// Whether more items of the to-do list are done than before.

@@ -106,6 +106,11 @@ impl TaskList {
 /// The marks in front of an item: done, under way, cancelled, open.
 const MARKS: [&str; 4] = ["[x] ", "[>] ", "[-] ", "[ ] "];
 
+/// Whether all items of a list in the form of [`TaskList::text`] are done or cancelled.
+pub(super) fn is_finished(text: &str) -> bool {
+    text.lines().all(|line| line.starts_with(MARKS[0]) || line.starts_with(MARKS[2]))
+}
+
 /// The mark for a state; empty without a state.
 fn mark(state: &str) -> &'static str {
     match state {

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::recap::checks::{CheckResult, all_covered};
+use crate::recap::gathered_facts::GatheredFacts;
 use crate::tools::CallResult;
 use crate::tools::command::{CommandDeeds, CommandPurpose, CommandRun, SimpleStep};
 use crate::tools::shell::CommandEnd;
@@ -47,12 +48,15 @@ impl<'c, 'a> BlamedCommands<'c, 'a> {
         !self.steps.is_empty() && self.steps.iter().all(|step| step.is_check())
     }
 
-    /// Whether the failing step came after all steps of the command that write files.
+    /// Whether the failing step came after all steps of the command that write files. Where it is unknown which step
+    /// failed, a text that the command writes before its other steps is written, because that seldom fails.
     pub(super) fn spares_writing(&self, command: &CommandDeeds<'_>) -> bool {
-        let Some(first) = self.steps.first() else { return false };
         let writes =
             |step: &SimpleStep<'_>| step.script.is_some() || step.purpose == CommandPurpose::Edit;
-        let at = command.steps.iter().position(|step| std::ptr::eq(step, *first));
+        let at = match self.steps.first() {
+            Some(first) => command.steps.iter().position(|step| std::ptr::eq(step, *first)),
+            None => command.steps.iter().position(works),
+        };
         at.is_some_and(|at| !command.steps[at..].iter().any(writes))
     }
 
@@ -90,6 +94,19 @@ impl<'c, 'a> BlamedCommands<'c, 'a> {
 
     pub(super) fn check(&self, message: u32, passed: bool, telling: &str) -> CheckResult {
         CheckResult::of(self.label(), self.runs(), message, passed, telling)
+    }
+}
+
+impl GatheredFacts {
+    /// Takes a step for a check where its output shows that it is one, or an earlier run of it did.
+    pub(super) fn note_shown_check(&self, command: &mut CommandDeeds<'_>, outcome: &CallResult) {
+        let Some(at) = command.unnamed_check() else { return };
+        let run = &command.steps[at].run;
+        let same = |known: &CommandRun| known.covers(run) && run.covers(known);
+        let known = || self.checks.iter().any(|check| check.runs().iter().any(same));
+        if outcome.shows_check || known() {
+            command.note_check(at);
+        }
     }
 }
 

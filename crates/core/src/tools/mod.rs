@@ -280,6 +280,15 @@ impl ToolTable {
     }
 }
 
+/// The texts of the members with these names in a JSON object, at any depth, in the order of the names. Numbers and
+/// empty texts are left out.
+pub(crate) fn texts_of(json: &str, names: &[&str]) -> Vec<String> {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let mut texts = CallArguments::read(json).all(&names);
+    texts.retain(|text| !text.is_empty());
+    texts
+}
+
 /// The kind of a call: that of its mode, or else that of its tool.
 fn kind_of(tool: &ToolDefinition, arguments: &CallArguments<'_>) -> ToolKind {
     let Some(mode) = &tool.mode else { return tool.kind };

@@ -336,29 +336,24 @@ fn a_test_that_was_written_to_fail_first_cost_nothing() {
     let write = "cat > checks/test_1.py <<'E'\nimport x\nE\npython3 -m unittest checks.test_1 2>&1 | tail -3";
     let mend = "python3 - <<'E'\np = 'x.py'\nopen(p, 'w').write('y')\nE\npython3 -m unittest checks.test_1; python3 /tmp/t.py";
     let first = (write, "Ran 3 tests in 0.1s\n\nFAILED (failures=3)", 0);
-    for then in [
-        // A scratch script of the same call failed, the check did not.
-        (
-            mend,
-            "Ran 3 tests in 0.1s\n\nOK\nTraceback (most recent call last):\nNameError: name 'seen' is not defined",
-            1,
-        ),
-        (
-            "bash /tmp/ci.sh 'Mend it'",
-            "[main 1a2b3c4] Mend it\n 2 files changed, 9 insertions(+)",
-            0,
-        ),
-    ] {
-        let text = recap(MiniSwe, &[first, then]);
-        assert_eq!(section(&text, "Tried and failed"), "", "{text}");
-        assert!(!section(&text, "State").contains("failed"), "{text}");
+    // A scratch script of the same call failed, the check did not.
+    let printed = "Ran 3 tests in 0.1s\n\nOK\nTraceback (most recent call last):\nNameError: name 'seen' is not defined";
+    let text = recap(MiniSwe, &[first, (mend, printed, 1)]);
+    assert_eq!(section(&text, "Tried and failed"), "", "{text}");
+    assert!(!section(&text, "State").contains("failed"), "{text}");
+    // A commit proves nothing of a check.
+    let committed = "[main 1a2b3c4] Mend it\n 2 files changed, 9 insertions(+)";
+    for commit in ["bash /tmp/ci.sh 'Mend it'", "git commit -am 'Mend it'"] {
+        let text = recap(MiniSwe, &[first, (commit, committed, 0)]);
+        let failed = "`python3 -m unittest checks.test_1` failed @1";
+        assert!(section(&text, "State").contains(failed), "{text}");
     }
     // The same check twice in one call: the last run counts.
     let both = "pytest -q t.py; sed -i s/a/b/ x.py; pytest -q t.py";
     for printed in ["1 failed in 0.1s\n1 passed in 0.1s", "FAILED (failures=3)\n- a\n+ b\nOK"] {
         let text = recap(MiniSwe, &[(both, printed, 0)]);
         assert!(section(&text, "State").starts_with("checks: `pytest -q t.py` ok @1"), "{text}");
-        assert!(text.contains("changed x.py\n") && !text.contains("ran `pytest"), "{text}");
+        assert!(text.contains("changed x.py\n") && !text.contains("ok\n@"), "{text}");
     }
 }
 

@@ -5,23 +5,29 @@ use rustc_hash::FxHashSet;
 use super::RecapWriter;
 use crate::recap::checks::CheckResult;
 use crate::recap::escape;
-use crate::recap::gather::{FileUse, GatheredFacts};
+use crate::recap::gather::{FileUse, GatheredFacts, Quote};
 use crate::recap::history::{CommitRecord, MergeRequest, WorkHistory};
+use crate::recap::state::listed;
+use crate::recap::tasks::is_finished;
 use crate::recap::{section, state};
 
 /// At most this many checks are listed.
 const CHECKS: usize = 8;
-/// A failed check that was not run again is no longer listed once another check ran more than this many messages
-/// later.
-const PAST: u32 = 100;
+/// What holds takes at most one part in this many of the room that is left.
+const STANDING: u64 = 5;
 /// At most this many changed files are named.
 const FILES: usize = 12;
 
 impl RecapWriter<'_> {
-    /// Writes the to-do list, the newest verdict of each check, and the commits, pushes and changes since. Returns the
-    /// messages of the checks that it lists.
+    /// Writes what holds on, the to-do list, the newest verdict of each check, and the commits, pushes and changes since.
+    /// Returns the messages of the checks that it lists.
     pub(super) fn state(&mut self, allowed: u64) -> FxHashSet<u32> {
-        let mut lines = self.todo(allowed);
+        let later = self.frame.later.map(|later| &later.standing);
+        let mut lines = self.gathered.standing.lines(later);
+        // What holds has room of its own, so that it takes none from the checks.
+        let standing: u64 = lines.iter().map(|line| self.cost(line)).sum();
+        let allowed = allowed + standing.min(self.left / STANDING);
+        lines.extend(self.todo(allowed.saturating_sub(standing)));
         let checks = self.told_checks();
         let from = lines.len();
         lines.extend(self.checks(&checks));
@@ -36,11 +42,12 @@ impl RecapWriter<'_> {
             .collect()
     }
 
-    /// The lines of the to-do list. Where not all items have room, completed items are dropped first, then the last
+    /// The lines of the to-do list, unless all of it is done. Where not all items have room, completed items are dropped first, then the last
     /// ones, and the heading counts the dropped items. Empty where a message behind the recap has a newer list.
     fn todo(&self, allowed: u64) -> Vec<String> {
         let later = self.frame.later.is_some_and(|later| later.todo.is_some());
-        let Some(todo) = self.gathered.todo.as_ref().filter(|_| !later) else { return Vec::new() };
+        let open = |todo: &&Quote| !later && !is_finished(&todo.text);
+        let Some(todo) = self.gathered.todo.as_ref().filter(open) else { return Vec::new() };
         let items = todo.text.lines().map(|line| format!("  {}\n", escape::inline(line, 200)));
         let mut told: Vec<(u64, String)> = items.map(|item| (self.cost(&item), item)).collect();
         let head = |left: &str| format!("{}{}{left}:\n", state::TASKS, todo.message);
@@ -78,9 +85,7 @@ impl RecapWriter<'_> {
     /// not listed.
     fn told_checks(&self) -> Vec<CheckResult> {
         let later = || self.frame.later.into_iter().flat_map(|later| &later.checks);
-        let stands = |check: &&CheckResult| {
-            !later().any(|newer| newer.supersedes(check)) && (check.passed || !self.is_past(check))
-        };
+        let stands = |check: &&CheckResult| !later().any(|newer| newer.supersedes(check));
         self.gathered.checks.iter().rev().filter(stands).take(CHECKS).cloned().collect()
     }
 
@@ -100,15 +105,6 @@ impl RecapWriter<'_> {
             }
         }
         lines
-    }
-
-    /// Whether the work went on after a failure without this check: there was a commit since, or another check ran
-    /// long after it. The check might pass now, so its old failure is not listed.
-    fn is_past(&self, check: &CheckResult) -> bool {
-        let committed = self.gathered.history.commits.last().map(|commit| commit.message);
-        let newest = self.gathered.checks.iter().map(|other| other.message).max().unwrap_or(0);
-        // Without a commit the left side is `None`, which is less than any message.
-        committed > Some(check.message) || newest > check.message + PAST
     }
 
     /// The lines about commits, the last push, merge requests, and files that changed after the last commit.
@@ -184,15 +180,6 @@ fn is_completed(item: &str) -> bool {
     item.trim_start().starts_with("[x] ")
 }
 
-/// The lines of a labelled list: the first entry is beside the label, the others are indented below it.
-fn listed(label: &str, entries: impl Iterator<Item = String>) -> Vec<String> {
-    let line = |(at, entry)| match at {
-        0 => format!("{label}{entry}\n"),
-        _ => format!("  {entry}\n"),
-    };
-    entries.enumerate().map(line).collect()
-}
-
 fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
@@ -215,7 +202,11 @@ fn check_line(check: &CheckResult, folder: bool) -> String {
 
 /// Formats a commit, such as `1a2b3c4 Fix the parser @40`.
 fn commit_line(commit: &CommitRecord) -> String {
-    let hash = if commit.hash.is_empty() { "(no hash)" } else { &commit.hash };
+    let hash = match commit.hash.is_empty() {
+        true if commit.moved => state::MOVED.trim_end(),
+        true => "(no hash)",
+        false => &commit.hash,
+    };
     format!("{hash} {} @{}", escape::inline(&commit.subject, 120), commit.message)
 }
 

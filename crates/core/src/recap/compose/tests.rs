@@ -146,6 +146,7 @@ fn full_state() -> GatheredFacts {
     let commit = |hash: &str, subject: &str| HistoryDeed::Committed {
         hash: hash.to_owned(),
         subject: subject.to_owned(),
+        branch: String::new(),
         amends: false,
     };
     let mut gathered = GatheredFacts::default();

@@ -6,6 +6,7 @@
 mod label;
 pub(crate) mod purpose;
 mod run;
+mod runners;
 pub(crate) mod script;
 mod step;
 pub(crate) mod versions;

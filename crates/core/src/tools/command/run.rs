@@ -2,9 +2,6 @@
 //! over. Flags that only change the output do not count, nor do runners such as `uv run` and `npx`.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
-
-use rustc_hash::FxHashSet;
 
 use super::purpose::CheckKind;
 use crate::tools::programs::programs;
@@ -23,6 +20,8 @@ pub(crate) struct CommandRun {
     over: BTreeSet<String>,
     /// Flags that narrow what it runs over, such as `-k parser`.
     narrowed: BTreeSet<String>,
+    /// What it checks; `None` for a run that is no check.
+    kind: Option<CheckKind>,
 }
 
 impl CommandRun {
@@ -62,12 +61,12 @@ impl CommandRun {
         run
     }
 
-    /// Reads a program behind an interpreter. `python -m pytest a.py` runs `pytest` over a file; the tests of a Django
-    /// project run with `python manage.py test`.
+    /// Reads a program behind an interpreter. `python -m pytest a.py` runs `pytest` over a file, and so does
+    /// `node node_modules/.bin/jest`; frameworks run tests by a script of their own, as in `python manage.py test`.
     fn interpreted(&mut self, first: &str, rest: &mut Vec<&str>) {
         let unversioned = first.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let at =
-            rest.iter().position(|word| !word.starts_with('-') || *word == "-m" || *word == "-");
+        let is_file = |word: &str| !word.starts_with('-') && !word.contains('=');
+        let at = rest.iter().position(|word| is_file(word) || *word == "-m" || *word == "-");
         match at.map(|at| rest.drain(..=at).next_back().unwrap_or_default()) {
             Some("-m") if !rest.is_empty() => {
                 let module = rest.remove(0);
@@ -77,9 +76,12 @@ impl CommandRun {
                 }
             }
             Some("-") | None => self.program.push(unversioned.to_owned()),
-            Some(file) if plain_name(file) == "manage.py" => {
-                self.program.push("manage.py".to_owned());
+            Some(file) if matches!(plain_name(file), "manage.py" | "artisan" | "console") => {
+                self.program.push(plain_name(file).to_owned());
                 self.subcommand(rest);
+            }
+            Some(file) if programs().checks.of(plain_name(file)).is_some() => {
+                self.program.push(plain_name(file).to_owned());
             }
             Some(file) => self.program.extend([unversioned.to_owned(), file.to_owned()]),
         }
@@ -87,28 +89,8 @@ impl CommandRun {
 
     /// Moves the first word that is neither a flag nor the argument of one from `rest` to the program.
     fn subcommand(&mut self, rest: &mut Vec<&str>) {
-        const TAKES_ONE: [&str; 10] = [
-            "-C",
-            "-c",
-            "--prefix",
-            "--filter",
-            "-w",
-            "--workspace",
-            "--project",
-            "--directory",
-            "-n",
-            "--namespace",
-        ];
-        let mut at = 0;
-        while let Some(word) = rest.get(at) {
-            if TAKES_ONE.contains(word) {
-                at += 2;
-            } else if word.starts_with(['-', '+']) {
-                at += 1;
-            } else {
-                self.program.push(rest.remove(at).to_owned());
-                return;
-            }
+        if let Some(at) = first_word(rest) {
+            self.program.push(rest.remove(at).to_owned());
         }
     }
 
@@ -153,12 +135,32 @@ impl CommandRun {
             })
         };
         let has = |path: &String| self.over.iter().any(|whole| within(path, whole));
+        if self.runs_all() && self.kind == part.kind && !part.is_named_by_project() {
+            return same_folder(self.folder.as_deref(), part.folder.as_deref());
+        }
         !self.program.is_empty()
             && self.program == part.program
             && same_folder(self.folder.as_deref(), part.folder.as_deref())
             // The run with fewer narrowing flags runs over more.
             && self.narrowed.is_subset(&part.narrowed)
             && (self.over.is_empty() || !part.over.is_empty() && part.over.iter().all(has))
+    }
+
+    /// Whether the project's own command runs all checks of a kind: `npm test`, `make lint`.
+    fn runs_all(&self) -> bool {
+        const ALL: [&str; 8] =
+            ["test", "tests", "lint", "types", "typecheck", "all", "run_tests.sh", "test.sh"];
+        let names = || self.program.iter().skip(usize::from(self.program.len() > 1));
+        self.kind.is_some()
+            && (self.is_named_by_project() || self.program().ends_with(".sh"))
+            && self.over.is_empty()
+            && self.narrowed.is_empty()
+            && names().all(|name| ALL.contains(&file_name(name)))
+    }
+
+    /// Notes what it checks.
+    pub(super) fn set_kind(&mut self, kind: Option<CheckKind>) {
+        self.kind = kind;
     }
 
     /// The same run in `folder`, unless it names a folder itself.
@@ -267,6 +269,20 @@ impl CommandRun {
     }
 }
 
+/// The index of the first word that is neither a flag nor the argument of one.
+pub(super) fn first_word(words: &[impl AsRef<str>]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(word) = words.get(at).map(AsRef::as_ref) {
+        match word {
+            "-C" | "-c" | "--prefix" | "--filter" | "-F" | "-w" | "--workspace" | "--project"
+            | "--directory" | "--cwd" | "-n" | "--namespace" => at += 2,
+            _ if word.starts_with(['-', '+']) => at += 1,
+            _ => return Some(at),
+        }
+    }
+    None
+}
+
 /// The kind of check that a word of a name suggests, as in `test:unit` or `run_tests.sh`.
 fn of_name(name: &str) -> Option<CheckKind> {
     let name = file_name(name);
@@ -310,11 +326,12 @@ fn interprets(program: &str) -> bool {
 }
 
 /// The name of a program without its folder. A script of the project keeps its path.
-fn plain_name(word: &str) -> &str {
+pub(super) fn plain_name(word: &str) -> &str {
     let name = file_name(word);
     let scratch = programs().places.is_scratch(word);
     let installed = word.starts_with('/') && !scratch && !word.ends_with(".sh")
         || word.contains("/bin/")
+        || word.starts_with("bin/")
         || word.contains("node_modules");
     // `tsgo` is TypeScript's new compiler, with the same checks.
     let name = if name == "tsgo" { "tsc" } else { name };
@@ -322,63 +339,4 @@ fn plain_name(word: &str) -> &str {
         || programs().subcommands.contains(name)
         || programs().checks.of(name).is_some();
     if installed || known { name } else { word.trim_start_matches("./") }
-}
-
-/// The first words of the known runners.
-static HEADS: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| {
-    programs().runners.iter().filter_map(|runner| runner.split(' ').next()).collect()
-});
-
-/// The words behind programs that only run the rest, such as `uv run`, `npx` and `nice -n 5`.
-pub(super) fn without_runners(mut words: &[String]) -> &[String] {
-    const WITH_VALUE: [&str; 13] = [
-        "-f",
-        "--with",
-        "--extra",
-        "--group",
-        "--python",
-        "-p",
-        "--package",
-        "--directory",
-        "--project",
-        "-n",
-        "-a",
-        "-s",
-        "-k",
-    ];
-    let runners = &programs().runners;
-    while let [first, rest @ ..] = words {
-        let first = file_name(first);
-        if !HEADS.contains(first) {
-            return words;
-        }
-        let second = rest.iter().position(|word| !word.starts_with('-'));
-        let pair = second.map(|at| (at, format!("{first} {}", rest[at])));
-        let mut left = match pair {
-            Some((at, pair)) if runners.contains(&pair) => &rest[at + 1..],
-            _ if runners.contains(first) => rest,
-            _ => return words,
-        };
-        while let [flag, more @ ..] = left {
-            if !flag.starts_with('-') && !flag.contains('=') || flag == "-m" {
-                break;
-            }
-            left = if WITH_VALUE.contains(&&**flag) {
-                more.get(1..).unwrap_or_default()
-            } else {
-                more
-            };
-        }
-        // `coverage run -m pytest`.
-        if let [flag, _, ..] = left
-            && flag == "-m"
-        {
-            left = &left[1..];
-        }
-        if left.is_empty() {
-            return words;
-        }
-        words = left;
-    }
-    words
 }

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::purpose::{CheckKind, CommandPurpose};
-use super::run::{self, CommandRun};
-use super::script;
+use super::run::CommandRun;
+use super::{runners, script};
 use crate::tools::programs::{NamedPrograms, programs};
 use crate::tools::shell::{self, CommandEnd, CommandPart};
 
@@ -49,6 +49,39 @@ impl<'a> CommandDeeds<'a> {
         self.steps.iter().filter(|step| step.is_check())
     }
 
+    /// Purpose and run of the last check; `None` where there is none.
+    fn into_check(self) -> Option<(CommandPurpose, CommandRun)> {
+        let check = self.steps.into_iter().rfind(SimpleStep::is_check)?;
+        Some((check.purpose, check.run))
+    }
+
+    /// Whether the same check runs twice.
+    pub(crate) fn repeats_check(&self) -> bool {
+        let runs: Vec<&CommandRun> = self.checks().map(|step| &step.run).collect();
+        runs.iter().enumerate().any(|(at, run)| runs[..at].contains(run))
+    }
+
+    /// The index of the only step that does any work, where its name does not show whether it checks the work. `None`
+    /// where the command has a check, or several steps that work.
+    pub(crate) fn unnamed_check(&self) -> Option<usize> {
+        let works = |step: &SimpleStep<'_>| {
+            use CommandPurpose::{Edit, LookUp, Prepare};
+            !matches!(step.purpose, Prepare | LookUp | Edit)
+        };
+        let mut working = self.steps.iter().enumerate().filter(|(_, step)| works(step));
+        let (at, step) = working.next().filter(|_| working.next().is_none())?;
+        let unnamed = matches!(step.purpose, CommandPurpose::Other | CommandPurpose::Script);
+        (unnamed && step.script.is_none()).then_some(at)
+    }
+
+    /// Takes the step at this index for a check, because its output shows that it is one.
+    pub(crate) fn note_check(&mut self, at: usize) {
+        if let Some(step) = self.steps.get_mut(at) {
+            step.purpose = CommandPurpose::Check(CheckKind::Test);
+            step.run.set_kind(Some(CheckKind::Test));
+        }
+    }
+
     /// The purpose of the whole command: the most important purpose of its steps.
     pub(crate) fn purpose(&self) -> CommandPurpose {
         let rank = |purpose: CommandPurpose| match purpose {
@@ -84,13 +117,22 @@ fn joined(from: Option<&str>, to: &str) -> String {
 }
 
 fn step<'a>(part: &CommandPart<'a>, folder: Option<&str>) -> SimpleStep<'a> {
-    let words = run::without_runners(&part.words);
+    let words = runners::without_runners(&part.words);
+    // A check inside `bash -c '…'` is the check of the step.
+    let inner = runners::given(words).map(|text| CommandDeeds::of(&text).into_check());
+    if let Some((purpose, run)) = inner.flatten() {
+        let (text, end) = (part.text.trim(), part.end);
+        return SimpleStep { purpose, run: run.within(folder), text, script: None, end };
+    }
     let mut run = CommandRun::of(words, folder);
     let inline = script::given(words);
     let interprets = run.interprets();
     let fed = part.body.filter(|_| interprets && run.names_no_file());
     let script = inline.or(fed.map(Cow::Borrowed));
     let purpose = purpose_of(part, words, &mut run, script.is_some());
+    if let CommandPurpose::Check(kind) = purpose {
+        run.set_kind(Some(kind));
+    }
     SimpleStep { purpose, run, text: part.text.trim(), script, end: part.end }
 }
 

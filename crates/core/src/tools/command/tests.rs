@@ -159,24 +159,30 @@ fn a_script_tells_what_it_writes() {
 }
 
 fn done(text: &str, output: &str, ok: bool) -> Vec<HistoryDeed> {
-    deeds(text, &CommandDeeds::of(text), || output.lines().map(str::to_owned).collect(), ok)
+    deeds(
+        text,
+        &CommandDeeds::of(text),
+        || output.lines().map(str::to_owned).collect(),
+        ok.then_some(true),
+    )
 }
 
-fn commit(hash: &str, subject: &str) -> HistoryDeed {
-    HistoryDeed::Committed { hash: hash.to_owned(), subject: subject.to_owned(), amends: false }
+fn commit(branch: &str, hash: &str, subject: &str) -> HistoryDeed {
+    let [hash, subject, branch] = [hash, subject, branch].map(str::to_owned);
+    HistoryDeed::Committed { hash, subject, branch, amends: false }
 }
 
 #[test]
 fn commits_pushes_and_requests_are_read() {
     assert_eq!(
         done("git commit -am x", "[main 1a2b3c4] Fix it\n 1 file changed", false),
-        [commit("1a2b3c4", "Fix it")]
+        [commit("main", "1a2b3c4", "Fix it")]
     );
     assert_eq!(
         done("git commit -q -m \"$(cat <<'EOF'\nMend the parser\n\nWhy.\nEOF\n)\"", "", true),
-        [commit("", "Mend the parser")]
+        [commit("", "", "Mend the parser")]
     );
-    assert_eq!(done("git commit -q -F - <<'E'\nOne\n\ntwo\nE", "", true), [commit("", "One")]);
+    assert_eq!(done("git commit -q -F - <<'E'\nOne\n\ntwo\nE", "", true), [commit("", "", "One")]);
     assert_eq!(done("git commit -m x", "nothing to commit, working tree clean", true), []);
     assert_eq!(done("echo '[main 1a2b3c4] Fix it'", "[main 1a2b3c4] Fix it", true), []);
     assert_eq!(
@@ -190,11 +196,68 @@ fn commits_pushes_and_requests_are_read() {
         [HistoryDeed::Requested { number: 123, title: "Mend it".to_owned() }]
     );
     let log = "OK\n50 chars\n9c01fd6 dev <dev@example.org> fix: keep it\n CHANGES.md | 1 +\n 1 file changed, 2 insertions(+)";
-    assert_eq!(done("bash ci.sh 102", log, true), [commit("9c01fd6", "fix: keep it")]);
+    assert_eq!(done("bash ci.sh 102", log, true), [commit("", "9c01fd6", "fix: keep it")]);
     assert_eq!(done("git log --stat -1", log, true).len(), 1);
     assert_eq!(done("git reset --soft HEAD~2", "", true), [HistoryDeed::TookBack(2)]);
     assert_eq!(
         done("git log --oneline -1", "1a2b3c4 (HEAD -> main, origin/main) Fix it", true),
         [HistoryDeed::Listed { hash: "1a2b3c4".to_owned(), subject: "Fix it".to_owned() }]
     );
+}
+
+#[test]
+fn a_check_is_found_behind_whatever_runs_it() {
+    for (text, key) in [
+        ("mise run test:ci", "mise test:ci"),
+        ("mise run fmt && mise run lint", "mise fmt"),
+        ("mise x -- pytest -q", "pytest"),
+        ("pnpm fix", "pnpm fix"),
+        ("yarn vitest run", "vitest"),
+        ("yarn workspace web vitest run", "vitest"),
+        ("pnpm --filter web exec vitest run", "vitest"),
+        ("npm --prefix web run test:unit", "npm test:unit"),
+        ("pdm run test", "pdm test"),
+        ("composer test", "composer test"),
+        ("npx nx run app:test", "nx app:test"),
+        ("php artisan test --parallel", "artisan test"),
+        ("./artisan test", "artisan test"),
+        ("php -d memory_limit=-1 vendor/bin/phpunit", "phpunit"),
+        ("bin/rails test", "rails test"),
+        ("docker compose run --rm -e CI=1 web pytest -q", "pytest"),
+        ("docker compose -f ci.yml exec -T web npm test", "npm test"),
+        ("docker run --rm -v $PWD:/w -w /w node:22 npx vitest run", "vitest"),
+        ("docker exec app bash -lc 'cd /w && python -m pytest -q'", "pytest"),
+        ("kubectl exec -it pod -- cargo test", "cargo test"),
+        ("doppler run -- pytest -q", "pytest"),
+        ("ssh -p 22 host 'cd /w && make test'", "make test"),
+    ] {
+        assert_eq!(only(text).key(), key, "{text}");
+    }
+    for text in
+        ["docker build -t pytest .", "git log -- pytest", "docker exec db psql", "yarn add vitest"]
+    {
+        let command = CommandDeeds::of(text);
+        let named = command.checks().find(|step| step.run.key() != "docker build");
+        assert!(named.is_none(), "{text}");
+    }
+}
+
+#[test]
+fn the_projects_own_command_covers_each_check_of_its_kind() {
+    for (whole, part) in [
+        ("npm test", "npx vitest run a.test.ts"),
+        ("npm run lint", "npx eslint src/a.ts"),
+        ("make test", "pytest -k parser"),
+    ] {
+        assert!(only(whole).covers(&only(part)), "{whole} / {part}");
+    }
+    for (whole, part) in [
+        ("npm run test:unit", "npx vitest run a.test.ts"),
+        ("npm test -- a.test.ts", "npx vitest run b.test.ts"),
+        ("npm run lint", "npx vitest run a.test.ts"),
+        ("npm test", "make test"),
+        ("cd a && npm test", "cd b && npx vitest run"),
+    ] {
+        assert!(!only(whole).covers(&only(part)), "{whole} / {part}");
+    }
 }

@@ -14,11 +14,17 @@ pub(crate) enum HistoryDeed {
         hash: String,
         /// The first line of its message.
         subject: String,
+        /// The branch that the output names; empty where it names none.
+        branch: String,
         /// Whether it replaces the commit before it.
         amends: bool,
     },
     /// This many of the newest commits were taken back.
     TookBack(usize),
+    /// The commits after the one with this hash were taken back.
+    WentBack(String),
+    /// The newest commit may have got another hash, which no output shows.
+    Unsure,
     /// The commits got other hashes, as by a rebase.
     Moved,
     /// The commits were pushed to this branch; the name is empty where no output shows it.
@@ -39,15 +45,17 @@ pub(crate) enum HistoryDeed {
     },
 }
 
-/// The history deeds of a command that did not fail. `lines` gives the lines of its output. `ok` says that the
-/// command is known to have ended well; then a commit counts even without output.
+/// The history deeds of a command. `lines` gives the lines of its output. `ended` says how the command is known to have
+/// ended; one that ended well made its commits even without output. `None` where it still runs, or where nothing proves
+/// its end: then only output counts.
 pub(crate) fn deeds(
     text: &str,
     command: &CommandDeeds<'_>,
     lines: impl FnOnce() -> Vec<String>,
-    ok: bool,
+    ended: Option<bool>,
 ) -> Vec<HistoryDeed> {
     let mut out = Vec::new();
+    let ok = ended == Some(true);
     let scripts = command.steps.iter().any(|step| step.script.is_none() && runs_on(step.purpose));
     if !scripts && !command.steps.iter().any(is_host) {
         return out;
@@ -66,28 +74,27 @@ pub(crate) fn deeds(
             "git commit" if !has("--dry-run") => {
                 let message = messages.next().unwrap_or_default();
                 let amends = has("--amend");
-                if let Some((hash, subject)) = printed.next() {
-                    out.push(HistoryDeed::Committed { hash, subject, amends });
+                let silent = |hash| HistoryDeed::Committed {
+                    hash,
+                    subject: message.clone(),
+                    branch: String::new(),
+                    amends,
+                };
+                if let Some(commit) = printed.next() {
+                    out.push(commit.deed(amends));
                 } else if let Some(hash) = shown_as(&message, lines) {
                     // A listing shows the commit, so it was made, whatever the rest of the call did.
-                    out.push(HistoryDeed::Committed { hash, subject: message, amends });
+                    out.push(silent(hash));
                 } else if ok && (!message.is_empty() || amends) && !nothing(lines) {
-                    out.push(HistoryDeed::Committed {
-                        hash: String::new(),
-                        subject: message,
-                        amends,
-                    });
+                    out.push(silent(String::new()));
+                } else if amends && ended == Some(false) && !nothing(lines) {
+                    out.push(HistoryDeed::Unsure);
                 }
             }
             "git merge" | "git cherry-pick" | "git revert" => {
-                out.extend(printed.next().map(|(hash, subject)| HistoryDeed::Committed {
-                    hash,
-                    subject,
-                    amends: false,
-                }));
+                out.extend(printed.next().map(|commit| commit.deed(false)));
             }
-            "git reset" => out.extend(back(step.text).map(HistoryDeed::TookBack)),
-            "git rebase" if ok => out.push(HistoryDeed::Moved),
+            "git reset" => out.extend(went_back(step.text, lines, ok)),
             "git push" if !has("--dry-run") => {
                 out.extend(pushed(lines, ok).map(HistoryDeed::Pushed))
             }
@@ -97,8 +104,41 @@ pub(crate) fn deeds(
             }
             _ => {}
         }
+        if step.purpose == CommandPurpose::Versions && rebased(step, lines, ok) {
+            out.push(HistoryDeed::Moved);
+        }
     }
     out
+}
+
+/// Whether a step gave the commits of a branch other hashes. Tools for stacks of branches do so, too, so the output
+/// counts beside the name of the step.
+fn rebased(step: &SimpleStep<'_>, lines: &[String], ok: bool) -> bool {
+    let has = |word: &str| step.text.split_whitespace().any(|own| own == word);
+    let says =
+        |words: &[&str]| lines.iter().any(|line| words.iter().any(|word| line.contains(word)));
+    let idle = has("--abort") || has("--quit") || says(&["is up to date.", "Already up to date."]);
+    let named = step.run.key() == "git rebase" && ok;
+    !idle && !is_quiet(step) && (named || says(&["Successfully rebased", "Rebased "]))
+}
+
+/// Whether a step of git never moves commits.
+fn is_quiet(step: &SimpleStep<'_>) -> bool {
+    matches!(
+        step.run.key(),
+        "git add" | "git commit" | "git push" | "git checkout" | "git switch" | "git reset"
+    )
+}
+
+/// What `git reset` took back: by its target, or by the commit that git says is the newest now.
+fn went_back(text: &str, lines: &[String], ok: bool) -> Option<HistoryDeed> {
+    let now = lines.iter().find_map(|line| line.strip_prefix("HEAD is now at "));
+    if let Some(hash) = now.and_then(|line| line.split_whitespace().next()) {
+        return Some(HistoryDeed::WentBack(hash.to_owned()));
+    }
+    let hash = text.split_whitespace().find(|word| is_hash(word));
+    let to = hash.filter(|_| ok).map(|hash| HistoryDeed::WentBack(hash.to_owned()));
+    to.or_else(|| back(text).map(HistoryDeed::TookBack))
 }
 
 /// Whether a step runs git, or a program of a host of repositories.
@@ -114,8 +154,8 @@ fn runs_on(purpose: CommandPurpose) -> bool {
 
 /// The commit that a script made: git's own line, or the only line with a hash above `2 files changed, …`.
 fn by_script(lines: &[String]) -> Option<HistoryDeed> {
-    if let Some((hash, subject)) = lines.iter().find_map(|line| committed(line)) {
-        return Some(HistoryDeed::Committed { hash, subject, amends: false });
+    if let Some(commit) = lines.iter().find_map(|line| committed(line)) {
+        return Some(commit.deed(false));
     }
     let counts = |line: &String| {
         line.contains(" changed, ") && line.starts_with(|c: char| c.is_ascii_digit())
@@ -130,7 +170,7 @@ fn by_script(lines: &[String]) -> Option<HistoryDeed> {
             // The format `%h %an <%ae> %s`, with author and address.
             let named = subject.split_once("> ").filter(|(author, _)| author.contains('@'));
             let subject = named.map_or(&*subject, |(_, subject)| subject).to_owned();
-            Some(HistoryDeed::Committed { hash, subject, amends: false })
+            Some(HistoryDeed::Committed { hash, subject, branch: String::new(), amends: false })
         }
         _ => None,
     }
@@ -141,11 +181,30 @@ fn is_hash(word: &str) -> bool {
         && word.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
-/// Hash and subject in `[main 1a2b3c4] subject` or `[main (root-commit) 1a2b3c4] subject`.
-fn committed(line: &str) -> Option<(String, String)> {
+/// A commit in git's own line.
+struct PrintedCommit<'a> {
+    branch: &'a str,
+    hash: &'a str,
+    subject: &'a str,
+}
+
+impl PrintedCommit<'_> {
+    fn deed(&self, amends: bool) -> HistoryDeed {
+        HistoryDeed::Committed {
+            hash: self.hash.to_owned(),
+            subject: self.subject.to_owned(),
+            branch: self.branch.to_owned(),
+            amends,
+        }
+    }
+}
+
+/// The commit in `[main 1a2b3c4] subject` or `[main (root-commit) 1a2b3c4] subject`.
+fn committed(line: &str) -> Option<PrintedCommit<'_>> {
     let (inside, subject) = line.strip_prefix('[')?.split_once("] ")?;
-    let (_, hash) = inside.rsplit_once(' ')?;
-    is_hash(hash).then(|| (hash.to_owned(), subject.trim().to_owned()))
+    let (branch, hash) = inside.rsplit_once(' ')?;
+    let branch = branch.split(" (").next().unwrap_or(branch);
+    is_hash(hash).then_some(PrintedCommit { branch, hash, subject: subject.trim() })
 }
 
 /// The commit in `1a2b3c4 (HEAD -> main) subject`, or in a line that is a hash alone.

@@ -77,16 +77,6 @@ static JSON: CodePattern = CodePattern::new(
 
 /// The exit code that the harness reports; `None` where it reports none.
 pub(super) fn code(windows: &ResultWindows<'_>) -> Option<i64> {
-    if windows.head.trim_start().starts_with(['{', '['])
-        && let Some(json) = JSON.regex()
-    {
-        // The last member, because an earlier one may be quoted output.
-        let last = json.captures_iter(windows.tail).last();
-        let found = last.or_else(|| json.captures(windows.head));
-        if let Some(code) = found.and_then(|found| found.get(1)?.as_str().parse().ok()) {
-            return Some(code);
-        }
-    }
     let read = |line: &str| {
         let line = lines::clip(line.trim_end());
         FINDER.find(line).next()?;
@@ -96,6 +86,14 @@ pub(super) fn code(windows: &ResultWindows<'_>) -> Option<i64> {
     let full = |line: &&str| !line.trim().is_empty();
     let head = windows.head.lines().filter(full).take(FIRST).find_map(read);
     head.or_else(|| windows.tail.lines().rev().filter(full).take(LAST).find_map(read))
+}
+
+/// The exit code in a JSON result; of several, the last that is not 0. `None` where it has none.
+pub(super) fn in_json(text: &str) -> Option<i64> {
+    let found = JSON.regex()?.captures_iter(text);
+    let codes = found.filter_map(|found| found.get(1)?.as_str().parse().ok());
+    let codes: Vec<i64> = codes.collect();
+    codes.iter().rev().find(|code| **code != 0).or(codes.last()).copied()
 }
 
 /// The exit code that the command itself printed last, as in `…; echo "exit: $?"`.
@@ -125,10 +123,10 @@ mod tests {
             ("the Script finished with exit code 6 in 2 s", 6),
             ("failed (Exit Status: 7)", 7),
             ("Command executed in 3 s, exit code: 8 again", 8),
-            (r#"{"output": "", "exit_code": 9}"#, 9),
         ] {
             assert_eq!(code(&ResultWindows::of(line)), Some(wanted), "{line}");
         }
         assert_eq!(code(&ResultWindows::of("the code exits at 3, status ok")), None);
+        assert_eq!(in_json(r#"{"output": "", "exit_code": 9}"#), Some(9));
     }
 }

@@ -15,6 +15,7 @@ use super::missing::MissingProgram;
 use super::proof::ResultProof;
 use super::refusal::{RefusalTable, RefusalTexts};
 use super::signs::{OutcomeSign, OutcomeSigns};
+use super::totals::totals;
 use super::verdict::CallVerdict;
 use crate::text_finder::{LetterCase, TextFinder};
 
@@ -34,6 +35,8 @@ struct OutcomeFile {
     absent: NoisePatterns,
     /// Messages that the command keeps running after its result.
     background: NoisePatterns,
+    /// Messages of a shell that it could not read the command.
+    unread: NoisePatterns,
     /// Lines that say nothing about a failure.
     idle: NoisePatterns,
     missing: MissingProgram,
@@ -67,6 +70,8 @@ struct LinePatterns {
     after: Option<String>,
     /// Whether the patterns count only at the end of the output.
     last: bool,
+    /// Whether the tools run tests. Their totals show that a check ran, whatever the command is called.
+    runner: bool,
 }
 
 /// Error messages of programs that show content.
@@ -105,7 +110,11 @@ struct MarkPattern {
     of: &'static str,
     after: Option<String>,
     last: bool,
+    runner: bool,
 }
+
+/// The tools that write totals of errors alone.
+const CHECKERS: &str = "tsc mypy ruff biome pyright gcc clang javac eslint golangci-lint rubocop";
 
 /// A sign of success counts for the whole output only within this many lines of its end.
 const NEAR: usize = 20;
@@ -156,12 +165,15 @@ pub(super) struct KnownOutcomes {
     noise: Vec<LineGlob>,
     absent: Vec<LineGlob>,
     background: Vec<LineGlob>,
+    unread: Vec<LineGlob>,
     /// Patterns of lines that say why something failed, each with its rank in the list of its tool.
     causes: Vec<(usize, LineGlob)>,
     /// Finds the patterns of `causes` that a line may match.
     may_tell: PieceSearch,
     wraps: Vec<LineGlob>,
     idle: Vec<LineGlob>,
+    /// The names of the tools that run tests.
+    runners: &'static str,
     pub(super) missing: MissingProgram,
     refusals: RefusalTable,
 }
@@ -188,10 +200,12 @@ impl KnownOutcomes {
     fn new(file: OutcomeFile) -> Self {
         let mut marks = Vec::new();
         let (mut causes, mut wraps) = (Vec::new(), Vec::new());
+        let runners = file.lines.iter().filter(|lines| lines.runner).map(|lines| &*lines.of);
+        // Leaking is harmless, because the table lives as long as the program.
+        let runners: &'static str = runners.collect::<Vec<_>>().join(" ").leak();
         for lines in file.lines {
             causes.extend(lines.causes.iter().map(|cause| LineGlob::new(cause)).enumerate());
             wraps.extend(globs(&lines.wraps));
-            // Leaking is harmless, because the table lives as long as the program.
             let of: &'static str = lines.of.clone().leak();
             let lists = [
                 (OutcomeSign::Harmless, &lines.harmless),
@@ -208,6 +222,7 @@ impl KnownOutcomes {
                     of,
                     after: lines.after.clone(),
                     last: lines.last,
+                    runner: lines.runner,
                 }));
             }
         }
@@ -224,30 +239,38 @@ impl KnownOutcomes {
             noise: globs(&file.noise.lines),
             absent: globs(&file.absent.lines),
             background: globs(&file.background.lines),
+            unread: globs(&file.unread.lines),
             causes,
             may_tell,
             wraps,
             idle: globs(&file.idle.lines),
+            runners,
             missing: file.missing,
             refusals: RefusalTable::new(file.refusals),
         }
     }
 
-    /// The signs in the output of a command that does some work.
-    pub(super) fn signs(&self, windows: &ResultWindows<'_>) -> OutcomeSigns {
+    /// The signs in the output of a command that does some work. Lines that the command itself echoes are none.
+    pub(super) fn signs(&self, windows: &ResultWindows<'_>, echoes: &[String]) -> OutcomeSigns {
         let mut signs = OutcomeSigns::default();
         for (from, window) in windows.parts() {
-            let mut found: Vec<(usize, OutcomeSign, &'static str)> = Vec::new();
+            let mut found = self.totals(window, echoes, &mut signs);
             for (at, marks) in self.may_mark.hits(window) {
                 let start = memchr::memrchr(b'\n', &window.as_bytes()[..at]).map_or(0, |at| at + 1);
                 let line = lines::clean(line_at(window, start));
                 let marks = marks.iter().filter_map(|&mark| self.marks.get(mark));
                 let applies = |mark: &&MarkPattern| {
                     mark.glob.matches(&line)
+                        && !echoes.iter().any(|echo| *echo == line)
+                        && !self.is_noise(&line)
                         && mark.after.as_ref().is_none_or(|after| is_below(window, start, after))
                         && (!mark.last || self.is_last(window, start))
                 };
-                found.extend(marks.filter(applies).map(|mark| (start, mark.sign, mark.of)));
+                for mark in marks.filter(applies) {
+                    signs.of_runner |= mark.runner
+                        && matches!(mark.sign, OutcomeSign::Failed | OutcomeSign::Passed);
+                    found.push((start, mark.sign, mark.of));
+                }
             }
             // A step that was done long before the end does not prove that the whole command succeeded.
             let near = window.len()
@@ -270,6 +293,31 @@ impl KnownOutcomes {
             }
         }
         signs
+    }
+
+    /// The totals in a window, by the byte at which their lines start.
+    fn totals(
+        &self,
+        window: &str,
+        echoes: &[String],
+        signs: &mut OutcomeSigns,
+    ) -> Vec<(usize, OutcomeSign, &'static str)> {
+        let mut found = Vec::new();
+        let mut start = 0;
+        for raw in window.split_inclusive('\n') {
+            let line = lines::clean(raw);
+            if let Some(totals) = totals(&line).filter(|_| !echoes.iter().any(|own| *own == line)) {
+                signs.of_runner |= totals.of_tests;
+                let sign = match (totals.failed, totals.faulty) {
+                    (true, _) => OutcomeSign::Failed,
+                    (false, true) => OutcomeSign::Error,
+                    (false, false) => OutcomeSign::Passed,
+                };
+                found.push((start, sign, if totals.of_tests { self.runners } else { CHECKERS }));
+            }
+            start += raw.len();
+        }
+        found
     }
 
     /// Whether only lines of the harness follow.
@@ -343,7 +391,7 @@ impl KnownOutcomes {
 
     /// Whether the line is one that a tool writes on success.
     pub(super) fn says_well(&self, line: &str) -> bool {
-        let signs = self.signs(&ResultWindows::of(line));
+        let signs = self.signs(&ResultWindows::of(line), &[]);
         matches!(line.trim_end_matches('.'), "ok" | "OK" | "Done" | "done" | "PASS")
             || signs.good() && !signs.bad()
     }
@@ -354,10 +402,20 @@ impl KnownOutcomes {
         any(&self.absent, told) || last.by_ref().take(3).any(|line| any(&self.absent, &line))
     }
 
-    /// The line in which the result says that the command keeps running; `None` where it does not.
+    /// The line in which the result says that the command keeps running; `None` where it does not. It is among the
+    /// first or the last lines.
     pub(super) fn goes_on<'a>(&self, windows: &ResultWindows<'a>) -> Option<Cow<'a, str>> {
-        let mut first = lines::lines(windows.head).filter(|line| lines::says(line));
-        first.by_ref().take(3).find(|line| any(&self.background, line))
+        let runs = |line: &Cow<'_, str>| any(&self.background, line);
+        let first = lines::lines(windows.head).filter(|line| lines::says(line)).take(3).find(runs);
+        let last = || lines::lines(windows.tail).rev().filter(|line| lines::says(line));
+        first.or_else(|| last().take(3).find(runs))
+    }
+
+    /// Whether the shell could not read the command, so that nothing of it ran.
+    pub(super) fn is_unread(&self, windows: &ResultWindows<'_>) -> bool {
+        let mut lines = lines::lines(windows.head);
+        let first = lines.find(|line| lines::says(line) && !self.is_noise(line));
+        first.is_some_and(|line| any(&self.unread, &line))
     }
 
     /// The line that says most where no sign was found. For a failure, it is the first line that speaks of one;

@@ -4,6 +4,7 @@
 //! that says how it ended (`known_lines`, `data/outcomes.toml`). The content of files that a command shows proves
 //! nothing.
 
+mod body;
 mod cause;
 mod exit;
 mod glob;
@@ -13,13 +14,14 @@ mod missing;
 mod proof;
 mod refusal;
 mod signs;
+mod totals;
 mod verdict;
 
 use std::borrow::Cow;
 
-use super::args::CallArguments;
 use super::facts::{CallFacts, ToolKind};
 use crate::salient::shorten;
+use body::ResultBody;
 use known_lines::KnownOutcomes;
 use lines::ResultWindows;
 use proof::ResultProof;
@@ -52,6 +54,10 @@ pub struct CallResult {
     pub runs_on: bool,
     /// The id by which later calls ask for the running command's output.
     pub runs_as: Option<String>,
+    /// Whether the shell could not read the command, so that nothing of it ran.
+    pub unread: bool,
+    /// Whether the output shows that the command is a check, which its name does not show.
+    pub shows_check: bool,
     /// Whether the exit code is the command's own: there is no pipe, no `|| true`, and nothing behind it.
     pub own_exit: bool,
     /// Whether something hides the exit code of the step that does the work.
@@ -164,6 +170,10 @@ pub(super) fn read(
         ToolKind::Shell => shell(known, facts, text, (flagged, flags_each), &mut outcome),
         kind => {
             tool(known, kind, &windows, flagged, &mut outcome);
+            if let Some(line) = known.goes_on(&windows).filter(|_| kind == ToolKind::Task) {
+                outcome.runs_on = true;
+                outcome.runs_as = id_of(&line, windows.head);
+            }
             if outcome.failed() && matches!(kind, ToolKind::Write | ToolKind::Edit) {
                 outcome.cause = cause::cause(known, windows.head);
                 // The first line has no totals, so the cause says most.
@@ -189,7 +199,7 @@ fn tool(
 ) {
     let changes = matches!(kind, ToolKind::Write | ToolKind::Edit);
     if changes {
-        outcome.exit = exit::code(windows);
+        outcome.exit = ResultBody::of(windows.head).exit.or_else(|| exit::code(windows));
     }
     let first = known.first_line(windows).unwrap_or_default();
     // Where the client says that the call succeeded, an error text is content.
@@ -218,36 +228,38 @@ fn shell(
     outcome: &mut CallResult,
 ) {
     let unknown = || ResultProof { checks: true, ..ResultProof::default() };
-    let proof = facts.command.as_deref().map_or_else(unknown, ResultProof::of);
-    let body = body(text);
+    let mut proof = facts.command.as_deref().map_or_else(unknown, ResultProof::of);
+    let ResultBody { text: body, exit: told, session } = ResultBody::of(text);
     let windows = ResultWindows::of(&body);
-    // In a JSON result the code is a field beside the output, so the whole result is searched.
-    outcome.exit = exit::code(&ResultWindows::of(text));
+    let whole = ResultWindows::of(text);
+    outcome.exit = told.or_else(|| exit::code(&whole));
     let asked = if proof.prints_exit_code { exit::asked(&windows) } else { None };
     // The printed code is that of the work. The harness reports the code of the `echo`.
     outcome.exit = asked.or(outcome.exit);
-    let signs =
-        if proof.only_shows { known.complaints(&windows, &proof) } else { known.signs(&windows) };
+    let signs = match proof.only_shows {
+        true => known.complaints(&windows, &proof),
+        false => known.signs(&windows, &proof.echoes),
+    };
+    outcome.shows_check = proof.may_check && signs.of_runner;
+    proof.checks |= outcome.shows_check;
+    note_running(known, &whole, session, outcome);
     // Where the client flags each failure, a command without a flag exited with 0.
-    let goes_on = known.goes_on(&ResultWindows::of(text));
-    let runs_on = goes_on.is_some();
-    let silent = outcome.exit.is_none() && flags_each && flagged != Some(true) && !runs_on;
+    let silent = outcome.exit.is_none() && flags_each && flagged != Some(true) && !outcome.runs_on;
     let exit = if silent { Some(0) } else { outcome.exit };
-    outcome.own_exit = !proof.masked && !proof.hides_earlier && !runs_on;
+    outcome.own_exit = !proof.masked && !proof.hides_earlier && !outcome.runs_on;
     // Where a check runs twice in one command, before a change and after it, the last run counts.
-    let ends_well = || known.last_line(&windows).is_some_and(|line| known.says_well(&line));
+    let ends_well = || {
+        let well = |line: &String| known.says_well(line) && !proof.echoes.contains(line);
+        known.last_line(&windows).is_some_and(|line| well(&line))
+    };
     let recovered =
-        proof.has_several_checks && (signs.recovered() || signs.failed.is_some() && ends_well());
+        proof.repeats_check && (signs.recovered() || signs.failed.is_some() && ends_well());
     outcome.verdict = match exit {
+        // A command that still runs has not ended, whatever its first lines say.
+        _ if outcome.runs_on => None,
         Some(0) | None if recovered && flagged != Some(true) => Some(CallVerdict::Ok),
         _ => verdict(exit, flagged, &proof, asked.is_some(), &signs),
     };
-    outcome.runs_on = runs_on;
-    outcome.runs_as = goes_on.as_deref().and_then(id_in).map(str::to_owned);
-    // A command that still runs has not ended, whatever its first lines say.
-    if runs_on {
-        outcome.verdict = None;
-    }
     outcome.masked = proof.masked;
     outcome.reports_success = signs.good() && !signs.bad() || recovered;
     outcome.failing_tools = signs.failing_tools;
@@ -270,8 +282,20 @@ fn shell(
         }
     }
     let told = outcome.telling.as_deref().unwrap_or_default();
-    outcome.absent =
-        outcome.verdict == Some(CallVerdict::Failed) && known.is_absent(&windows, told);
+    outcome.absent = outcome.failed() && known.is_absent(&windows, told);
+    outcome.unread = outcome.failed() && known.is_unread(&windows);
+}
+
+/// Notes whether the command keeps running, and under which id.
+fn note_running(
+    known: &KnownOutcomes,
+    whole: &ResultWindows<'_>,
+    session: Option<String>,
+    outcome: &mut CallResult,
+) {
+    let line = known.goes_on(whole);
+    outcome.runs_on = line.is_some() || session.is_some();
+    outcome.runs_as = session.or_else(|| id_of(&line?, whole.head));
 }
 
 /// The verdict that the exit code and the known lines prove together; `None` where they prove nothing.
@@ -301,7 +325,8 @@ fn verdict(
 /// The first `lines` lines in the first `bytes` bytes of a result that say something, as a reader sees them: without colours and
 /// without the wrapping that harnesses add.
 pub(super) fn shown(text: &str, bytes: usize, lines: usize) -> Vec<String> {
-    let body = body(text);
+    let body = ResultBody::of(text).text;
+    let body = body::below_output(&body);
     let front = &body[..body.floor_char_boundary(bytes)];
     let said = lines::lines(front).filter(|line| lines::says(line));
     said.take(lines).map(Cow::into_owned).collect()
@@ -310,7 +335,8 @@ pub(super) fn shown(text: &str, bytes: usize, lines: usize) -> Vec<String> {
 /// The lines that may say why a call failed, from the first `bytes` bytes of its result. Echoed source and lines about
 /// other tests are left out.
 pub(super) fn telling_lines(text: &str, bytes: usize) -> Vec<String> {
-    let body = body(text);
+    let body = ResultBody::of(text).text;
+    let body = body::below_output(&body);
     let front = &body[..body.floor_char_boundary(bytes)];
     known_lines::table().map_or_else(Vec::new, |known| cause::telling_lines(known, front))
 }
@@ -320,33 +346,22 @@ pub(crate) fn missing_in(line: &str) -> Option<String> {
     known_lines::table()?.missing.of(line)
 }
 
-/// The output inside a JSON result such as `{"output": "…", "exit_code": 0}`; the text itself where it is no such
-/// object.
-fn body(text: &str) -> Cow<'_, str> {
-    let Some(rest) = text.trim_start().strip_prefix('{') else { return Cow::Borrowed(text) };
-    if !rest.trim_start().starts_with('"') {
-        return Cow::Borrowed(text);
-    }
-    let has_code = || exit::code(&ResultWindows::of(text)).is_some();
-    // JSON over several lines may be a file that the command shows, unless it has an exit code.
-    if !rest.starts_with('"') && !has_code() {
-        return Cow::Borrowed(text);
-    }
-    let fields = CallArguments::read(text);
-    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-    let field = |wanted: &[&str]| fields.first(&names(wanted));
-    let parts = [field(&["output", "stdout"]), field(&["stderr"]), field(&["error"])];
-    let joined = parts.into_iter().flatten().collect::<Vec<_>>().join("\n");
-    // An empty output is an output, too, where an exit code says that this is the result of a command.
-    let is_empty_output = || fields.has(&names(&["output", "stdout"])) && has_code();
-    if joined.is_empty() && !is_empty_output() { Cow::Borrowed(text) } else { Cow::Owned(joined) }
+/// The id of what keeps running: that of the line which says so, or else the first one below it.
+fn id_of(line: &str, head: &str) -> Option<String> {
+    let below =
+        head.lines().take(BELOW).filter(|line| line.contains("Id: ") || line.contains("ID: "));
+    let below = || below.map(str::trim).find_map(id_in);
+    id_in(line).or_else(below).map(str::to_owned)
 }
+
+/// At most this many lines are searched for the id of what keeps running.
+const BELOW: usize = 6;
 
 /// The id in a line that says that a command keeps running: the word behind `ID` or `session`.
 fn id_in(line: &str) -> Option<&str> {
-    const NAMES: [&str; 2] = ["id", "session"];
+    const NAMES: [&str; 5] = ["id", "session", "agentid", "pid", "pids"];
     // A colon with spaces around it is no word.
-    let words = line.split_whitespace().filter(|word| *word != ":");
+    let words = line.split([' ', '=', '\t']).filter(|word| !matches!(*word, "" | ":"));
     let words: Vec<&str> =
         words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric())).collect();
     let is_name = |word: &str| NAMES.iter().any(|name| word.eq_ignore_ascii_case(name));

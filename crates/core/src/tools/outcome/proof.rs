@@ -20,8 +20,12 @@ pub(super) struct ResultProof {
     pub one_is_answer: bool,
     /// Whether the command checks the work. True as well where the command is unknown.
     pub checks: bool,
-    /// Whether the command has several checks, so that the last run of each counts.
-    pub has_several_checks: bool,
+    /// Whether the command runs the same check twice, so that the last run counts.
+    pub repeats_check: bool,
+    /// Whether a single step of the command does the work, under a name that does not show whether it is a check.
+    pub may_check: bool,
+    /// The texts that the command prints itself with `echo`.
+    pub echoes: Vec<String>,
     /// The names of the programs that the command runs.
     pub programs: Vec<String>,
 }
@@ -47,7 +51,9 @@ impl ResultProof {
         let mut proof = Self {
             only_shows: !parts.is_empty() && !parts.iter().any(works),
             checks: read.checks().next().is_some(),
-            has_several_checks: read.checks().nth(1).is_some(),
+            repeats_check: read.repeats_check(),
+            may_check: read.unnamed_check().is_some(),
+            echoes: parts.iter().filter(|part| program(part) == "echo").map(echoed).collect(),
             prints_exit_code: parts.last().is_some_and(is_exit_code_printed),
             programs: parts.iter().map(|part| program(part).to_owned()).collect(),
             ..Self::default()
@@ -145,6 +151,12 @@ fn shows(part: &CommandPart<'_>) -> bool {
 fn is_exit_code_printed(part: &CommandPart<'_>) -> bool {
     matches!(program(part), "echo" | "printf")
         && part.words.iter().any(|word| word.contains("$?") || word.contains("PIPESTATUS"))
+}
+
+/// What an `echo` prints, without its flags.
+fn echoed(part: &CommandPart<'_>) -> String {
+    let words = part.words.iter().skip(1).skip_while(|word| word.starts_with('-'));
+    words.map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
 /// Whether a step is `set -e`, after which the first failing step ends the list.

@@ -44,6 +44,8 @@ pub(super) struct OutcomeSigns {
     pub failing_tools: &'static str,
     /// The tools that wrote the last totals without failures.
     pub passing_tools: &'static str,
+    /// Whether a test runner wrote totals.
+    pub of_runner: bool,
 }
 
 impl OutcomeSigns {

@@ -1,0 +1,119 @@
+//! What the client said to the model beside the user and does not say again: a mode that began or ended, permissions,
+//! instructions of servers. Of each subject the newest words count.
+
+use super::{EndedCall, numbered};
+use crate::recap::{escape, state};
+
+/// At most this many subjects are kept.
+const MOST: usize = 64;
+/// At most this many notes that are about no mode are told.
+const TOLD: usize = 4;
+/// Longest quotation, in characters.
+const WORDS: usize = 320;
+/// The subject of all words about the mode in which the agent only plans.
+const PLANNING: &str = "plan mode";
+
+/// The newest words about one subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ClientNote {
+    subject: String,
+    words: String,
+    message: u32,
+    /// How often the client spoke of it.
+    times: u32,
+}
+
+/// The newest words of the client, by subject.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ClientNotes(Vec<ClientNote>);
+
+impl ClientNotes {
+    /// Notes words of the client, in an element of this name.
+    pub(super) fn note(&mut self, message: u32, element: &str, words: &str) {
+        // The place of the work and the end of a task are told elsewhere, and other elements hold content.
+        let named = element.ends_with("instructions") || element.ends_with("mode");
+        if !named && element != "system-reminder" {
+            return;
+        }
+        let low = words[..words.floor_char_boundary(2_000)].to_ascii_lowercase();
+        let subject = match named {
+            true => element.to_owned(),
+            false if low.contains(PLANNING) || low.contains("operational mode") => {
+                PLANNING.to_owned()
+            }
+            false => {
+                let letters =
+                    |word: &&str| word.bytes().all(|b| b.is_ascii_alphabetic() || b == b':');
+                low.split_whitespace().filter(letters).take(3).collect::<Vec<_>>().join(" ")
+            }
+        };
+        self.set(subject, words, message);
+    }
+
+    /// Notes a call that begins or ends the mode in which the agent only plans.
+    pub(super) fn note_call(&mut self, call: &EndedCall<'_>) {
+        if !call.went_well() {
+        } else if call.is_named(&["exitplanmode"]) {
+            self.set(
+                PLANNING.to_owned(),
+                "plan mode was left: the plan was approved",
+                call.message,
+            );
+        } else if call.is_named(&["enterplanmode"]) {
+            self.set(PLANNING.to_owned(), "plan mode was entered", call.message);
+        }
+    }
+
+    fn set(&mut self, subject: String, words: &str, message: u32) {
+        let times = self.0.iter().find(|note| note.subject == subject).map_or(0, |note| note.times);
+        self.0.retain(|note| note.subject != subject);
+        let words = crate::salient::shorten(words.trim_start_matches(['#', ' ']), WORDS);
+        self.0.push(ClientNote { subject, words, message, times: times + 1 });
+        if self.0.len() > MOST {
+            self.0.remove(0);
+        }
+    }
+
+    /// The lines about modes and permissions.
+    pub(super) fn modes(&self, later: Option<&Self>) -> Vec<String> {
+        self.lines(later, usize::MAX, |note| is_mode(&note.subject))
+    }
+
+    /// The lines about other subjects, of which the client spoke once. What it says again and again comes again.
+    pub(super) fn others(&self, later: Option<&Self>) -> Vec<String> {
+        self.lines(later, TOLD, |note| !is_mode(&note.subject) && note.times == 1)
+    }
+
+    fn lines(
+        &self,
+        later: Option<&Self>,
+        most: usize,
+        wanted: impl Fn(&ClientNote) -> bool,
+    ) -> Vec<String> {
+        let stands = |note: &&ClientNote| later.is_none_or(|later| later.0.contains(note));
+        let told = self.0.iter().rev().filter(stands).filter(|note| wanted(note)).take(most);
+        told.map(|note| {
+            let words = escape::inline(&note.words, WORDS);
+            format!(
+                "{}{}: {words} @{}\n",
+                state::CLIENT,
+                escape::inline(&note.subject, 60),
+                note.message
+            )
+        })
+        .collect()
+    }
+
+    /// Reads a note of an earlier recap.
+    pub(super) fn read(&mut self, text: &str) {
+        let parts =
+            numbered(text).and_then(|(rest, message)| Some((rest.split_once(": ")?, message)));
+        if let Some(((subject, words), message)) = parts {
+            self.set(subject.to_owned(), words, message);
+        }
+    }
+}
+
+fn is_mode(subject: &str) -> bool {
+    subject == PLANNING || subject.ends_with("mode") || subject.ends_with("instructions")
+}

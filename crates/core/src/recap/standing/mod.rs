@@ -1,0 +1,159 @@
+//! What holds on while the work goes on: what still runs, where the agent works, what the client said last about its
+//! modes, the approved plan, the skills in use. What ended is forgotten.
+
+mod client_notes;
+mod place;
+mod plan;
+mod running;
+mod skills;
+
+use client_notes::ClientNotes;
+use place::WorkPlace;
+use plan::ApprovedPlan;
+use running::RunningWork;
+use skills::LoadedSkills;
+
+use crate::passage::{Passage, Voice};
+use crate::recap::state;
+use crate::tools::command::CommandDeeds;
+use crate::tools::{CallFacts, CallResult, CallVerdict, texts_of};
+
+/// A call with its result, as the standing facts see it.
+pub(super) struct EndedCall<'a> {
+    /// Number of the message with the call.
+    pub message: u32,
+    /// The name of the tool.
+    pub tool: &'a str,
+    /// The arguments, decoded.
+    pub arguments: &'a str,
+    pub facts: &'a CallFacts,
+    pub command: &'a CommandDeeds<'a>,
+    /// The call on one line.
+    pub label: &'a str,
+    pub outcome: &'a CallResult,
+    /// The text of the result.
+    pub text: &'a str,
+    /// Whether the call only asks for the output of a command that an earlier call started.
+    pub polls: bool,
+}
+
+impl EndedCall<'_> {
+    /// Whether nothing says that the call failed or was refused.
+    fn went_well(&self) -> bool {
+        matches!(self.outcome.verdict, None | Some(CallVerdict::Ok))
+    }
+
+    /// The texts of the arguments with these names, in the order of the names.
+    fn arguments(&self, names: &[&str]) -> Vec<String> {
+        texts_of(self.arguments, names)
+    }
+
+    /// Whether the tool's name holds one of these words, in lower case.
+    fn is_named(&self, words: &[&str]) -> bool {
+        let name: String = self.tool.chars().filter(|c| c.is_alphanumeric()).collect();
+        let name = name.to_ascii_lowercase();
+        words.iter().any(|word| name.contains(word))
+    }
+}
+
+/// All facts that hold until something ends them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StandingFacts {
+    /// Commands and agents that still run.
+    pub running: RunningWork,
+    place: WorkPlace,
+    notes: ClientNotes,
+    plan: ApprovedPlan,
+    skills: LoadedSkills,
+}
+
+impl StandingFacts {
+    /// Notes what a call began, ended or showed.
+    pub(super) fn note_call(&mut self, call: &EndedCall<'_>) {
+        self.running.note_call(call);
+        self.place.note_call(call);
+        self.plan.note_call(call);
+        self.notes.note_call(call);
+        self.skills.note_call(call);
+        if let Some(words) = reminder_in(call.text) {
+            self.notes.note(call.message, "system-reminder", words);
+        }
+    }
+
+    /// Notes what a client said beside the user, and the user's answer to a plan.
+    pub(super) fn note_passages(&mut self, message: u32, passages: &[Passage]) {
+        for passage in passages.iter().filter(|passage| passage.voice == Voice::Client) {
+            let (name, words) = element(&passage.text);
+            self.running.note_client(message, words);
+            self.place.note_client(message, words);
+            self.skills.note_client(message, &passage.text);
+            self.notes.note(message, name, words);
+        }
+        let said: Vec<&str> =
+            passages.iter().filter(|one| one.is_said()).map(|one| one.text.trim()).collect();
+        self.plan.note_asked(message, &said.join(" "));
+    }
+
+    /// Notes words of the assistant, which may hold a plan. `ends` says that they end the turn.
+    pub(super) fn note_said(&mut self, message: u32, text: &str, ends: bool) {
+        self.plan.note_said(message, text, ends);
+    }
+
+    /// Notes that all items of a to-do list are done, and with them the plan before it.
+    pub(super) fn note_finished(&mut self) {
+        self.plan = ApprovedPlan::default();
+    }
+
+    /// The lines of the state section. `later` are the standing facts behind the recap, which grew out of these: what
+    /// ended or changed there is not told.
+    pub(super) fn lines(&self, later: Option<&Self>) -> Vec<String> {
+        let mut lines = self.notes.modes(later.map(|later| &later.notes));
+        lines.extend(self.running.lines(later.map(|later| &later.running)));
+        lines.extend(self.place.lines(later.map(|later| &later.place)));
+        lines.extend(self.plan.lines(later.map(|later| &later.plan)));
+        lines.extend(self.skills.lines());
+        lines.extend(self.notes.others(later.map(|later| &later.notes)));
+        lines
+    }
+
+    /// Reads an entry of the list with this label from the state section of an earlier recap.
+    pub(super) fn read(&mut self, label: &str, text: &str, starts: bool) {
+        match label {
+            state::RUNNING | state::REPORTED => self.running.read(label, text),
+            state::PLACE => self.place.read(text),
+            state::PLAN => self.plan.read(text, starts),
+            state::SKILLS => self.skills.read(text),
+            state::CLIENT => self.notes.read(text),
+            _ => {}
+        }
+    }
+}
+
+/// The reminder that a client put behind the output of a tool; `None` where the text does not end with one.
+fn reminder_in(text: &str) -> Option<&str> {
+    const TAGS: (&str, &str) = ("<system-reminder>", "</system-reminder>");
+    let before = text.trim_end().strip_suffix(TAGS.1)?;
+    before.rfind(TAGS.0).map(|at| before[at + TAGS.0.len()..].trim())
+}
+
+/// The name of the element around a client's words, and the words; an empty name where there is no element.
+fn element(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let open = text.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+    let Some((name, rest)) = open else { return ("", text) };
+    let inner = rest.strip_suffix('>').and_then(|rest| rest.rsplit_once("</"));
+    inner.map_or(("", text), |(words, _)| (name, words.trim()))
+}
+
+/// The words inside the first `<name>…</name>` of a text.
+fn inside<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let from = text.find(&format!("<{name}>"))? + name.len() + 2;
+    let end = text[from..].find(&format!("</{name}>"))?;
+    Some(text[from..from + end].trim())
+}
+
+/// The parts of an entry `what @12`.
+fn numbered(text: &str) -> Option<(&str, u32)> {
+    let (what, message) = text.rsplit_once(" @")?;
+    Some((what, message.parse().ok()?))
+}

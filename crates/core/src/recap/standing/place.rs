@@ -1,0 +1,184 @@
+//! Where the agent works: the folder, the worktrees, the branch, the virtual environment.
+
+use super::{EndedCall, inside, numbered};
+use crate::recap::{escape, state};
+use crate::tools::ToolKind;
+use crate::tools::command::SimpleStep;
+
+/// A folder that this many commands ran in is where the agent works.
+const USES: u32 = 3;
+/// At most this many worktrees are kept.
+const TREES: usize = 4;
+/// Longest path, in characters.
+const PATH: usize = 200;
+
+/// A part of the place, and the message that showed it last.
+type Shown = (String, u32);
+
+/// The place of the work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct WorkPlace {
+    folder: Option<Shown>,
+    /// The folder of the newest commands, and how many of them ran there.
+    candidate: Option<(String, u32)>,
+    branch: Option<Shown>,
+    venv: Option<Shown>,
+    /// The worktrees that were added and not removed.
+    trees: Vec<Shown>,
+}
+
+impl WorkPlace {
+    pub(super) fn note_call(&mut self, call: &EndedCall<'_>) {
+        let at = call.message;
+        if call.is_named(&["enterworktree", "createworktree"]) && call.went_well() {
+            let paths = call
+                .text
+                .split_whitespace()
+                .map(|word| word.trim_matches(['\'', '"', '`', '.', ',']));
+            let path = paths.into_iter().find(|word| word.starts_with('/'));
+            path.into_iter().for_each(|path| self.add_tree(path, at));
+            return;
+        }
+        if call.is_named(&["exitworktree", "removeworktree"]) && call.went_well() {
+            self.trees.pop();
+            self.folder = None;
+            return;
+        }
+        if call.facts.kind != ToolKind::Shell {
+            return;
+        }
+        let given = call.arguments(&["workdir", "cwd", "working_directory", "directory"]);
+        let own = call.command.steps.last().and_then(|step| step.run.folder());
+        let absolute = |folder: &&str| folder.starts_with(['/', '~']);
+        if let Some(folder) = own.or(given.first().map(String::as_str)).filter(absolute) {
+            self.note_folder(folder, at);
+        }
+        for step in &call.command.steps {
+            self.note_step(step, call);
+        }
+    }
+
+    /// Notes the folder of a command. A single look elsewhere does not move the agent.
+    fn note_folder(&mut self, folder: &str, at: u32) {
+        if self.folder.as_ref().is_some_and(|(known, _)| known == folder) {
+            self.candidate = None;
+            return;
+        }
+        match &mut self.candidate {
+            Some((known, uses)) if known == folder => *uses += 1,
+            _ => self.candidate = Some((folder.to_owned(), 1)),
+        }
+        if self.candidate.as_ref().is_some_and(|(_, uses)| *uses >= USES) {
+            self.candidate = None;
+            self.folder = Some((folder.to_owned(), at));
+        }
+    }
+
+    fn note_step(&mut self, step: &SimpleStep<'_>, call: &EndedCall<'_>) {
+        let at = call.message;
+        let words: Vec<&str> = step.text.split_whitespace().collect();
+        let behind = |flags: &[&str]| {
+            let at = words.iter().position(|word| flags.contains(word))?;
+            words.get(at + 1).map(|word| word.trim_matches(['\'', '"']).to_owned())
+        };
+        match step.run.key() {
+            "git worktree" if words.contains(&"add") && call.went_well() => {
+                let mut rest = words.iter().skip_while(|word| **word != "add").skip(1);
+                let mut path = None;
+                while let Some(word) = rest.next() {
+                    match *word {
+                        "-b" | "-B" | "--reason" => drop(rest.next()),
+                        word if word.starts_with('-') => {}
+                        word => {
+                            path = Some(word);
+                            break;
+                        }
+                    }
+                }
+                path.into_iter().for_each(|path| self.add_tree(path, at));
+            }
+            "git worktree" if words.contains(&"remove") && call.went_well() => {
+                let gone = |path: &str| words.contains(&path);
+                self.trees.retain(|(path, _)| !gone(path));
+            }
+            "git checkout" | "git switch" if call.went_well() => {
+                let printed = call.text.lines().find_map(|line| {
+                    let rest = line.trim().strip_prefix("Switched to ")?;
+                    rest.split('\'').nth(1).map(str::to_owned)
+                });
+                let branch = printed.or_else(|| behind(&["-b", "-B", "-c", "-C"]));
+                self.branch = branch.map(|branch| (branch, at)).or(self.branch.take());
+            }
+            _ => {}
+        }
+        let activated = words.iter().find_map(|word| word.strip_suffix("/bin/activate"));
+        let program = words.first().and_then(|word| word.split_once("/bin/"));
+        let used = program.map(|(folder, _)| folder).filter(|folder| folder.contains("venv"));
+        let conda =
+            words.starts_with(&["conda", "activate"]).then(|| words.get(2).copied()).flatten();
+        if let Some(venv) = activated.or(used).or(conda).filter(|_| call.went_well()) {
+            self.venv = Some((venv.to_owned(), at));
+        }
+    }
+
+    fn add_tree(&mut self, path: &str, at: u32) {
+        let path = path.trim_matches(['\'', '"']).to_owned();
+        self.trees.retain(|(known, _)| *known != path);
+        self.trees.push((path, at));
+        let over = self.trees.len().saturating_sub(TREES);
+        self.trees.drain(..over);
+    }
+
+    /// Notes the context that a client sends when the folder changes.
+    pub(super) fn note_client(&mut self, message: u32, text: &str) {
+        if let Some(folder) =
+            inside(text, "cwd").or_else(|| inside(text, "current_working_directory"))
+        {
+            self.folder = Some((folder.to_owned(), message));
+            self.candidate = None;
+        }
+    }
+
+    pub(super) fn lines(&self, later: Option<&Self>) -> Vec<String> {
+        let same = |own: &Option<Shown>, newer: fn(&Self) -> &Option<Shown>| {
+            later.is_none_or(|later| newer(later) == own)
+        };
+        let part = |shown: &Option<Shown>, label: &str| {
+            shown.as_ref().map(|(what, at)| format!("{label}{} @{at}", escape::inline(what, PATH)))
+        };
+        let mut parts = Vec::new();
+        parts.extend(
+            part(&self.folder, "folder ").filter(|_| same(&self.folder, |place| &place.folder)),
+        );
+        parts.extend(
+            part(&self.branch, "branch ").filter(|_| same(&self.branch, |place| &place.branch)),
+        );
+        parts.extend(
+            part(&self.venv, "environment ").filter(|_| same(&self.venv, |place| &place.venv)),
+        );
+        let stands = |tree: &&Shown| later.is_none_or(|later| later.trees.contains(tree));
+        let trees = self.trees.iter().filter(stands);
+        parts.extend(
+            trees.map(|(path, at)| format!("worktree {} @{at}", escape::inline(path, PATH))),
+        );
+        match parts.is_empty() {
+            true => Vec::new(),
+            false => vec![format!("{}{}\n", state::PLACE, parts.join(", "))],
+        }
+    }
+
+    /// Reads the line of an earlier recap.
+    pub(super) fn read(&mut self, text: &str) {
+        for (part, at) in text.split(", ").filter_map(numbered) {
+            let Some((label, what)) = part.split_once(' ') else { continue };
+            let shown = Some((what.to_owned(), at));
+            match label {
+                "folder" => self.folder = shown,
+                "branch" => self.branch = shown,
+                "environment" => self.venv = shown,
+                "worktree" => self.trees.extend(shown),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The plan that the agent works by: one that a tool brought to the user and that was approved, or one that the user
+//! answered.
+
+use super::{EndedCall, inside};
+use crate::recap::{escape, state};
+use crate::salient::shorten;
+use crate::tools::ToolKind;
+
+/// At most this many steps are told.
+const STEPS: usize = 24;
+/// Longest step, in characters.
+const STEP: usize = 200;
+/// A plan in a message without a mark of its own has at least this many numbered steps.
+const LEAST: usize = 3;
+/// Longest answer by which the user accepts such a plan, in bytes.
+const ANSWER: usize = 160;
+
+/// A plan, as it is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct PlanText {
+    message: u32,
+    /// What became of it, and the file that holds it.
+    status: String,
+    /// Its title and its steps.
+    steps: Vec<String>,
+    /// Whether the message marks it as a plan.
+    marked: bool,
+}
+
+/// The plan that holds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ApprovedPlan {
+    plan: Option<PlanText>,
+    /// A plan that the user has not answered yet.
+    proposed: Option<PlanText>,
+}
+
+impl ApprovedPlan {
+    pub(super) fn note_call(&mut self, call: &EndedCall<'_>) {
+        const TOOLS: [&str; 5] =
+            ["exitplanmode", "planmoderespond", "submitplan", "presentplan", "proposeplan"];
+        if !call.went_well() {
+            return;
+        }
+        if call.is_named(&TOOLS) {
+            let given = call.arguments(&["plan", "response", "plan_content"]).into_iter().next();
+            let shown =
+                || call.text.split_once("## Approved Plan:").map(|(_, plan)| plan.to_owned());
+            let plan = given.or_else(shown).unwrap_or_default();
+            let named =
+                call.arguments(&["plan_path", "plan_filename", "planFilePath", "plan_file"]);
+            let file = named.into_iter().next().or_else(|| file_in(call.text));
+            let steps = steps(&plan);
+            if !steps.is_empty() || file.is_some() {
+                let file = file.map_or(String::new(), |file| format!(", in {file}"));
+                let status = format!(", approved{file}");
+                self.plan = Some(PlanText { message: call.message, status, steps, marked: true });
+            }
+            return;
+        }
+        let written = call.facts.writes.first().filter(|_| call.facts.kind == ToolKind::Write);
+        if let Some(path) = written.filter(|path| is_plan(path)) {
+            let known = self.plan.as_ref().is_some_and(|plan| !plan.steps.is_empty());
+            if !known {
+                let status = format!(", in {path}");
+                self.plan = Some(PlanText { message: call.message, status, ..PlanText::default() });
+            }
+        }
+    }
+
+    pub(super) fn note_said(&mut self, message: u32, text: &str, ends: bool) {
+        let marked = inside(text, "proposed_plan");
+        let asks = || ends && text.trim_end().ends_with('?');
+        if let Some(plan) = marked {
+            self.proposed =
+                Some(PlanText { message, steps: steps(plan), marked: true, ..PlanText::default() });
+        } else if asks() && text.lines().filter(|line| is_numbered(line)).count() >= LEAST {
+            self.proposed = Some(PlanText { message, steps: steps(text), ..PlanText::default() });
+        } else if ends && self.proposed.as_ref().is_some_and(|plan| !plan.marked) {
+            self.proposed = None;
+        }
+    }
+
+    /// Notes the user's next words. They are quoted beside the plan, so that nobody has to judge what they mean.
+    pub(super) fn note_asked(&mut self, message: u32, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let Some(proposed) = self.proposed.take() else { return };
+        // A longer answer, a question or a choice by number is no word on the plan as a whole.
+        let chooses = text.contains(|c: char| c == '?' || c.is_ascii_digit());
+        if proposed.marked || text.len() <= ANSWER && !chooses {
+            let status = format!(", to which the user said \"{}\" @{message}", shorten(text, 100));
+            self.plan = Some(PlanText { status, ..proposed });
+        }
+    }
+
+    pub(super) fn lines(&self, later: Option<&Self>) -> Vec<String> {
+        let same = |plan: &&PlanText| later.is_none_or(|later| later.plan.as_ref() == Some(plan));
+        let Some(plan) = self.plan.as_ref().filter(same) else { return Vec::new() };
+        let status = escape::inline(&plan.status, 300);
+        // `inline` trims nothing but white space, and the status begins with a comma.
+        let head = format!("{}{}{status}\n", state::PLAN, plan.message);
+        let steps = plan.steps.iter().map(|step| format!("  {}\n", escape::inline(step, STEP)));
+        std::iter::once(head).chain(steps).collect()
+    }
+
+    /// Reads a line of an earlier recap; `starts` says that it is the first one of the plan.
+    pub(super) fn read(&mut self, text: &str, starts: bool) {
+        if starts {
+            let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+            let (message, status) = text.split_at(end);
+            let (message, status) = (message.parse().unwrap_or(0), status.to_owned());
+            self.plan = Some(PlanText { message, status, marked: true, ..PlanText::default() });
+        } else if let Some(plan) = &mut self.plan {
+            plan.steps.push(text.to_owned());
+        }
+    }
+}
+
+/// The title and the steps of a plan: its numbered lines, or else its list items, or else all lines.
+fn steps(plan: &str) -> Vec<String> {
+    let lines: Vec<&str> = plan.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let title = lines.first().filter(|line| line.starts_with("# "));
+    let is_item = |line: &&&str| line.starts_with(['-', '*', '•']);
+    let numbered: Vec<&&str> = lines.iter().filter(|line| is_numbered(line)).collect();
+    let items: Vec<&&str> = lines.iter().filter(is_item).collect();
+    let chosen = match (numbered.len(), items.len()) {
+        (2.., _) => numbered,
+        (_, 2..) => items,
+        _ => lines.iter().filter(|line| Some(*line) != title).collect(),
+    };
+    let title = title.map(|line| line.trim_start_matches(['#', ' ']));
+    title
+        .into_iter()
+        .chain(chosen.into_iter().copied())
+        .take(STEPS)
+        .map(|line| shorten(line, STEP))
+        .collect()
+}
+
+/// Whether a line is a numbered step: `1. …`, `2) …`, `### Step 3: …`.
+fn is_numbered(line: &str) -> bool {
+    let line = line.trim_start().trim_start_matches(['#', '*', ' ']);
+    let digits =
+        |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let own = digits(line);
+    let second =
+        line.split_once(' ').filter(|(word, _)| word.bytes().all(|b| b.is_ascii_alphabetic()));
+    let ends = |text: &str| text[digits(text)..].starts_with(['.', ')', ':']);
+    own > 0 && ends(line)
+        || line.starts_with(char::is_uppercase)
+            && second.is_some_and(|(_, rest)| digits(rest) > 0 && ends(rest))
+}
+
+/// The file of notes that a text names.
+fn file_in(text: &str) -> Option<String> {
+    let head = &text[..text.floor_char_boundary(1_000)];
+    let words = head
+        .split_whitespace()
+        .map(|word| word.trim_matches(['`', '"', '\'', '.', ',', ':', '(', ')']));
+    words.into_iter().find(|word| word.ends_with(".md") && word.contains('/')).map(str::to_owned)
+}
+
+fn is_plan(path: &str) -> bool {
+    path.ends_with(".md")
+        && path.rsplit('/').take(2).any(|part| part.to_ascii_lowercase().contains("plan"))
+}

@@ -1,0 +1,287 @@
+//! Commands and agents that keep running after their result, and what agents reported at their end.
+
+use super::{EndedCall, inside, numbered};
+use crate::recap::{escape, state};
+use crate::salient::shorten;
+use crate::tools::command::SimpleStep;
+use crate::tools::shell::CommandEnd;
+use crate::tools::{ToolKind, texts_of};
+
+/// At most this many running tasks are remembered; the oldest is forgotten first.
+const MOST: usize = 64;
+/// At most this many running tasks are told, the newest ones.
+const TOLD: usize = 8;
+/// At most this many reports are kept.
+const REPORTS: usize = 4;
+/// Longest description of a task, in characters.
+const WHAT: usize = 200;
+/// Longest report, in characters.
+const REPORT: usize = 400;
+
+/// A command or an agent that still runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct RunningTask {
+    /// The id by which the client asks for it; empty where none was shown.
+    id: String,
+    /// The command, or the agent's task.
+    what: String,
+    is_agent: bool,
+    /// Number of the message that started it.
+    message: u32,
+}
+
+/// What an agent said at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct AgentReport {
+    what: String,
+    message: u32,
+}
+
+/// What still runs.
+#[derive(Clone, Debug, Default)]
+pub(in crate::recap) struct RunningWork {
+    tasks: Vec<RunningTask>,
+    reports: Vec<AgentReport>,
+}
+
+impl RunningWork {
+    /// The running command whose id occurs in the arguments of a call that has no command of its own: the call asks for
+    /// its output. `None` for any other call.
+    pub(in crate::recap) fn polled(&self, tool: &str, arguments: &str) -> Option<&str> {
+        let task = self.tasks.iter().rev().find(|task| holds(arguments, &task.id))?;
+        (!task.is_agent && !ends_things(tool, arguments)).then_some(&*task.what)
+    }
+
+    /// Notes what a call started or ended.
+    pub(super) fn note_call(&mut self, call: &EndedCall<'_>) {
+        let (arguments, text) = (call.arguments, call.text);
+        let own = self.tasks.iter().rposition(|task| holds(arguments, &task.id));
+        match own.filter(|_| call.polls || call.facts.command.is_none()) {
+            Some(at) if ends_things(call.tool, arguments) => {
+                if call.went_well() {
+                    self.tasks.remove(at);
+                }
+            }
+            Some(_) if call.outcome.runs_on => {}
+            Some(at) if self.tasks[at].is_agent => self.note_status(call.message, text, at),
+            Some(at) => {
+                let status = inside(text, "status").is_some_and(|status| status != "running");
+                if call.outcome.exit.is_some() || status {
+                    self.tasks.remove(at);
+                }
+            }
+            None => self.note_started(call),
+        }
+        self.note_killed(call);
+    }
+
+    fn note_started(&mut self, call: &EndedCall<'_>) {
+        let (facts, outcome) = (call.facts, call.outcome);
+        if facts.kind == ToolKind::Task {
+            let ended = texts_of(call.text, &["output", "result", "completed", "report"]);
+            let named =
+                || texts_of(call.text, &["agent_id", "agentId", "task_id"]).into_iter().next();
+            let id = outcome.runs_as.clone().or_else(|| named().filter(|_| ended.is_empty()));
+            if let Some(id) = id.filter(|_| call.went_well()) {
+                let what = call.arguments(&["description", "goal", "task", "message", "prompt"]);
+                self.begin(id, &what.join(": "), true, call.message);
+            }
+        } else if outcome.runs_on {
+            self.begin(
+                outcome.runs_as.clone().unwrap_or_default(),
+                call.label,
+                false,
+                call.message,
+            );
+        } else if call.went_well() {
+            for (id, what) in daemons(call) {
+                self.begin(id, &what, false, call.message);
+            }
+        }
+    }
+
+    /// Notes that something runs. Clients reuse ids, so an older task with the same id is forgotten.
+    fn begin(&mut self, id: String, what: &str, is_agent: bool, message: u32) {
+        let what = shorten(what, WHAT);
+        self.tasks.retain(|known| match id.is_empty() {
+            true => known.what != what,
+            false => known.id != id,
+        });
+        if self.tasks.len() == MOST {
+            self.tasks.remove(0);
+        }
+        self.tasks.push(RunningTask { id, what, is_agent, message });
+    }
+
+    /// Ends the tasks that a command kills: by their id, by a word of their command, or by a container's name.
+    fn note_killed(&mut self, call: &EndedCall<'_>) {
+        const KILLERS: [&str; 11] = [
+            "kill",
+            "pkill",
+            "killall",
+            "fuser",
+            "docker stop",
+            "docker kill",
+            "docker rm",
+            "podman stop",
+            "tmux",
+            "docker compose",
+            "docker-compose",
+        ];
+        const NO_TARGETS: [&str; 6] = ["kill", "stop", "rm", "tcp", "TERM", "KILL"];
+        for step in &call.command.steps {
+            let (text, key) = (step.text, step.run.key());
+            let compose = key.contains("compose");
+            let ends = match key {
+                "tmux" => text.contains(" kill-"),
+                _ if compose => text.contains(" down") || text.contains(" stop"),
+                _ => true,
+            };
+            if self.tasks.is_empty() || !KILLERS.contains(&key) || !ends {
+                continue;
+            }
+            let words = text.split_whitespace().skip(1).flat_map(|word| word.split('/'));
+            let words = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+            let targets: Vec<&str> =
+                words.filter(|word| word.len() > 1 && !NO_TARGETS.contains(word)).collect();
+            let pids = self.tasks.iter().filter(|task| is_pid(&task.id)).count();
+            self.tasks.retain(|task| {
+                let is = |target: &&str| task.id == **target || holds(&task.what, target);
+                let only = text.contains('$') && pids == 1 && is_pid(&task.id);
+                !(targets.iter().any(is) || only || compose && task.what.contains("compose"))
+            });
+        }
+    }
+
+    /// Notes a message of the client about the end of a task.
+    pub(super) fn note_client(&mut self, message: u32, text: &str) {
+        let Some(at) = self.tasks.iter().rposition(|task| holds(text, &task.id)) else { return };
+        self.note_status(message, text, at);
+    }
+
+    /// Notes what a text says about the task at this index. It ended unless the text says that it runs.
+    fn note_status(&mut self, message: u32, text: &str, at: usize) {
+        let status = inside(text, "status");
+        let json = texts_of(text, &["completed", "errored", "result", "output"]);
+        let told = ["result", "output", "summary"].iter().find_map(|name| inside(text, name));
+        let told =
+            told.map(str::to_owned).or_else(|| json.into_iter().find(|told| !told.is_empty()));
+        if matches!(status, Some("running" | "pending")) || status.is_none() && told.is_none() {
+            return;
+        }
+        let task = self.tasks.remove(at);
+        if let Some(told) = told.filter(|_| task.is_agent) {
+            let what =
+                format!("{} ({}): {}", shorten(&task.what, 60), task.id, shorten(&told, REPORT));
+            self.reports.push(AgentReport { what, message });
+            let over = self.reports.len().saturating_sub(REPORTS);
+            self.reports.drain(..over);
+        }
+    }
+
+    pub(super) fn lines(&self, later: Option<&Self>) -> Vec<String> {
+        let runs = |task: &&RunningTask| later.is_none_or(|later| later.tasks.contains(task));
+        let running = self.tasks.iter().rev().filter(runs).take(TOLD).map(|task| {
+            let what = escape::inline(&task.what, WHAT);
+            let what = if task.is_agent { format!("agent: {what}") } else { format!("`{what}`") };
+            let kind = if is_pid(&task.id) { "pid or session" } else { "id" };
+            match task.id.is_empty() {
+                true => format!("{what} @{}", task.message),
+                false => {
+                    format!("{what} ({kind} {}) @{}", escape::inline(&task.id, 80), task.message)
+                }
+            }
+        });
+        let reports = self.reports.iter().rev();
+        let reports =
+            reports.map(|one| format!("{} @{}", escape::inline(&one.what, 500), one.message));
+        let mut lines = state::listed(state::RUNNING, running);
+        lines.extend(state::listed(state::REPORTED, reports));
+        lines
+    }
+
+    /// Reads an entry of an earlier recap. A recap lists the newest first.
+    pub(super) fn read(&mut self, label: &str, text: &str) {
+        let Some((what, message)) = numbered(text) else { return };
+        if label == state::REPORTED {
+            self.reports.insert(0, AgentReport { what: what.to_owned(), message });
+            return;
+        }
+        let handled = what.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
+        let (what, id) = match handled {
+            Some((what, handle)) => (what, handle.rsplit(' ').next().unwrap_or_default()),
+            None => (what, ""),
+        };
+        let agent = what.strip_prefix("agent: ");
+        let what = agent.unwrap_or_else(|| what.trim_matches('`')).to_owned();
+        self.tasks
+            .insert(0, RunningTask { id: id.to_owned(), what, is_agent: agent.is_some(), message });
+    }
+}
+
+/// Whether an id occurs in a text as a whole word: `bash_1` does not occur in `bash_12`.
+fn holds(text: &str, id: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    !id.is_empty()
+        && text.match_indices(id).any(|(at, _)| {
+            !text[..at].ends_with(is_part) && !text[at + id.len()..].starts_with(is_part)
+        })
+}
+
+/// Whether a call ends what its arguments name, by the name of the tool or of its action.
+fn ends_things(tool: &str, arguments: &str) -> bool {
+    const WORDS: [&str; 6] = ["kill", "stop", "close", "terminate", "cancel", "remove"];
+    let says = |text: &str| WORDS.iter().any(|word| text.to_ascii_lowercase().contains(word));
+    says(tool) || texts_of(arguments, &["action", "command"]).iter().any(|action| says(action))
+}
+
+fn is_pid(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// What a command left running in the background: a step behind `&` with the process id that the output shows, a
+/// container, a session of tmux.
+fn daemons(call: &EndedCall<'_>) -> Vec<(String, String)> {
+    const DETACHED: [&str; 2] = ["-d", "--detach"];
+    let steps = &call.command.steps;
+    let text = call.facts.command.as_deref().unwrap_or_default();
+    // Where the command waits for the step or kills it, nothing is left.
+    if steps.iter().any(|step| matches!(step.run.key(), "kill" | "pkill" | "wait" | "docker stop"))
+    {
+        return Vec::new();
+    }
+    let flag = |step: &SimpleStep<'_>, flags: &[&str]| {
+        step.text.split_whitespace().any(|word| flags.contains(&word))
+    };
+    let behind = |step: &SimpleStep<'_>, name: &str| {
+        let mut words = step.text.split_whitespace().skip_while(|word| *word != name).skip(1);
+        words.next().unwrap_or_default().to_owned()
+    };
+    let left = |step: &SimpleStep<'_>| {
+        let id = match step.run.key() {
+            "tmux" if step.text.contains(" new") && flag(step, &["-d"]) => behind(step, "-s"),
+            "docker run" | "podman run" if flag(step, &DETACHED) => behind(step, "--name"),
+            "docker compose" | "docker-compose" if step.text.contains(" up") => {
+                flag(step, &DETACHED).then(String::new)?
+            }
+            _ if step.end == CommandEnd::Background => pid(call, text).unwrap_or_default(),
+            _ => return None,
+        };
+        Some((id, step.label(WHAT)))
+    };
+    steps.iter().filter_map(left).collect()
+}
+
+/// The process id that a shell shows for a step in the background: `[1] 4711`, or what `echo $!` prints.
+fn pid(call: &EndedCall<'_>, command: &str) -> Option<String> {
+    let asks = command.contains("$!");
+    call.text.lines().take(20).find_map(|line| {
+        let line = line.trim();
+        let job = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+        let word = match job {
+            Some((_, rest)) => rest.trim(),
+            None => line.rsplit([' ', '=', ':']).next().filter(|_| asks)?,
+        };
+        (word.len() > 1 && is_pid(word)).then(|| word.to_owned())
+    })
+}
