@@ -16,7 +16,7 @@ use crate::counter::{Counter, TextKind};
 use crate::recap::deed::{CallEnding, Deed, DeedKind, DeedPart, PartKind, Speaker};
 use crate::recap::gather::GatheredFacts;
 use crate::recap::print::{DeedPrinter, text};
-use crate::recap::words::{WordNumbers, WordSet, WordTable, words};
+use crate::recap::words::{WordNumbers, WordSet, WordTable, key, words};
 
 /// What a part is worth, by whose words or what deed it is. Only the ratios count.
 mod worth {
@@ -70,21 +70,25 @@ impl ReaderInterest {
         let telling = |text: &str| -> WordSet {
             let mut all = WordSet::default();
             let plain = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-            plain.filter(tells).for_each(|word| all.extend(words(word)));
+            plain
+                .filter(tells)
+                .for_each(|word| all.extend(words(word).iter().map(|word| key(*word))));
             all
         };
         let parts = later.into_iter().flat_map(|later| &later.deeds).flat_map(|deed| &deed.parts);
         Self {
             asked: telling(request),
             focus: telling(&focus.join(" ")),
-            newest: parts.flat_map(|part| part.words.iter().copied()).collect(),
+            newest: parts.flat_map(|part| part.words.iter().map(|word| key(*word))).collect(),
         }
     }
 
     /// The factor for a part with these words, in halves.
     fn factor(&self, own: &[u32], table: &WordTable) -> u64 {
-        let count = |set: &WordSet| own.iter().filter(|word| set.contains(word)).count() as u64;
-        let newest = own.iter().any(|word| table.is_rare_name(*word) && self.newest.contains(word));
+        let count =
+            |set: &WordSet| own.iter().filter(|word| set.contains(&key(**word))).count() as u64;
+        let newest =
+            own.iter().any(|word| table.is_rare_name(*word) && self.newest.contains(&key(*word)));
         let asked = ASKED * count(&self.asked) / self.asked.len().max(1) as u64;
         2 + asked + u64::from(newest) + 12 * count(&self.focus)
     }
@@ -280,7 +284,7 @@ impl<'a> DeedChoice<'a> {
     fn told_by(&self, words: &[u32]) -> u64 {
         let tells = |word: &u32| {
             let rarity = self.table.rarity(*word);
-            if self.held.contains(word) { rarity } else { rarity * AGAIN }
+            if self.held.contains(&key(*word)) { rarity } else { rarity * AGAIN }
         };
         words.iter().map(tells).sum::<u64>()
     }
@@ -366,11 +370,11 @@ impl<'a> DeedChoice<'a> {
         let deed = self.deeds[at].deed;
         let opens = !std::mem::replace(&mut self.chosen[at].is_open, true);
         if opens {
-            self.held.extend(self.deeds[at].title_words.iter().copied());
+            self.held.extend(self.deeds[at].title_words.iter().map(|word| key(*word)));
         }
         if let Some(own) = deed.parts.get(part as usize) {
             self.chosen[at].done[part as usize] = PartFate::Told;
-            self.held.extend(own.words.iter().copied());
+            self.held.extend(own.words.iter().map(|word| key(*word)));
             self.said.insert(&own.text);
         }
         // The other parts cost less now, because the title is paid for.

@@ -11,7 +11,7 @@ use crate::recap::deed::{CallSubject, Deed, DeedKind, Speaker};
 use crate::recap::deeds::CallDeeds;
 use crate::recap::gathered_facts::OUTPUT_LINES;
 use crate::recap::prose;
-use crate::recap::words::words;
+use crate::recap::words::{key, words};
 use crate::redact::KnownSecrets;
 use crate::repair::OF_SYSTEM;
 use crate::result_words::ResultWordFinder;
@@ -245,7 +245,8 @@ impl GatheredFacts {
         let mut parts = prose::parts(text);
         let called = words(call.unwrap_or_default());
         for part in &mut parts {
-            let own = part.words.iter().filter(|word| called.binary_search(word).is_err());
+            let is_called = |word: &u32| called.iter().any(|other| key(*other) == key(*word));
+            let own = part.words.iter().filter(|word| !is_called(word));
             part.words = own.copied().collect();
         }
         if !parts.is_empty() {

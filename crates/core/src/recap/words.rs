@@ -12,25 +12,51 @@ pub(super) type WordNumbers = Box<[u32]>;
 const LONGEST_WORD: usize = 12;
 
 /// The words of a text: runs of letters and digits of at least three characters, figures of any length. Case and a
-/// plural `s` make no difference.
+/// plural `s` make no difference. A word that is a name or a figure is marked: see [`is_name`].
 pub(super) fn words(text: &str) -> WordNumbers {
     let mut found: Vec<u32> = Vec::new();
-    for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
-        if !word.is_ascii() && word.chars().nth(LONGEST_WORD).is_some() {
-            let letters: Vec<usize> =
-                word.char_indices().map(|(at, _)| at).chain([word.len()]).collect();
-            // Three borders enclose two letters.
-            found.extend(letters.windows(3).map(|pair| number(&word[pair[0]..pair[2]])));
-        } else if word.len() > 2 || word.bytes().any(|b| b.is_ascii_digit()) {
-            found.push(number(word));
+    // Between backticks, each word is a name. A capital letter makes a name of a word inside a sentence only.
+    let (mut in_code, mut is_inside, mut from) = (false, false, 0);
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    while let Some(start) = text[from..].find(|c: char| is_part(c) || c == '`').map(|at| from + at)
+    {
+        if text[from..start].contains(['.', '!', '?', ':']) {
+            is_inside = false;
         }
+        if text[start..].starts_with('`') {
+            in_code = !in_code;
+            from = start + 1;
+            continue;
+        }
+        let end = text[start..].find(|c| !is_part(c)).map_or(text.len(), |at| start + at);
+        let word = &text[start..end];
+        let is_name = in_code
+            || looks_like_name(word)
+            || is_inside && word.starts_with(char::is_uppercase) && word.len() > 1;
+        add(word, is_name, &mut found);
+        (is_inside, from) = (true, end);
     }
     found.sort_unstable();
-    found.dedup();
+    // Of a marked and an unmarked number of the same word, the marked one is the second.
+    found.reverse();
+    found.dedup_by_key(|number| key(*number));
+    found.reverse();
     found.into()
 }
 
-/// The number of a word. The number of a name is odd: see [`is_name`].
+/// Adds the number of a word; of a long run without spaces, the numbers of its pairs of letters.
+fn add(word: &str, is_name: bool, found: &mut Vec<u32>) {
+    if !word.is_ascii() && word.chars().nth(LONGEST_WORD).is_some() {
+        let letters: Vec<usize> =
+            word.char_indices().map(|(at, _)| at).chain([word.len()]).collect();
+        // Three borders enclose two letters.
+        found.extend(letters.windows(3).map(|pair| number(&word[pair[0]..pair[2]])));
+    } else if word.len() > 2 || word.bytes().any(|b| b.is_ascii_digit()) {
+        found.push(number(word) | u32::from(is_name));
+    }
+}
+
+/// The number of a word, without a mark.
 fn number(word: &str) -> u32 {
     let word = match word.strip_suffix('s') {
         Some(stem) if stem.len() > 2 && !stem.ends_with('s') => stem,
@@ -41,12 +67,17 @@ fn number(word: &str) -> u32 {
         false => FxBuildHasher.hash_one(word),
     };
     // The upper half is mixed best.
-    (hash >> 32) as u32 & !1 | u32::from(looks_like_name(word))
+    (hash >> 32) as u32 & !1
 }
 
 /// Whether the word with this number is a name or a figure, which people do not use by chance.
 pub(super) fn is_name(number: u32) -> bool {
     number & 1 == 1
+}
+
+/// The number by which a word is found, whether it is marked or not.
+pub(super) fn key(number: u32) -> u32 {
+    number & !1
 }
 
 /// Whether a word holds an underscore, a capital letter inside, or at least three characters with a digit.
@@ -81,7 +112,8 @@ impl WordTable {
     /// Counts the words of a deed. `said` is the number of its message, where the assistant said them.
     pub fn add<'a>(&mut self, words: impl Iterator<Item = &'a WordNumbers>, said: Option<u32>) {
         self.deeds += 1;
-        let mut own: Vec<u32> = words.flat_map(|words| words.iter().copied()).collect();
+        let mut own: Vec<u32> =
+            words.flat_map(|words| words.iter().map(|word| key(*word))).collect();
         own.sort_unstable();
         own.dedup();
         for word in own {
@@ -94,30 +126,32 @@ impl WordTable {
     /// Notes the words in the arguments of a call.
     pub fn note_called(&mut self, words: &[u32], message: u32) {
         for word in words {
-            self.uses.entry(*word).or_default().called = message;
+            self.uses.entry(key(*word)).or_default().called = message;
         }
     }
 
-    /// How much a word tells: four for each halving of the share of deeds that hold it, and twice that for a name.
+    /// How much a word tells: four for each halving of the share of deeds that hold it, and [`NAME`] times that for a
+    /// name.
     pub fn rarity(&self, word: u32) -> u64 {
-        let held = self.uses.get(&word).map_or(1, |used| used.deeds.max(1));
+        let held = self.uses.get(&key(word)).map_or(1, |used| used.deeds.max(1));
         let rarity = log2(self.deeds + 1).saturating_sub(log2(held));
-        if is_name(word) { 2 * rarity } else { rarity }
+        if is_name(word) { NAME * rarity } else { rarity }
     }
 
     /// Whether a word is a name in so few deeds that it singles them out.
     pub fn is_rare_name(&self, word: u32) -> bool {
-        is_name(word) && self.uses.get(&word).is_none_or(|used| used.deeds <= RARE)
+        is_name(word) && self.uses.get(&key(word)).is_none_or(|used| used.deeds <= RARE)
     }
 
     /// Whether the assistant said a word, or used it in a call, after a message.
     pub fn is_used_after(&self, word: u32, message: u32) -> bool {
-        self.uses.get(&word).is_some_and(|used| used.said.max(used.called) > message)
+        self.uses.get(&key(word)).is_some_and(|used| used.said.max(used.called) > message)
     }
 
     /// Whether the assistant said all of these words after a message.
     pub fn are_said_after(&self, words: &[u32], message: u32) -> bool {
-        let is_said = |word: &u32| self.uses.get(word).is_some_and(|used| used.said > message);
+        let is_said =
+            |word: &u32| self.uses.get(&key(*word)).is_some_and(|used| used.said > message);
         words.iter().all(is_said)
     }
 }
@@ -125,7 +159,10 @@ impl WordTable {
 /// A name in at most this many deeds is rare: that in which it came up, and a few that are about it.
 const RARE: u32 = 4;
 
-/// A set of words.
+/// A name or a figure tells as much as this many other words.
+const NAME: u64 = 4;
+
+/// A set of words, by their keys.
 pub(super) type WordSet = FxHashSet<u32>;
 
 /// `4 × log2(n)`, interpolated linearly between powers of two, so that it is the same on each machine.
@@ -142,8 +179,16 @@ mod tests {
 
     #[test]
     fn case_and_plural_make_no_difference() {
-        assert_eq!(words("The Ports of a_b: 7"), words("the port, of a_b 7"));
+        assert_eq!(words("The ports of a_b: 7"), words("the port, of a_b 7"));
         assert_ne!(words("class"), words("clas"));
+    }
+
+    #[test]
+    fn names_and_figures_are_marked() {
+        let names = |text: &str| words(text).iter().filter(|word| is_name(**word)).count();
+        assert_eq!(names("Then call it Walnut, at 8123, by make_it and `load`."), 4);
+        assert_eq!(names("Let me look at this now. The rest is fine."), 0);
+        assert_eq!(key(words("`load`")[0]), key(words("load")[0]));
     }
 
     #[test]

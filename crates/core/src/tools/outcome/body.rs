@@ -93,7 +93,8 @@ fn below_head(text: &str) -> &str {
 /// The output alone, where a harness writes lines above it that end in `Output:`.
 pub(super) fn below_output(text: &str) -> &str {
     const ABOVE: usize = 8;
-    let is_head = HEADS.iter().any(|head| text.trim_start().starts_with(head));
+    let start = text.trim_start();
+    let is_head = start.starts_with("Process ") || HEADS.iter().any(|head| start.starts_with(head));
     let mut lines = text.split_inclusive('\n').take(ABOVE).scan(0, |at, line| {
         *at += line.len();
         Some((*at, line))
