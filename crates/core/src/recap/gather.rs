@@ -178,7 +178,7 @@ impl GatheredFacts {
                 self.add_found(number, "the result:".to_owned(), &lines, 0);
             }
         }
-        if let Some(text) = instruction(event, reading.dialect, false) {
+        if let Some(text) = instruction(event, reading.dialect) {
             self.add_told(number, text.strip_prefix(OF_SYSTEM).unwrap_or(&text));
         }
         let speaks = speaks(view);

@@ -97,6 +97,7 @@ pub fn recap_of(gathered: &GatheredFacts) -> String {
         recalls: None,
         focus: &[],
         stayed: &[],
+        reminders: &[],
         open: &[],
     };
     compose(gathered, &frame).text

@@ -62,6 +62,7 @@ pub(super) fn composed(
         recalls: None,
         focus: &[],
         stayed: &[],
+        reminders: &[],
         open: &[],
     };
     let composed = compose(&gathered, &frame);

@@ -59,6 +59,7 @@ fn recap_by(
         recalls,
         focus,
         stayed: &[],
+        reminders: &[],
         open: &[],
     };
     let composed = compose(gathered, &frame);
