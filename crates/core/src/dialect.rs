@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::view::{EventView, Role};
-use crate::voice::Passage;
+use crate::voice::{ClientReminder, Passage};
 
 /// A wire format, as far as the engine needs it. Pure and total: no bytes make it fail, and a part that it does not
 /// know becomes an opaque block.
@@ -29,6 +29,21 @@ pub trait Dialect: Send + Sync {
 
     /// A cheap check before [`Dialect::steered`]: false where a recorded text with this end cannot contain such words.
     fn may_be_steered(&self, _end: &[u8]) -> bool {
+        false
+    }
+
+    /// The reminders of a client in the text blocks of one message in the user's role, in order.
+    fn reminders(&self, _texts: &[&str]) -> Vec<ClientReminder> {
+        Vec::new()
+    }
+
+    /// The reminder that a client put at the end of a tool's result.
+    fn reminder_at_end(&self, _result: &str) -> Option<ClientReminder> {
+        None
+    }
+
+    /// A cheap check before both: false where a recorded message cannot contain reminders.
+    fn may_remind(&self, _recorded: &[u8], _has_results: bool) -> bool {
         false
     }
 

@@ -47,12 +47,14 @@ pub mod recap;
 pub mod redact;
 pub mod reduce;
 pub mod references;
+mod reminders;
 pub mod repair;
 pub mod result_words;
 mod salient;
 mod screen;
 pub mod seal;
 mod span;
+mod speakers;
 pub mod spending;
 pub mod survey;
 mod text_finder;
@@ -69,7 +71,7 @@ mod void;
 pub use counter::{Counter, TextKind};
 pub use dialect::Dialect;
 pub use event::{Hash, RawEvent, Usage};
-pub use passage::{Passage, Voice};
+pub use passage::{ClientReminder, Passage, Voice};
 pub use profile::{ProviderProfile, ProviderRules, Violation};
 pub use view::{
     BlockKind, BlockView, ByteRange, EventView, JsonFrame, MediaExtent, MediaKind, MediaRef,

@@ -11,6 +11,7 @@ use crate::event::{Hash, RawEvent, Usage};
 use crate::measure::measure_with;
 use crate::profile::ProviderProfile;
 use crate::seal;
+use crate::speakers::Speakers;
 use crate::unit::{EventUnit, StepTracker};
 use crate::view::{EventView, Role, TextOrigin};
 
@@ -52,6 +53,8 @@ pub struct EventLog {
     skipped: Option<EventGap>,
     /// Whether a message may be taken for a recap of midfold's own.
     recaps: bool,
+    /// Who speaks in the user's role.
+    speakers: Speakers,
 }
 
 /// A place in the log where events are missing.
@@ -85,6 +88,7 @@ impl EventLog {
             scratch: String::new(),
             skipped: None,
             recaps: true,
+            speakers: Speakers::default(),
         }
     }
 
@@ -184,8 +188,18 @@ impl EventLog {
     }
 
     /// Appends an event that is read and counted.
-    fn place(&mut self, bytes: Bytes, view: EventView, tokens: Tokens, known: KnownEvent) -> u32 {
+    fn place(
+        &mut self,
+        bytes: Bytes,
+        mut view: EventView,
+        tokens: Tokens,
+        known: KnownEvent,
+    ) -> u32 {
         let KnownEvent { usage, told, at } = known;
+        if self.speakers.is_other(&*self.dialect, &view, &bytes) {
+            // Not the user's words: they start no turn and are no request.
+            view.origin = TextOrigin::Injected;
+        }
         let place = self.steps.push(&view, &bytes);
         let seq = self.next_seq();
         let hash = self.head_hash().chain(&bytes);
@@ -320,6 +334,7 @@ impl EventLog {
         for event in whole.events.iter().take(n).skip(self.len()) {
             // The events have their places already, but the next one needs the state: a call may be open here.
             self.steps.push(&event.view, &event.bytes);
+            self.speakers.is_other(&*self.dialect, &event.view, &event.bytes);
             self.prefix.push(self.tokens_in(0..self.len()) + u64::from(event.tokens.total));
             self.events.push(event.clone());
         }

@@ -5,7 +5,7 @@ use crate::dialect::Dialect;
 use crate::event::Event;
 use crate::view::BlockKind;
 
-pub use crate::voice::{Passage, Voice};
+pub use crate::voice::{ClientReminder, Passage, Voice};
 
 /// The passages of an event in the user's role, in order.
 #[must_use]

@@ -36,3 +36,14 @@ impl Passage {
         matches!(self.voice, Voice::User | Voice::Shown)
     }
 }
+
+/// Words by which a client tells the model something that holds until the client says otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientReminder {
+    /// The kind: a later reminder of the same kind, about the same subject, replaces this one.
+    pub kind: String,
+    /// What it is about, in its own words; `None` where the kind says it.
+    pub subject: Option<String>,
+    /// The words, without their wrapper.
+    pub text: String,
+}

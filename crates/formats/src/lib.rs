@@ -29,6 +29,7 @@ mod programs;
 pub mod read;
 pub mod recall_tool;
 pub mod recaps;
+pub mod reminders;
 mod render;
 pub mod request;
 pub mod role;

@@ -73,6 +73,10 @@ impl<'a> FoldShares<'a> {
         let cap = self.request.policy.recap.cap.of(self.share);
         let floor = match self.scale.asked {
             Some(_) => MIN_RECAP,
+            // Nobody waits for the next fold of a conversation that is compacted by hand.
+            None if self.request.cause == FoldCause::Manual => {
+                most_of(self.request.policy, cap / 2).max(MIN_RECAP)
+            }
             None => most_of(self.request.policy, FLOOR.of(self.share).min(cap)).max(MIN_RECAP),
         };
         let roomy = self.roomy(self.target).max(floor);

@@ -1,6 +1,6 @@
-//! Messages that stay beside a recap without a pin. There are four kinds, the most important first: messages that a
-//! person or the policy keeps, those that load tools, instructions of the application, and results that a policy calls
-//! durable facts (`retain.never_evict`).
+//! Messages that stay beside a recap without a pin. There are five kinds, the most important first: messages that a
+//! person or the policy keeps, those that load tools, instructions of the application, reminders of a client that still
+//! hold, and results that a policy calls durable facts (`retain.never_evict`).
 //!
 //! Where they do not fit, the last kinds are dropped first. The first kind is never dropped: it counts as pinned.
 
@@ -11,9 +11,12 @@ use rustc_hash::FxHashSet;
 use super::kept_parts::{has_tags, kept};
 use super::request::PlanRequest;
 use crate::calls::{CallIndex, tool_of};
+use crate::counter::TextKind;
 use crate::event::Event;
 use crate::instruction::instruction;
 use crate::log::EventLog;
+use crate::policy::RecapFallback;
+use crate::reminders::{StandingReminder, standing};
 use crate::tools::ToolTable;
 
 /// The lists of pins to plan with, longest first: the request's own and those of this module. The first list that fits
@@ -23,7 +26,10 @@ pub(super) fn tries<'a>(request: &PlanRequest<'a>) -> Vec<Cow<'a, [u32]>> {
     let with = |more: &[u32]| Cow::Owned([request.pins, &kept, more].concat());
     let mut tries = vec![if kept.is_empty() { Cow::Borrowed(request.pins) } else { with(&[]) }];
     let mut all = Vec::new();
-    for more in [loaded_tools(request.log), instructions(request), durable(request)] {
+    let mut room = room(request);
+    let told = instructions(request, &mut room);
+    let reminders = reminders(request, &mut room);
+    for more in [loaded_tools(request.log), told, reminders, durable(request)] {
         if !more.is_empty() {
             all.extend(more);
             tries.push(with(&all));
@@ -42,9 +48,7 @@ pub(super) fn pins<'a>(request: &PlanRequest<'a>) -> Cow<'a, [u32]> {
 pub(crate) fn stays(log: &EventLog, at: usize) -> bool {
     let dialect = &**log.dialect();
     let stays = |event: &Event| {
-        has_tags(event, dialect)
-            || event.loads_tools
-            || instruction(event, dialect, false).is_some()
+        has_tags(event, dialect) || event.loads_tools || instruction(event, dialect).is_some()
     };
     log.events().get(at).is_some_and(stays)
 }
@@ -77,49 +81,75 @@ fn loaded_tools(log: &EventLog) -> Vec<u32> {
     events.filter(loads).map(|event| event.seq).collect()
 }
 
-/// Instructions may take this fraction (one third) of what a fold leaves.
+/// Instructions and reminders may take this fraction (one third) of what a fold leaves.
 const SHARE: u64 = 3;
 
-/// Instructions that the application gives in the middle of a conversation. Of equal ones the newest stays. If they
-/// exceed their share of the budget, of those that differ only in their digits (a time, a count) the newest stays, too;
-/// after that the oldest ones are dropped.
-fn instructions(request: &PlanRequest<'_>) -> Vec<u32> {
+/// Instructions that the application gives in the middle of a conversation. Of identical ones the newest stays. Where
+/// they exceed their share, the recap quotes the others.
+fn instructions(request: &PlanRequest<'_>, room: &mut u64) -> Vec<u32> {
     let (log, dialect) = (request.log, &**request.log.dialect());
     let events = log.events();
     // System messages in front belong to the head, which stays in any case.
     let leading = events.iter().take_while(|event| event.view.role.is_system()).count();
-    let mut users = events.iter().filter(|event| event.view.is_real_user());
-    // Where the user has no name, a name marks another speaker.
-    let has_names = users.any(|event| dialect.speaker(&event.bytes).is_none());
     let told = events[leading..].iter().rev();
-    let told = told.filter_map(|event| Some((event, instruction(event, dialect, has_names)?)));
-    let newest = once(told, |text| text.to_owned());
-    let budget = request.budget.with_policy(request.policy).tokens();
-    let most = request.target.unwrap_or(request.policy.fold.target.of(budget)) / SHARE;
-    let tokens = |told: &[(&Event, Cow<'_, str>)]| -> u64 {
-        told.iter().map(|(event, _)| u64::from(event.tokens.total)).sum()
-    };
-    let newest = if tokens(&newest) > most { once(newest, without_figures) } else { newest };
-    let mut left = most;
-    let fits = newest.into_iter().filter(|(event, _)| {
-        // Only the message that does not fit is left out: a smaller older one may still fit.
-        let rest = left.checked_sub(u64::from(event.tokens.total));
-        left = rest.unwrap_or(left);
-        rest.is_some()
-    });
-    fits.map(|(event, _)| event.seq).collect()
+    let told = told.filter_map(|event| Some((event, instruction(event, dialect)?)));
+    let (newest, _) = parted(told, |text| text.to_owned());
+    // A clock that is told after each step would take the room of all rules, so of those that differ only in figures the
+    // newest comes first, and the others after all else.
+    let (first, others) = parted(newest, without_figures);
+    let events = first.into_iter().chain(others).map(|(event, _)| event);
+    events
+        .filter(|event| takes(room, u64::from(event.tokens.total)))
+        .map(|event| event.seq)
+        .collect()
 }
 
-/// Keeps the first of those with the same key.
-fn once<'a>(
+/// Parts texts into the first of each key and the others.
+fn parted<'a>(
     told: impl IntoIterator<Item = (&'a Event, Cow<'a, str>)>,
     key: impl Fn(&str) -> String,
-) -> Vec<(&'a Event, Cow<'a, str>)> {
+) -> (Vec<(&'a Event, Cow<'a, str>)>, Vec<(&'a Event, Cow<'a, str>)>) {
     let mut seen = FxHashSet::default();
-    told.into_iter().filter(|(_, text)| seen.insert(key(text))).collect()
+    told.into_iter().partition(|(_, text)| seen.insert(key(text)))
+}
+
+/// Takes these tokens of the room; false where it has fewer left. Only what does not fit is left out: something smaller
+/// may still fit.
+fn takes(room: &mut u64, tokens: u64) -> bool {
+    let left = room.checked_sub(tokens);
+    *room = left.unwrap_or(*room);
+    left.is_some()
+}
+
+/// The tokens that instructions and reminders may take.
+fn room(request: &PlanRequest<'_>) -> u64 {
+    let budget = request.budget.with_policy(request.policy).tokens();
+    request.target.unwrap_or(request.policy.fold.target.of(budget)) / SHARE
 }
 
 /// The text without digits.
 fn without_figures(text: &str) -> String {
     text.split(|c: char| c.is_ascii_digit()).filter(|part| !part.is_empty()).collect()
+}
+
+/// Tokens of a call with its result beside which a reminder still counts as the larger part.
+const SMALL_STEP: u64 = 120;
+
+/// Events with reminders of a client that still hold, the newest first: those that hold little else. A recap tells the
+/// others; where no recap is computed, they stay, too.
+fn reminders(request: &PlanRequest<'_>, room: &mut u64) -> Vec<u32> {
+    let log = request.log;
+    let tells = request.policy.recap.fallback == RecapFallback::Computed;
+    let units = log.units();
+    let stays = |told: &StandingReminder| {
+        let at = log.events().partition_point(|event| event.seq < told.seq);
+        let unit = units.partition_point(|unit| unit.events.end <= at);
+        let tokens = log.tokens_in(units.get(unit)?.events.clone());
+        let words = u64::from(log.counter().count(&told.text, TextKind::Prose));
+        // The user's own message is carried or folded by its own rules.
+        let is_users = log.events().get(at)?.view.is_real_user();
+        let is_mostly = tokens <= 2 * words + SMALL_STEP;
+        (!is_users && (is_mostly || !tells) && takes(room, tokens)).then_some(told.seq)
+    };
+    standing(log).iter().rev().filter_map(stays).collect()
 }

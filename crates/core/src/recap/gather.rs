@@ -186,7 +186,7 @@ impl GatheredFacts {
                 self.add_shown(number, CallSubject::Other("the result".to_owned()), &lines);
             }
         }
-        if let Some(text) = instruction(event, reading.dialect, false) {
+        if let Some(text) = instruction(event, reading.dialect) {
             let parts = prose::parts(text.strip_prefix(OF_SYSTEM).unwrap_or(&text));
             self.push(Deed::words(number, Speaker::Application, parts));
         }

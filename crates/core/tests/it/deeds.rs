@@ -98,6 +98,7 @@ pub fn recap_of(gathered: &GatheredFacts) -> String {
         focus: &[],
         stayed: &[],
         request: "",
+        reminders: &[],
     };
     compose(gathered, &frame).text
 }

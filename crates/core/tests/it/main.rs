@@ -8,3 +8,4 @@ mod seam;
 mod settled;
 mod spent;
 mod stale;
+mod told;

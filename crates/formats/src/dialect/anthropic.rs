@@ -1,7 +1,9 @@
 //! Anthropic Messages.
 
 use bytes::Bytes;
-use midfold_core::{BlockKind, BlockView, ByteRange, Dialect, EventView, Passage, Role, TextRef};
+use midfold_core::{
+    BlockKind, BlockView, ByteRange, ClientReminder, Dialect, EventView, Passage, Role, TextRef,
+};
 
 use super::loads;
 use super::part::{self, ContentShape, PartMembers, read_content};
@@ -10,7 +12,7 @@ use super::unread;
 use super::walk::{EventWalk, filled};
 use crate::render::Json;
 use crate::scan::inside;
-use crate::{steers, voices};
+use crate::{reminders, steers, voices};
 
 /// The dialect `anthropic`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +21,18 @@ pub struct Anthropic;
 impl Dialect for Anthropic {
     fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
+    }
+
+    fn reminders(&self, texts: &[&str]) -> Vec<ClientReminder> {
+        reminders::reminders(texts)
+    }
+
+    fn reminder_at_end(&self, result: &str) -> Option<ClientReminder> {
+        reminders::at_end(result)
+    }
+
+    fn may_remind(&self, recorded: &[u8], has_results: bool) -> bool {
+        reminders::may_hold(recorded, has_results)
     }
 
     fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {

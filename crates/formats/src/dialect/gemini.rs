@@ -3,8 +3,8 @@
 
 use bytes::Bytes;
 use midfold_core::{
-    BlockKind, BlockView, ByteRange, Dialect, EventView, JsonFrame, MediaKind, MediaRef, Passage,
-    Role, TextRef,
+    BlockKind, BlockView, ByteRange, ClientReminder, Dialect, EventView, JsonFrame, MediaKind,
+    MediaRef, Passage, Role, TextRef,
 };
 use smallvec::SmallVec;
 
@@ -15,7 +15,7 @@ use super::walk::{EventWalk, MemberKey, filled, to_range};
 use crate::render::Json;
 use crate::scan::inside;
 use crate::spelling::camel;
-use crate::{media, steers, voices};
+use crate::{media, reminders, steers, voices};
 
 /// The dialect `gemini`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,18 @@ const RESPONSE: JsonFrame = JsonFrame { before: r#"{"output":"#, after: "}" };
 impl Dialect for Gemini {
     fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
+    }
+
+    fn reminders(&self, texts: &[&str]) -> Vec<ClientReminder> {
+        reminders::reminders(texts)
+    }
+
+    fn reminder_at_end(&self, result: &str) -> Option<ClientReminder> {
+        reminders::at_end(result)
+    }
+
+    fn may_remind(&self, recorded: &[u8], has_results: bool) -> bool {
+        reminders::may_hold(recorded, has_results)
     }
 
     fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {

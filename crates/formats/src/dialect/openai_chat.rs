@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use midfold_core::{
-    BlockKind, BlockView, ByteRange, Dialect, EventView, MediaKind, MediaRef, Passage, Role,
-    TextRef,
+    BlockKind, BlockView, ByteRange, ClientReminder, Dialect, EventView, MediaKind, MediaRef,
+    Passage, Role, TextRef,
 };
 use smallvec::SmallVec;
 
@@ -12,7 +12,7 @@ use super::unread;
 use super::walk::{EventWalk, MemberKey, filled, to_range};
 use crate::render::{Json, result_text};
 use crate::scan::inside;
-use crate::{media, steers, voices};
+use crate::{media, reminders, steers, voices};
 
 /// The dialect `openai-chat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,18 @@ enum ChatBlock {
 impl Dialect for OpenAiChat {
     fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
+    }
+
+    fn reminders(&self, texts: &[&str]) -> Vec<ClientReminder> {
+        reminders::reminders(texts)
+    }
+
+    fn reminder_at_end(&self, result: &str) -> Option<ClientReminder> {
+        reminders::at_end(result)
+    }
+
+    fn may_remind(&self, recorded: &[u8], has_results: bool) -> bool {
+        reminders::may_hold(recorded, has_results)
     }
 
     fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {

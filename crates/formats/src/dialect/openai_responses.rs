@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use midfold_core::{
-    BlockKind, BlockView, ByteRange, Dialect, EventView, Passage, Role, TextCoding, TextRef,
+    BlockKind, BlockView, ByteRange, ClientReminder, Dialect, EventView, Passage, Role, TextCoding,
+    TextRef,
 };
 use smallvec::SmallVec;
 
@@ -12,7 +13,7 @@ use super::walk::{EventWalk, MemberKey, filled, to_range};
 use super::{loads, output};
 use crate::render::{Json, result_text};
 use crate::scan::inside;
-use crate::{origins, steers, voices};
+use crate::{origins, reminders, steers, voices};
 
 /// The dialect `openai-responses`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +48,18 @@ struct ItemMembers {
 impl Dialect for OpenAiResponses {
     fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
+    }
+
+    fn reminders(&self, texts: &[&str]) -> Vec<ClientReminder> {
+        reminders::reminders(texts)
+    }
+
+    fn reminder_at_end(&self, result: &str) -> Option<ClientReminder> {
+        reminders::at_end(result)
+    }
+
+    fn may_remind(&self, recorded: &[u8], has_results: bool) -> bool {
+        reminders::may_hold(recorded, has_results)
     }
 
     fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {

@@ -5,15 +5,15 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use midfold_core::{
-    BlockKind, BlockView, ByteRange, Dialect, EventView, Passage, Role, TextCoding, TextRef,
-    jsonstr,
+    BlockKind, BlockView, ByteRange, ClientReminder, Dialect, EventView, Passage, Role, TextCoding,
+    TextRef, jsonstr,
 };
 
 use super::unread;
 use super::walk::EventWalk;
 use crate::render::{Json, flags, result_text, splice};
 use crate::scan::{self, inside};
-use crate::{origins, steers, voices};
+use crate::{origins, reminders, steers, voices};
 
 /// The dialect `sharegpt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,18 @@ impl ShareTag {
 impl Dialect for ShareGpt {
     fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
+    }
+
+    fn reminders(&self, texts: &[&str]) -> Vec<ClientReminder> {
+        reminders::reminders(texts)
+    }
+
+    fn reminder_at_end(&self, result: &str) -> Option<ClientReminder> {
+        reminders::at_end(result)
+    }
+
+    fn may_remind(&self, recorded: &[u8], has_results: bool) -> bool {
+        reminders::may_hold(recorded, has_results)
     }
 
     fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {

@@ -63,6 +63,7 @@ pub(super) fn composed(
         focus: &[],
         stayed: &[],
         request: "",
+        reminders: &[],
     };
     let composed = compose(&gathered, &frame);
     if composed.tokens <= cap {

@@ -160,17 +160,15 @@ fn what_a_repair_told_of_an_instruction_stays() {
 }
 
 #[test]
-fn of_equal_instructions_the_newest_stays_and_a_clients_own_text_does_not() {
+fn of_equal_instructions_the_newest_stays() {
     let kind = DialectKind::OpenAiChat;
     let reminder = json!({"role": "system", "content": "Answer in Dutch."});
-    let clients = json!({"role": "system", "content": "<system-reminder>\nYou have 3 todos.\n</system-reminder>"});
-    let told = [reminder.clone(), says(kind, "assistant", "Ja."), clients, reminder.clone()];
+    let told = [reminder.clone(), says(kind, "assistant", "Ja."), reminder.clone()];
     let messages = talk(kind, &told);
     let mut session = session(kind, own(kind), &messages, &Policy::preset("default").unwrap());
     session.context(&Budget::new(5_000), 0).unwrap();
     let text = String::from_utf8(sent(&session).concat()).unwrap();
     assert_eq!(text.matches(&reminder.to_string()).count(), 1, "{text}");
-    assert!(!text.contains("3 todos"), "{text}");
 }
 
 /// A reminder after each step does not take the room of the conversation, and crowds no other one out.
