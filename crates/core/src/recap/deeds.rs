@@ -92,6 +92,13 @@ impl CallDeeds<'_, '_> {
         }
     }
 
+    /// Notes a call that a person answered, such as one that brought a plan.
+    pub fn note_answered(mut self, text: &str) {
+        let message = self.gathered.number(self.call.event);
+        let (outcome, command) = (CallResult::default(), CommandDeeds::default());
+        self.note_standing(&DeedOutcome { message, text, outcome, command, label: String::new() });
+    }
+
     /// Notes what the call began, ended or showed of what holds on.
     fn note_standing(&mut self, came: &DeedOutcome<'_>) {
         let (tool, arguments) = (self.call.tool(), self.call.arguments());

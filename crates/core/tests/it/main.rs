@@ -7,3 +7,4 @@ mod seam;
 mod settled;
 mod spent;
 mod stale;
+mod standing;

@@ -76,7 +76,11 @@ fn call<'a>(part: &ObjectFields<'a>) -> ChatCall<'a> {
 
 fn result(input: &[u8], fields: &ObjectFields<'_>) -> Vec<u8> {
     let id = fields.raw("toolCallId").unwrap_or(b"\"\"");
-    chat::result(id, fields.raw("toolName"), &content(input, fields))
+    let mut parts = content(input, fields);
+    if fields.is_true("isError") {
+        parts = chat::failed(&fields.text("toolName").unwrap_or_default(), parts);
+    }
+    chat::result(id, fields.raw("toolName"), &parts)
 }
 
 /// A command that the user ran: the typed line and its output.
@@ -86,8 +90,12 @@ fn shell(fields: &ObjectFields<'_>) -> Vec<u8> {
     out.extend_from_slice(inside(fields.raw("command").unwrap_or_default()));
     out.extend_from_slice(br"\n");
     out.extend_from_slice(inside(fields.raw("output").unwrap_or_default()));
-    if fields.number("exitCode") != 0 {
-        out.extend_from_slice(format!(r"\n[exit code {}]", fields.number("exitCode")).as_bytes());
+    let code = fields.raw("exitCode").filter(|code| !matches!(*code, b"0" | b"null"));
+    if let Some(code) = code {
+        out.extend_from_slice(&[br"\n[exit code ", code, b"]"].concat());
+    }
+    if fields.is_true("cancelled") {
+        out.extend_from_slice(br"\n[cancelled by the user]");
     }
     out.push(b'"');
     chat::message("user", &[ContentPart::Text(Cow::Owned(out))])

@@ -193,7 +193,10 @@ fn result_parts<'a>(data: &ObjectFields<'a>, found: &CopilotFacts<'a>) -> Vec<Co
     let list = result.array("binaryResultsForLlm").unwrap_or(0..0);
     let images = scan::elements(found.input, list)
         .filter_map(|at| found.image(&ObjectFields::of(found.input, at)));
-    text.map(ContentPart::Text).into_iter().chain(images).collect()
+    let parts = text.map(ContentPart::Text).into_iter().chain(images).collect();
+    // The result of a person's own call has no such field.
+    let failed = data.raw("success") == Some(b"false");
+    if failed { chat::failed(&data.text("toolName").unwrap_or_default(), parts) } else { parts }
 }
 
 /// The result of a tool that a person called, and not the model.

@@ -253,6 +253,9 @@ impl GooseWriter {
             }
         }
         parts.extend(chat::text_of(&result, "error").map(ContentPart::Text));
+        if result.is("status", "error") || value.is_true("isError") {
+            parts = chat::failed("", parts);
+        }
         let bytes = if self.open.remove(id) {
             chat::result(id, None, &parts)
         } else {

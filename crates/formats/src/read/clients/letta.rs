@@ -222,7 +222,11 @@ fn results(input: &[u8], message: &ObjectFields<'_>, parts: &[ContentPart<'_>]) 
             let denied =
                 is_denied.then(|| ContentPart::Text(chat::token("The user denied this call.")));
             let id = result.raw("tool_call_id").unwrap_or(b"\"\"");
-            chat::result(id, None, &denied.into_iter().chain(texts).collect::<Vec<_>>())
+            let mut parts: Vec<_> = denied.into_iter().chain(texts).collect();
+            if result.is("status", "error") {
+                parts = chat::failed("", parts);
+            }
+            chat::result(id, None, &parts)
         })
         .collect()
 }

@@ -206,7 +206,10 @@ fn tool<'a>(
             vec![ContentPart::Text(token(CLEARED))]
         }
         "completed" => text("output").into_iter().chain(attachments(input, &state)).collect(),
-        "error" => vec![ContentPart::Text(failure(&state))],
+        "error" => {
+            let tool = part.text("tool").unwrap_or_default();
+            chat::failed(&tool, vec![ContentPart::Text(failure(&state))])
+        }
         // Arguments that had not arrived completely are kept as they are.
         _ => std::iter::once(ContentPart::Text(token(INTERRUPTED)))
             .chain(text("raw").filter(|_| arguments.is_none_or(|input| input == b"{}")))
