@@ -6,7 +6,6 @@
 use std::borrow::Cow;
 
 use midfold_core::jsonstr;
-use midfold_core::tools::{CallVerdict, ToolTable};
 
 use crate::fields::ObjectFields;
 use crate::scan;
@@ -172,28 +171,6 @@ pub(super) fn result(id: &[u8], name: Option<&[u8]>, parts: &[ContentPart<'_>]) 
     push_content(parts, b"\"\"", &mut out);
     out.push(b'}');
     out
-}
-
-/// The parts of a result that the client recorded as failed. Chat Completions has no flag for that, so where the text
-/// does not say it, `Error: ` is put in front, as most clients do.
-pub(super) fn failed<'a>(tool: &str, mut parts: Vec<ContentPart<'a>>) -> Vec<ContentPart<'a>> {
-    let texts = parts.iter().filter_map(|part| match part {
-        ContentPart::Text(text) => Some(jsonstr::decode(text)),
-        _ => None,
-    });
-    let text = texts.collect::<Vec<_>>().join("\n");
-    let tools = ToolTable::builtin();
-    let verdict = tools.outcome(&tools.facts(tool, ""), &text, None).verdict;
-    if verdict.is_some_and(|verdict| verdict != CallVerdict::Ok) {
-        return parts;
-    }
-    match parts.first_mut() {
-        Some(ContentPart::Text(text)) => {
-            *text = Cow::Owned([b"\"Error: ", inside(text), b"\""].concat());
-        }
-        _ => parts.insert(0, ContentPart::Text(token("Error: the call failed"))),
-    }
-    parts
 }
 
 /// Writes the content: a single text as a string, anything more as a list of parts, and `none` where there are no

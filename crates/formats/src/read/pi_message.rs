@@ -42,6 +42,7 @@ pub(super) fn message(source: &mut InputSource<'_>, at: Range<usize>) -> Option<
     let mut event = source.built(bytes, vec![at]);
     event.origin = origin;
     event.usage = used;
+    event.failed = fields.is_true("isError");
     Some(event)
 }
 
@@ -76,11 +77,7 @@ fn call<'a>(part: &ObjectFields<'a>) -> ChatCall<'a> {
 
 fn result(input: &[u8], fields: &ObjectFields<'_>) -> Vec<u8> {
     let id = fields.raw("toolCallId").unwrap_or(b"\"\"");
-    let mut parts = content(input, fields);
-    if fields.is_true("isError") {
-        parts = chat::failed(&fields.text("toolName").unwrap_or_default(), parts);
-    }
-    chat::result(id, fields.raw("toolName"), &parts)
+    chat::result(id, fields.raw("toolName"), &content(input, fields))
 }
 
 /// A command that the user ran: the typed line and its output.

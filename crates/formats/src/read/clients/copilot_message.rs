@@ -176,8 +176,11 @@ pub(super) fn reply<'a>(
         step.call(ChatCall { id: id.clone(), name: name.clone(), arguments }, at);
         let result = request.label("toolCallId").and_then(|id| found.results.get(&id));
         if let Some(result) = result {
-            let parts = result_parts(&ObjectFields::of(input, result.clone()), found);
-            step.answer((id, name), parts, result.clone());
+            let fields = ObjectFields::of(input, result.clone());
+            step.answer((id, name), result_parts(&fields, found), result.clone());
+            if fields.raw("success") == Some(b"false") {
+                step.failed();
+            }
         }
     }
     step.finish(source, None)
@@ -193,10 +196,7 @@ fn result_parts<'a>(data: &ObjectFields<'a>, found: &CopilotFacts<'a>) -> Vec<Co
     let list = result.array("binaryResultsForLlm").unwrap_or(0..0);
     let images = scan::elements(found.input, list)
         .filter_map(|at| found.image(&ObjectFields::of(found.input, at)));
-    let parts = text.map(ContentPart::Text).into_iter().chain(images).collect();
-    // The result of a person's own call has no such field.
-    let failed = data.raw("success") == Some(b"false");
-    if failed { chat::failed(&data.text("toolName").unwrap_or_default(), parts) } else { parts }
+    text.map(ContentPart::Text).into_iter().chain(images).collect()
 }
 
 /// The result of a tool that a person called, and not the model.

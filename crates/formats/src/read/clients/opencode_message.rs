@@ -206,10 +206,7 @@ fn tool<'a>(
             vec![ContentPart::Text(token(CLEARED))]
         }
         "completed" => text("output").into_iter().chain(attachments(input, &state)).collect(),
-        "error" => {
-            let tool = part.text("tool").unwrap_or_default();
-            chat::failed(&tool, vec![ContentPart::Text(failure(&state))])
-        }
+        "error" => vec![ContentPart::Text(failure(&state))],
         // Arguments that had not arrived completely are kept as they are.
         _ => std::iter::once(ContentPart::Text(token(INTERRUPTED)))
             .chain(text("raw").filter(|_| arguments.is_none_or(|input| input == b"{}")))
@@ -219,6 +216,9 @@ fn tool<'a>(
             .collect(),
     };
     step.answer((id, name), parts, at.clone());
+    if state.is("status", "error") {
+        step.failed();
+    }
 }
 
 /// The text of a failed call: its output so far where a person broke it off, or else its error.
