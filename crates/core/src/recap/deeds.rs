@@ -122,12 +122,12 @@ impl CallDeeds<'_, '_> {
         let blamed = verdicts::blamed(&came.command, came.outcome.failing_tools);
         // A command that writes a script and then runs it may fail in the run: the writing still counts as a change.
         if self.facts.kind == ToolKind::Shell
+            && !came.outcome.unread
+            && blamed.spares_writing(&came.command)
             && let Some(changed) = self.facts.changed()
         {
-            if !came.outcome.unread && blamed.spares_writing(&came.command) {
-                let change = self.tools.change(&self.call.tool(), &self.call.arguments());
-                self.note_changed(came, changed, &change);
-            }
+            let change = self.tools.change(&self.call.tool(), &self.call.arguments());
+            self.note_changed(came, changed, &change);
         }
         self.history(came, Some(false).filter(|_| !self.polls));
         let passed = verdicts::passed_beside(&came.command, &came.outcome, &blamed);

@@ -175,6 +175,7 @@ impl GatheredFacts {
         let ended = self.standing.note_passages(number, &passages);
         ended.iter().for_each(|(command, code)| self.note_ended(number, command, *code));
         if view.is_real_user() {
+            self.standing.note_asked(number, &passages);
             passages.extend(media_notes(view));
             self.add_asked(number, &passages);
             for result in passages.iter().filter(|passage| passage.voice == Voice::Tool) {

@@ -80,8 +80,7 @@ impl StandingFacts {
         }
     }
 
-    /// Notes what a client said beside the user, and the user's answer to a plan. Returns the commands that ended
-    /// meanwhile, each with its exit code.
+    /// Notes what a client said beside the user. Returns the commands that ended meanwhile, each with its exit code.
     pub(super) fn note_passages(
         &mut self,
         message: u32,
@@ -95,10 +94,14 @@ impl StandingFacts {
             self.skills.note_client(message, &passage.text);
             self.notes.note(message, name, words);
         }
+        ended
+    }
+
+    /// Notes the words of the user, who may answer a plan.
+    pub(super) fn note_asked(&mut self, message: u32, passages: &[Passage]) {
         let said: Vec<&str> =
             passages.iter().filter(|one| one.is_said()).map(|one| one.text.trim()).collect();
         self.plan.note_asked(message, &said.join(" "));
-        ended
     }
 
     /// Notes words of the assistant, which may hold a plan. `ends` says that they end the turn.
