@@ -34,13 +34,16 @@ pub struct RawEvent {
     pub usage: Option<Usage>,
     /// When the message was recorded; `None` where the file does not say.
     pub at: Option<Millis>,
+    /// Whether the file says that the calls failed whose results the message holds, and the bytes alone do not show
+    /// it: Chat Completions has no flag for that.
+    pub failed: bool,
 }
 
 impl RawEvent {
     /// An event that consists of bytes alone.
     #[must_use]
     pub fn new(bytes: Bytes) -> Self {
-        Self { bytes, source: Vec::new(), origin: None, usage: None, at: None }
+        Self { bytes, source: Vec::new(), origin: None, usage: None, at: None, failed: false }
     }
 }
 

@@ -175,6 +175,9 @@ impl EventLog {
         if let Some(origin) = raw.origin {
             view.origin = origin;
         }
+        if raw.failed {
+            view.flag_results();
+        }
         let tokens = measure_with(&*self.counter, &raw.bytes, &view, &mut self.scratch);
         let known = KnownEvent { usage: raw.usage, told: raw.origin, at: raw.at };
         self.place(raw.bytes, view, tokens, known)

@@ -363,6 +363,23 @@ pub struct EventView {
 }
 
 impl EventView {
+    /// Marks the results that have no error flag of their own as failed.
+    pub(crate) fn flag_results(&mut self) {
+        for block in &mut self.blocks {
+            if let BlockKind::Result { error, .. } = &mut block.kind {
+                *error = error.or(Some(true));
+            }
+        }
+    }
+
+    /// Whether a result has an error flag.
+    #[must_use]
+    pub fn has_failed_result(&self) -> bool {
+        let failed =
+            |block: &BlockView| matches!(block.kind, BlockKind::Result { error: Some(true), .. });
+        self.blocks.iter().any(failed)
+    }
+
     /// Whether the event holds a tool call.
     #[must_use]
     pub fn has_calls(&self) -> bool {

@@ -118,6 +118,7 @@ pub fn events_of(log: &EventLog) -> Vec<RawEvent> {
         usage: event.usage,
         origin: event.told,
         at: event.at,
+        failed: event.view.has_failed_result(),
         ..RawEvent::new(Bytes::clone(&event.bytes))
     };
     log.events().iter().map(event).collect()

@@ -90,6 +90,13 @@ impl CallDeeds<'_, '_> {
         }
     }
 
+    /// Notes a call that a person answered, such as one that brought a plan.
+    pub fn note_answered(mut self, text: &str) {
+        let message = self.gathered.number(self.call.event);
+        let (outcome, command) = (CallResult::default(), CommandDeeds::default());
+        self.note_standing(&DeedOutcome { message, text, outcome, command, label: String::new() });
+    }
+
     /// Notes what the call began, ended or showed of what holds on.
     fn note_standing(&mut self, came: &DeedOutcome<'_>) {
         let (tool, arguments) = (self.call.tool(), self.call.arguments());
@@ -113,12 +120,12 @@ impl CallDeeds<'_, '_> {
         let blamed = verdicts::blamed(&came.command, came.outcome.failing_tools);
         // A command that writes a script and then runs it may fail in the run: the writing still counts as a change.
         if self.facts.kind == ToolKind::Shell
+            && !came.outcome.unread
+            && blamed.spares_writing(&came.command)
             && let Some(changed) = self.facts.changed()
         {
-            if !came.outcome.unread && blamed.spares_writing(&came.command) {
-                let change = self.tools.change(&self.call.tool(), &self.call.arguments());
-                self.note_changed(came, changed, &change);
-            }
+            let change = self.tools.change(&self.call.tool(), &self.call.arguments());
+            self.note_changed(came, changed, &change);
         }
         self.history(came, Some(false).filter(|_| !self.polls));
         let passed = verdicts::passed_beside(&came.command, &came.outcome, &blamed);

@@ -176,8 +176,10 @@ impl GatheredFacts {
         self.messages += 1;
         self.numbers = Some((self.numbers.map_or(number, |(first, _)| first), number));
         let mut passages = passages_of(event, reading.dialect);
-        self.standing.note_passages(number, &passages);
+        let ended = self.standing.note_passages(number, &passages);
+        ended.iter().for_each(|(command, code)| self.note_ended(number, command, *code));
         if view.is_real_user() {
+            self.standing.note_asked(number, &passages);
             passages.extend(media_notes(view));
             self.add_asked(number, &passages);
             for result in passages.iter().filter(|passage| passage.voice == Voice::Tool) {
@@ -271,6 +273,8 @@ impl GatheredFacts {
         let answered = finder.answers(&call.tool(), own, result.block);
         if answered.is_empty() {
             self.add_outcome(call, facts, result, own, tools);
+        } else {
+            CallDeeds { gathered: self, call, facts, tools, polls: false }.note_answered(own);
         }
         for said in [answered, steered.map(|(_, said)| said).unwrap_or_default()] {
             self.add_asked(number, &said);
@@ -292,9 +296,10 @@ impl GatheredFacts {
         };
         // Where a command keeps running, later calls ask for its output. Such a call has no command of its own, so the
         // outcome is counted as the running command's.
+        let may_ask = matches!(facts.kind, ToolKind::Shell | ToolKind::Other | ToolKind::Task);
         let asked = match facts.command {
-            None => self.standing.running.polled(&call.tool(), &call.arguments()),
-            Some(_) => None,
+            None if may_ask => self.standing.running.polled(&call.tool(), &call.arguments()),
+            _ => None,
         };
         let of_command = asked.map(|command| CallFacts {
             kind: ToolKind::Shell,

@@ -98,6 +98,19 @@ impl<'c, 'a> BlamedCommands<'c, 'a> {
 }
 
 impl GatheredFacts {
+    /// Notes the end of a command in the background, as the client told it.
+    pub(super) fn note_ended(&mut self, message: u32, command: &str, code: i64) {
+        if CommandDeeds::of(command).checks().next().is_none() {
+            return;
+        }
+        let telling = if code == 0 { String::new() } else { format!("exit {code}") };
+        let check = CheckResult::new(command, message, code == 0, &telling);
+        if code == 0 {
+            self.settle(|open| open.refused.is_none() && check.covers(&open.runs));
+        }
+        self.add_check(check);
+    }
+
     /// Takes a step for a check where its output shows that it is one, or an earlier run of it did.
     pub(super) fn note_shown_check(&self, command: &mut CommandDeeds<'_>, outcome: &CallResult) {
         let Some(at) = command.unnamed_check() else { return };

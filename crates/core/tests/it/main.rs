@@ -9,3 +9,4 @@ mod settled;
 mod spent;
 mod stale;
 mod told;
+mod standing;

@@ -42,6 +42,7 @@ pub(super) fn message(source: &mut InputSource<'_>, at: Range<usize>) -> Option<
     let mut event = source.built(bytes, vec![at]);
     event.origin = origin;
     event.usage = used;
+    event.failed = fields.is_true("isError");
     Some(event)
 }
 
@@ -86,8 +87,12 @@ fn shell(fields: &ObjectFields<'_>) -> Vec<u8> {
     out.extend_from_slice(inside(fields.raw("command").unwrap_or_default()));
     out.extend_from_slice(br"\n");
     out.extend_from_slice(inside(fields.raw("output").unwrap_or_default()));
-    if fields.number("exitCode") != 0 {
-        out.extend_from_slice(format!(r"\n[exit code {}]", fields.number("exitCode")).as_bytes());
+    let code = fields.raw("exitCode").filter(|code| !matches!(*code, b"0" | b"null"));
+    if let Some(code) = code {
+        out.extend_from_slice(&[br"\n[exit code ", code, b"]"].concat());
+    }
+    if fields.is_true("cancelled") {
+        out.extend_from_slice(br"\n[cancelled by the user]");
     }
     out.push(b'"');
     chat::message("user", &[ContentPart::Text(Cow::Owned(out))])

@@ -214,6 +214,37 @@ fn pi_messages_become_chat_messages() {
     assert_eq!(conversation.envelope.model.as_deref(), Some("m"));
 }
 
+/// Chat Completions has no flag for a failed call, so the reader keeps it beside the bytes.
+#[test]
+fn pi_says_which_calls_failed() {
+    let result = |id: &str, error: bool| {
+        format!(
+            r#"{{"type":"message","timestamp":"t","message":{{"role":"toolResult","toolCallId":"{id}","toolName":"n","content":[{{"type":"text","text":"used up"}}],"isError":{error}}}}}"#
+        )
+    };
+    let shell = |rest: &str| {
+        format!(
+            r#"{{"type":"message","timestamp":"t","message":{{"role":"bashExecution","command":"x","output":"a",{rest}}}}}"#
+        )
+    };
+    let found = outcome(&[
+        r#"{"type":"session","version":1,"id":"S","timestamp":"t","cwd":"/"}"#,
+        &result("a", true),
+        &result("b", false),
+        &shell(r#""exitCode":-1,"cancelled":false"#),
+        &shell(r#""exitCode":null,"cancelled":true"#),
+    ]);
+    let failed: Vec<bool> = only(&found).events.iter().map(|event| event.failed).collect();
+    assert_eq!(failed, [true, false, false, false]);
+    assert_eq!(
+        events(only(&found))[2..],
+        [
+            r#"{"role":"user","content":"$ x\na\n[exit code -1]"}"#,
+            r#"{"role":"user","content":"$ x\na\n[cancelled by the user]"}"#,
+        ]
+    );
+}
+
 #[test]
 fn pi_trees_and_compactions() {
     let entry = |id: &str, parent: &str, text: &str| {

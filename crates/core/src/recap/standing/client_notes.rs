@@ -8,6 +8,10 @@ use crate::recap::{escape, state};
 const MOST: usize = 64;
 /// At most this many notes that are about no mode are told.
 const TOLD: usize = 4;
+/// How many bytes at the start of a reminder show its subject.
+const HEAD: usize = 80;
+/// What is noted of a call that ends the mode in which the agent only plans.
+const LEFT: &str = "left, the plan was approved";
 /// Longest quotation, in characters.
 const WORDS: usize = 320;
 /// The subject of all words about the mode in which the agent only plans.
@@ -35,7 +39,8 @@ impl ClientNotes {
         if !named && element != "system-reminder" {
             return;
         }
-        let low = words[..words.floor_char_boundary(2_000)].to_ascii_lowercase();
+        // A reminder about a mode begins with it. A list of tasks may name one further down.
+        let low = words[..words.floor_char_boundary(HEAD)].to_ascii_lowercase();
         let subject = match named {
             true => element.to_owned(),
             false if low.contains(PLANNING) || low.contains("operational mode") => {
@@ -52,16 +57,21 @@ impl ClientNotes {
 
     /// Notes a call that begins or ends the mode in which the agent only plans.
     pub(super) fn note_call(&mut self, call: &EndedCall<'_>) {
-        if !call.went_well() {
-        } else if call.is_named(&["exitplanmode"]) {
-            self.set(
-                PLANNING.to_owned(),
-                "plan mode was left: the plan was approved",
-                call.message,
-            );
-        } else if call.is_named(&["enterplanmode"]) {
-            self.set(PLANNING.to_owned(), "plan mode was entered", call.message);
+        let words = match call.went_well() {
+            true if call.is_named(&["exitplanmode"]) => LEFT,
+            true if call.is_named(&["enterplanmode"]) => "entered",
+            _ => return,
+        };
+        // The client's own words beside the result say more.
+        let told = |note: &ClientNote| note.subject == PLANNING && note.message > call.message;
+        if !self.0.iter().any(told) {
+            self.set(PLANNING.to_owned(), words, call.message);
         }
+    }
+
+    /// Forgets that a mode was left, because the work that it led to is done.
+    pub(super) fn note_finished(&mut self) {
+        self.0.retain(|note| note.words != LEFT);
     }
 
     fn set(&mut self, subject: String, words: &str, message: u32) {

@@ -80,15 +80,25 @@ impl StandingFacts {
         }
     }
 
-    /// Notes what a client said beside the user, and the user's answer to a plan.
-    pub(super) fn note_passages(&mut self, message: u32, passages: &[Passage]) {
+    /// Notes what a client said beside the user. Returns the commands that ended meanwhile, each with its exit code.
+    pub(super) fn note_passages(
+        &mut self,
+        message: u32,
+        passages: &[Passage],
+    ) -> Vec<(String, i64)> {
+        let mut ended = Vec::new();
         for passage in passages.iter().filter(|passage| passage.voice == Voice::Client) {
             let (name, words) = element(&passage.text);
-            self.running.note_client(message, words);
+            ended.extend(self.running.note_client(message, words));
             self.place.note_client(message, words);
             self.skills.note_client(message, &passage.text);
             self.notes.note(message, name, words);
         }
+        ended
+    }
+
+    /// Notes the words of the user, who may answer a plan.
+    pub(super) fn note_asked(&mut self, message: u32, passages: &[Passage]) {
         let said: Vec<&str> =
             passages.iter().filter(|one| one.is_said()).map(|one| one.text.trim()).collect();
         self.plan.note_asked(message, &said.join(" "));
@@ -102,6 +112,7 @@ impl StandingFacts {
     /// Notes that all items of a to-do list are done, and with them the plan before it.
     pub(super) fn note_finished(&mut self) {
         self.plan = ApprovedPlan::default();
+        self.notes.note_finished();
     }
 
     /// The lines of the state section. `later` are the standing facts behind the recap, which grew out of these: what
@@ -156,4 +167,45 @@ fn inside<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 fn numbered(text: &str) -> Option<(&str, u32)> {
     let (what, message) = text.rsplit_once(" @")?;
     Some((what, message.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_recap_tells_is_read_back() {
+        let told = [
+            (state::CLIENT, "plan mode: left, the plan was approved @3"),
+            (state::RUNNING, "`make serve` (pid 4711) @9"),
+            (state::RUNNING, "agent: Audit: read a.py (id a93f) @7"),
+            (state::RUNNING, "`docker compose up -d` @5"),
+            (state::REPORTED, "Audit (a1): Two roundings are wrong. @8"),
+            (
+                state::PLACE,
+                "folder /w/a @2, branch fix/b @3, environment .venv @4, worktree ../wt @5",
+            ),
+            (state::PLAN, "3, approved, in /u/plans/a.md"),
+            (state::PLAN, "1. One."),
+            (state::PLAN, "2. Two."),
+            (state::SKILLS, "audit @4, deploy @6"),
+        ];
+        let mut standing = StandingFacts::default();
+        let mut wanted = String::new();
+        let mut last = "";
+        for (label, text) in told {
+            let starts = label != last;
+            standing.read(label, text, starts);
+            wanted += &format!("{}{text}\n", if starts { label } else { "  " });
+            last = label;
+        }
+        assert_eq!(standing.lines(None).concat(), wanted);
+        // Nothing is told that ended or changed behind the recap.
+        let mut later = standing.clone();
+        later.running = RunningWork::default();
+        later.plan = ApprovedPlan::default();
+        let left = standing.lines(Some(&later)).concat();
+        assert!(!left.contains("4711") && !left.contains("plan @3"), "{left}");
+        assert!(left.contains("folder /w/a @2"), "{left}");
+    }
 }

@@ -75,49 +75,25 @@ impl WorkPlace {
     }
 
     fn note_step(&mut self, step: &SimpleStep<'_>, call: &EndedCall<'_>) {
-        let at = call.message;
-        let words: Vec<&str> = step.text.split_whitespace().collect();
-        let behind = |flags: &[&str]| {
-            let at = words.iter().position(|word| flags.contains(word))?;
-            words.get(at + 1).map(|word| word.trim_matches(['\'', '"']).to_owned())
-        };
-        match step.run.key() {
-            "git worktree" if words.contains(&"add") && call.went_well() => {
-                let mut rest = words.iter().skip_while(|word| **word != "add").skip(1);
-                let mut path = None;
-                while let Some(word) = rest.next() {
-                    match *word {
-                        "-b" | "-B" | "--reason" => drop(rest.next()),
-                        word if word.starts_with('-') => {}
-                        word => {
-                            path = Some(word);
-                            break;
-                        }
-                    }
-                }
-                path.into_iter().for_each(|path| self.add_tree(path, at));
-            }
-            "git worktree" if words.contains(&"remove") && call.went_well() => {
-                let gone = |path: &str| words.contains(&path);
-                self.trees.retain(|(path, _)| !gone(path));
-            }
-            "git checkout" | "git switch" if call.went_well() => {
-                let printed = call.text.lines().find_map(|line| {
-                    let rest = line.trim().strip_prefix("Switched to ")?;
-                    rest.split('\'').nth(1).map(str::to_owned)
-                });
-                let branch = printed.or_else(|| behind(&["-b", "-B", "-c", "-C"]));
-                self.branch = branch.map(|branch| (branch, at)).or(self.branch.take());
-            }
-            _ => {}
+        if !call.went_well() {
+            return;
         }
-        let activated = words.iter().find_map(|word| word.strip_suffix("/bin/activate"));
-        let program = words.first().and_then(|word| word.split_once("/bin/"));
-        let used = program.map(|(folder, _)| folder).filter(|folder| folder.contains("venv"));
-        let conda =
-            words.starts_with(&["conda", "activate"]).then(|| words.get(2).copied()).flatten();
-        if let Some(venv) = activated.or(used).or(conda).filter(|_| call.went_well()) {
-            self.venv = Some((venv.to_owned(), at));
+        let words: Vec<&str> = step.text.split_whitespace().collect();
+        match step.run.key() {
+            "git worktree" if words.contains(&"add") => {
+                added(&words).into_iter().for_each(|path| self.add_tree(path, call.message));
+            }
+            "git worktree" if words.contains(&"remove") => {
+                self.trees.retain(|(path, _)| !words.contains(&&**path));
+            }
+            "git checkout" | "git switch" => {
+                let branch = switched(call.text, &words).map(|branch| (branch, call.message));
+                self.branch = branch.or(self.branch.take());
+            }
+            _ => {
+                let venv = environment(&words).map(|venv| (venv.to_owned(), call.message));
+                self.venv = venv.or(self.venv.take());
+            }
         }
     }
 
@@ -140,31 +116,18 @@ impl WorkPlace {
     }
 
     pub(super) fn lines(&self, later: Option<&Self>) -> Vec<String> {
-        let same = |own: &Option<Shown>, newer: fn(&Self) -> &Option<Shown>| {
-            later.is_none_or(|later| newer(later) == own)
-        };
-        let part = |shown: &Option<Shown>, label: &str| {
-            shown.as_ref().map(|(what, at)| format!("{label}{} @{at}", escape::inline(what, PATH)))
-        };
-        let mut parts = Vec::new();
-        parts.extend(
-            part(&self.folder, "folder ").filter(|_| same(&self.folder, |place| &place.folder)),
-        );
-        parts.extend(
-            part(&self.branch, "branch ").filter(|_| same(&self.branch, |place| &place.branch)),
-        );
-        parts.extend(
-            part(&self.venv, "environment ").filter(|_| same(&self.venv, |place| &place.venv)),
-        );
+        let own = [&self.folder, &self.branch, &self.venv];
+        let newer = later.map(|later| [&later.folder, &later.branch, &later.venv]);
+        let single = ["folder", "branch", "environment"].into_iter().zip(own).enumerate();
+        let single = single.filter(|(at, (_, shown))| newer.is_none_or(|all| all[*at] == *shown));
+        let single = single.filter_map(|(_, (label, shown))| Some((label, shown.as_ref()?)));
         let stands = |tree: &&Shown| later.is_none_or(|later| later.trees.contains(tree));
-        let trees = self.trees.iter().filter(stands);
-        parts.extend(
-            trees.map(|(path, at)| format!("worktree {} @{at}", escape::inline(path, PATH))),
-        );
-        match parts.is_empty() {
-            true => Vec::new(),
-            false => vec![format!("{}{}\n", state::PLACE, parts.join(", "))],
-        }
+        let trees = self.trees.iter().filter(stands).map(|tree| ("worktree", tree));
+        let parts = single
+            .chain(trees)
+            .map(|(label, (what, at))| format!("{label} {} @{at}", escape::inline(what, PATH)));
+        let parts = parts.collect::<Vec<_>>().join(", ");
+        if parts.is_empty() { Vec::new() } else { vec![format!("{}{parts}\n", state::PLACE)] }
     }
 
     /// Reads the line of an earlier recap.
@@ -181,4 +144,38 @@ impl WorkPlace {
             }
         }
     }
+}
+
+/// The path of the worktree that `git worktree add` makes.
+fn added<'a>(words: &[&'a str]) -> Option<&'a str> {
+    let mut rest = words.iter().skip_while(|word| **word != "add").skip(1);
+    loop {
+        match *rest.next()? {
+            "-b" | "-B" | "--reason" => drop(rest.next()),
+            word if word.starts_with('-') => {}
+            word => return Some(word),
+        }
+    }
+}
+
+/// The branch that a command switched to, by what git printed, or else by the name of a new branch.
+fn switched(printed: &str, words: &[&str]) -> Option<String> {
+    let named = printed.lines().find_map(|line| {
+        let rest = line.trim().strip_prefix("Switched to ")?;
+        rest.split('\'').nth(1)
+    });
+    let made = || {
+        let at = words.iter().position(|word| matches!(*word, "-b" | "-B" | "-c" | "-C"))?;
+        words.get(at + 1).map(|word| word.trim_matches(['\'', '"']))
+    };
+    named.or_else(made).map(str::to_owned)
+}
+
+/// The environment that a step activates, or whose program it runs.
+fn environment<'a>(words: &[&'a str]) -> Option<&'a str> {
+    let activated = words.iter().find_map(|word| word.strip_suffix("/bin/activate"));
+    let program = words.first().and_then(|word| word.split_once("/bin/"));
+    let used = program.map(|(folder, _)| folder).filter(|folder| folder.contains("venv"));
+    let conda = words.starts_with(&["conda", "activate"]).then(|| words.get(2).copied());
+    activated.or(used).or(conda.flatten())
 }

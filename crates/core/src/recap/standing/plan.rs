@@ -162,7 +162,12 @@ fn file_in(text: &str) -> Option<String> {
     words.into_iter().find(|word| word.ends_with(".md") && word.contains('/')).map(str::to_owned)
 }
 
+/// Whether a file is a plan by its name (`PLAN.md`, `lock-plan.md`) or its folder (`plans/lock.md`).
 fn is_plan(path: &str) -> bool {
-    path.ends_with(".md")
-        && path.rsplit('/').take(2).any(|part| part.to_ascii_lowercase().contains("plan"))
+    let Some(path) = path.strip_suffix(".md") else { return false };
+    let is_name = |word: &str| matches!(&*word.to_ascii_lowercase(), "plan" | "plans");
+    let mut parts = path.rsplit('/');
+    let name = parts.next().unwrap_or_default();
+    let ends = [name.split(['-', '_', '.']).next(), name.rsplit(['-', '_', '.']).next()];
+    ends.into_iter().flatten().chain(parts.next()).any(is_name)
 }

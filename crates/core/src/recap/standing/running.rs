@@ -26,6 +26,8 @@ struct RunningTask {
     /// The command, or the agent's task.
     what: String,
     is_agent: bool,
+    /// What the id is: `pid`, `session` or `id`.
+    kind: &'static str,
     /// Number of the message that started it.
     message: u32,
 }
@@ -48,14 +50,14 @@ impl RunningWork {
     /// The running command whose id occurs in the arguments of a call that has no command of its own: the call asks for
     /// its output. `None` for any other call.
     pub(in crate::recap) fn polled(&self, tool: &str, arguments: &str) -> Option<&str> {
-        let task = self.tasks.iter().rev().find(|task| holds(arguments, &task.id))?;
+        let task = self.tasks.iter().rev().find(|task| names(arguments, &task.id))?;
         (!task.is_agent && !ends_things(tool, arguments)).then_some(&*task.what)
     }
 
     /// Notes what a call started or ended.
     pub(super) fn note_call(&mut self, call: &EndedCall<'_>) {
         let (arguments, text) = (call.arguments, call.text);
-        let own = self.tasks.iter().rposition(|task| holds(arguments, &task.id));
+        let own = self.tasks.iter().rposition(|task| names(arguments, &task.id));
         match own.filter(|_| call.polls || call.facts.command.is_none()) {
             Some(at) if ends_things(call.tool, arguments) => {
                 if call.went_well() {
@@ -84,25 +86,26 @@ impl RunningWork {
             let id = outcome.runs_as.clone().or_else(|| named().filter(|_| ended.is_empty()));
             if let Some(id) = id.filter(|_| call.went_well()) {
                 let what = call.arguments(&["description", "goal", "task", "message", "prompt"]);
-                self.begin(id, &what.join(": "), true, call.message);
+                self.begin(id, &what.join(": "), true, call);
             }
         } else if outcome.runs_on {
-            self.begin(
-                outcome.runs_as.clone().unwrap_or_default(),
-                call.label,
-                false,
-                call.message,
-            );
+            let id = outcome.runs_as.clone().unwrap_or_default();
+            self.begin(id, call.label, false, call);
         } else if call.went_well() {
             for (id, what) in daemons(call) {
-                self.begin(id, &what, false, call.message);
+                self.begin(id, &what, false, call);
             }
         }
     }
 
     /// Notes that something runs. Clients reuse ids, so an older task with the same id is forgotten.
-    fn begin(&mut self, id: String, what: &str, is_agent: bool, message: u32) {
+    fn begin(&mut self, id: String, what: &str, is_agent: bool, call: &EndedCall<'_>) {
         let what = shorten(what, WHAT);
+        let kind = match () {
+            () if call.text.contains("PID") || !call.outcome.runs_on && is_pid(&id) => "pid",
+            () if call.text.contains("session") => "session",
+            () => "id",
+        };
         self.tasks.retain(|known| match id.is_empty() {
             true => known.what != what,
             false => known.id != id,
@@ -110,7 +113,7 @@ impl RunningWork {
         if self.tasks.len() == MOST {
             self.tasks.remove(0);
         }
-        self.tasks.push(RunningTask { id, what, is_agent, message });
+        self.tasks.push(RunningTask { id, what, is_agent, kind, message: call.message });
     }
 
     /// Ends the tasks that a command kills: by their id, by a word of their command, or by a container's name.
@@ -153,10 +156,17 @@ impl RunningWork {
         }
     }
 
-    /// Notes a message of the client about the end of a task.
-    pub(super) fn note_client(&mut self, message: u32, text: &str) {
-        let Some(at) = self.tasks.iter().rposition(|task| holds(text, &task.id)) else { return };
+    /// Notes a message of the client about the end of a task. Returns the command that ended, with its exit code.
+    pub(super) fn note_client(&mut self, message: u32, text: &str) -> Option<(String, i64)> {
+        let at = self.tasks.iter().rposition(|task| holds(text, &task.id))?;
+        let what = self.tasks[at].what.clone();
+        let is_command = !self.tasks[at].is_agent;
+        let left = self.tasks.len();
         self.note_status(message, text, at);
+        let (_, code) =
+            text.split_once("exit code ").filter(|_| self.tasks.len() < left && is_command)?;
+        let end = code.find(|c: char| !c.is_ascii_digit()).unwrap_or(code.len());
+        Some((what, code[..end].parse().ok()?))
     }
 
     /// Notes what a text says about the task at this index. It ended unless the text says that it runs.
@@ -184,7 +194,7 @@ impl RunningWork {
         let running = self.tasks.iter().rev().filter(runs).take(TOLD).map(|task| {
             let what = escape::inline(&task.what, WHAT);
             let what = if task.is_agent { format!("agent: {what}") } else { format!("`{what}`") };
-            let kind = if is_pid(&task.id) { "pid or session" } else { "id" };
+            let kind = task.kind;
             match task.id.is_empty() {
                 true => format!("{what} @{}", task.message),
                 false => {
@@ -208,14 +218,13 @@ impl RunningWork {
             return;
         }
         let handled = what.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
-        let (what, id) = match handled {
-            Some((what, handle)) => (what, handle.rsplit(' ').next().unwrap_or_default()),
-            None => (what, ""),
-        };
+        let (what, handle) = handled.unwrap_or((what, ""));
+        let (kind, id) = handle.split_once(' ').unwrap_or(("id", handle));
+        let kind = ["pid", "session"].into_iter().find(|known| *known == kind).unwrap_or("id");
         let agent = what.strip_prefix("agent: ");
         let what = agent.unwrap_or_else(|| what.trim_matches('`')).to_owned();
-        self.tasks
-            .insert(0, RunningTask { id: id.to_owned(), what, is_agent: agent.is_some(), message });
+        let (id, is_agent) = (id.to_owned(), agent.is_some());
+        self.tasks.insert(0, RunningTask { id, what, is_agent, kind, message });
     }
 }
 
@@ -226,6 +235,19 @@ fn holds(text: &str, id: &str) -> bool {
         && text.match_indices(id).any(|(at, _)| {
             !text[..at].ends_with(is_part) && !text[at + id.len()..].starts_with(is_part)
         })
+}
+
+/// Whether the arguments of a call name an id. A short one counts only as the value of a member for ids, because
+/// other members hold small numbers, too.
+fn names(arguments: &str, id: &str) -> bool {
+    const LONG: usize = 6;
+    let is_member = |(at, _): (usize, &str)| {
+        let before = arguments[..at].trim_end_matches(['"', ' ']).strip_suffix(':');
+        let key = before.and_then(|before| before.trim_end().strip_suffix('"')).unwrap_or_default();
+        let key = key.rsplit('"').next().unwrap_or_default().to_ascii_lowercase();
+        ["id", "ids", "session", "name", "handle"].iter().any(|end| key.ends_with(end))
+    };
+    holds(arguments, id) && (id.len() >= LONG || arguments.match_indices(id).any(is_member))
 }
 
 /// Whether a call ends what its arguments name, by the name of the tool or of its action.

@@ -61,7 +61,9 @@ pub(crate) fn deeds(
         return out;
     }
     let lines = &lines();
-    if scripts {
+    let commits = |step: &SimpleStep<'_>| step.run.key() == "git commit";
+    // A commit in the output is that of the command's own step, where it has one.
+    if scripts && !command.steps.iter().any(commits) {
         out.extend(by_script(lines));
     }
     let messages = messages(text);

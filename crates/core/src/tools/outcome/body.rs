@@ -12,7 +12,7 @@ pub(super) struct ResultBody<'a> {
     pub text: Cow<'a, str>,
     /// The exit code, where a field has it. Of several results, the last that failed counts.
     pub exit: Option<i64>,
-    /// The id of the session in which the command still runs.
+    /// The id of the session in which the command ran, and still runs where there is no exit code.
     pub session: Option<String>,
 }
 
@@ -73,11 +73,7 @@ impl<'a> ResultBody<'a> {
             true => Cow::Borrowed(text),
             false => Cow::Owned(joined),
         };
-        Some(Self {
-            text,
-            exit: code,
-            session: session.filter(|_| code.is_none() || inner.contains("}\n{")),
-        })
+        Some(Self { text, exit: code, session })
     }
 }
 

@@ -35,6 +35,8 @@ struct OutcomeFile {
     absent: NoisePatterns,
     /// Messages that the command keeps running after its result.
     background: NoisePatterns,
+    /// Messages at the end of a result that something keeps running.
+    left: NoisePatterns,
     /// Messages of a shell that it could not read the command.
     unread: NoisePatterns,
     /// Lines that say nothing about a failure.
@@ -165,6 +167,7 @@ pub(super) struct KnownOutcomes {
     noise: Vec<LineGlob>,
     absent: Vec<LineGlob>,
     background: Vec<LineGlob>,
+    left: Vec<LineGlob>,
     unread: Vec<LineGlob>,
     /// Patterns of lines that say why something failed, each with its rank in the list of its tool.
     causes: Vec<(usize, LineGlob)>,
@@ -239,6 +242,7 @@ impl KnownOutcomes {
             noise: globs(&file.noise.lines),
             absent: globs(&file.absent.lines),
             background: globs(&file.background.lines),
+            left: globs(&file.left.lines),
             unread: globs(&file.unread.lines),
             causes,
             may_tell,
@@ -405,10 +409,11 @@ impl KnownOutcomes {
     /// The line in which the result says that the command keeps running; `None` where it does not. It is among the
     /// first or the last lines.
     pub(super) fn goes_on<'a>(&self, windows: &ResultWindows<'a>) -> Option<Cow<'a, str>> {
-        let runs = |line: &Cow<'_, str>| any(&self.background, line);
-        let first = lines::lines(windows.head).filter(|line| lines::says(line)).take(3).find(runs);
-        let last = || lines::lines(windows.tail).rev().filter(|line| lines::says(line));
-        first.or_else(|| last().take(3).find(runs))
+        let mut first = lines::lines(windows.head).filter(|line| lines::says(line)).take(3);
+        let mut last = lines::lines(windows.tail).rev().filter(|line| lines::says(line)).take(3);
+        first
+            .find(|line| any(&self.background, line))
+            .or_else(|| last.find(|line| any(&self.left, line)))
     }
 
     /// Whether the shell could not read the command, so that nothing of it ran.

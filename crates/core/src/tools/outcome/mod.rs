@@ -242,7 +242,7 @@ fn shell(
     };
     outcome.shows_check = proof.may_check && signs.of_runner;
     proof.checks |= outcome.shows_check;
-    note_running(known, &whole, session, outcome);
+    note_running(known, [&whole, &windows], (session, told), outcome);
     // Where the client flags each failure, a command without a flag exited with 0.
     let silent = outcome.exit.is_none() && flags_each && flagged != Some(true) && !outcome.runs_on;
     let exit = if silent { Some(0) } else { outcome.exit };
@@ -286,15 +286,16 @@ fn shell(
     outcome.unread = outcome.failed() && known.is_unread(&windows);
 }
 
-/// Notes whether the command keeps running, and under which id.
+/// Notes whether the command keeps running, and under which id. A result with a session and without an exit code is that
+/// of a command which has not ended.
 fn note_running(
     known: &KnownOutcomes,
-    whole: &ResultWindows<'_>,
-    session: Option<String>,
+    [whole, body]: [&ResultWindows<'_>; 2],
+    (session, exit): (Option<String>, Option<i64>),
     outcome: &mut CallResult,
 ) {
-    let line = known.goes_on(whole);
-    outcome.runs_on = line.is_some() || session.is_some();
+    let line = known.goes_on(whole).or_else(|| known.goes_on(body));
+    outcome.runs_on = line.is_some() || session.is_some() && exit.is_none();
     outcome.runs_as = session.or_else(|| id_of(&line?, whole.head));
 }
 

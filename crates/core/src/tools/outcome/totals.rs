@@ -139,14 +139,14 @@ fn word(word: &str) -> Option<CountedWord> {
         | "target" | "targets" | "task" | "tasks" | "source" | "total" | "totals" | "summary"
         | "result" | "results" | "time" | "duration" | "elapsed" | "finished" | "completed"
         | "executed" | "inspected" | "detected" | "generated" | "checked" | "found" | "done"
-        | "in" | "of" | "out" | "with" | "and" | "after" | "all" | "s" | "ms" | "sec"
-        | "seconds" | "second" | "minutes" | "minute" | "skipped" | "skip" | "skips"
-        | "pending" | "ignored" | "xfailed" | "xpassed" | "warning" | "warnings" | "deselected"
-        | "todo" | "cancelled" | "canceled" | "flaky" | "rerun" | "reruns" | "retried"
-        | "disabled" | "filtered" | "measured" | "omitted" | "inconclusive" | "slow" | "leaky"
-        | "notice" | "notices" | "incomplete" | "risky" | "deprecations" | "deprecation"
-        | "info" | "information" | "informations" | "infos" | "hints" | "hint" | "problem"
-        | "problems" | "excluded" => CountedWord::Beside,
+        | "in" | "of" | "out" | "with" | "and" | "after" | "all" | "s" | "ms" | "sec" | "secs"
+        | "milliseconds" | "seconds" | "second" | "minutes" | "minute" | "skipped" | "skip"
+        | "skips" | "pending" | "ignored" | "xfailed" | "xpassed" | "warning" | "warnings"
+        | "deselected" | "todo" | "cancelled" | "canceled" | "flaky" | "rerun" | "reruns"
+        | "retried" | "disabled" | "filtered" | "measured" | "omitted" | "inconclusive"
+        | "slow" | "leaky" | "notice" | "notices" | "incomplete" | "risky" | "deprecations"
+        | "deprecation" | "info" | "information" | "informations" | "infos" | "hints" | "hint"
+        | "problem" | "problems" | "excluded" => CountedWord::Beside,
         _ => return None,
     })
 }

@@ -176,8 +176,11 @@ pub(super) fn reply<'a>(
         step.call(ChatCall { id: id.clone(), name: name.clone(), arguments }, at);
         let result = request.label("toolCallId").and_then(|id| found.results.get(&id));
         if let Some(result) = result {
-            let parts = result_parts(&ObjectFields::of(input, result.clone()), found);
-            step.answer((id, name), parts, result.clone());
+            let fields = ObjectFields::of(input, result.clone());
+            step.answer((id, name), result_parts(&fields, found), result.clone());
+            if fields.raw("success") == Some(b"false") {
+                step.failed();
+            }
         }
     }
     step.finish(source, None)

@@ -261,6 +261,7 @@ impl GooseWriter {
         let is_result = bytes.starts_with(br#"{"role":"tool""#);
         let mut event = source.built(bytes, vec![part.clone()]);
         event.origin = (!is_result).then_some(TextOrigin::Observation);
+        event.failed = is_result && (result.is("status", "error") || value.is_true("isError"));
         // The event is a part of the message, and only the message has the time.
         event.at = times::of_field(&ObjectFields::of(input, at.clone()), "created");
         self.found.events.push(event);

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use midfold_core::TextOrigin;
+use midfold_core::event::RawEvent;
 
 use super::super::chat::{self, ChatCall, ContentPart, StringToken};
 use super::super::outline::InputDocument;
@@ -131,7 +132,12 @@ fn message(source: &mut InputSource<'_>, at: Range<usize>, conversation: &mut Co
         "approval" if !content.calls.is_empty() => {
             made.push(chat::reply(&content.parts, &content.thoughts, &content.calls));
         }
-        "tool" | "approval" => made.extend(results(input, &fields, &content.parts)),
+        "tool" | "approval" => {
+            for (bytes, failed) in results(input, &fields, &content.parts) {
+                let event = source.built(bytes, vec![at.clone()]);
+                conversation.events.push(RawEvent { failed, ..event });
+            }
+        }
         "system" => made.push(chat::message("system", &content.parts)),
         role => {
             origin =
@@ -194,9 +200,13 @@ fn picture<'a>(whole: &'a [u8], source: &ObjectFields<'a>) -> ContentPart<'a> {
     }
 }
 
-/// The results of a message. Results of several calls are in a list; the result of a single call is the message's
+/// The results of a message, each with whether its call failed. Results of several calls are in a list; the result of a single call is the message's
 /// content.
-fn results(input: &[u8], message: &ObjectFields<'_>, parts: &[ContentPart<'_>]) -> Vec<Vec<u8>> {
+fn results(
+    input: &[u8],
+    message: &ObjectFields<'_>,
+    parts: &[ContentPart<'_>],
+) -> Vec<(Vec<u8>, bool)> {
     let is_full = |list: &Range<usize>| scan::elements(input, list.clone()).next().is_some();
     let list =
         ["tool_returns", "approvals"].iter().find_map(|name| message.array(name).filter(is_full));
@@ -204,11 +214,13 @@ fn results(input: &[u8], message: &ObjectFields<'_>, parts: &[ContentPart<'_>]) 
         scan::elements(input, list.unwrap_or(0..0)).map(|at| ObjectFields::of(input, at)).collect();
     let own = message.raw("tool_call_id").filter(|id| id.first() == Some(&b'"'));
     if let Some(id) = own.filter(|_| returns.len() < 2) {
-        return vec![chat::result(id, message.raw("name").filter(|name| *name != b"null"), parts)];
+        let bytes = chat::result(id, message.raw("name").filter(|name| *name != b"null"), parts);
+        let failed = returns.iter().any(|result| result.is("status", "error"));
+        return vec![(bytes, failed)];
     }
     let named = |fields: &ObjectFields<'_>| fields.string("tool_call_id").is_some();
     if returns.is_empty() || !returns.iter().all(named) {
-        return vec![chat::message("user", parts)];
+        return vec![(chat::message("user", parts), false)];
     }
     let words = ["func_response", "tool_return", "reason", "stdout", "stderr"];
     returns
@@ -222,7 +234,8 @@ fn results(input: &[u8], message: &ObjectFields<'_>, parts: &[ContentPart<'_>]) 
             let denied =
                 is_denied.then(|| ContentPart::Text(chat::token("The user denied this call.")));
             let id = result.raw("tool_call_id").unwrap_or(b"\"\"");
-            chat::result(id, None, &denied.into_iter().chain(texts).collect::<Vec<_>>())
+            let parts: Vec<_> = denied.into_iter().chain(texts).collect();
+            (chat::result(id, None, &parts), result.is("status", "error"))
         })
         .collect()
 }

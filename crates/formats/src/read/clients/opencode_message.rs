@@ -216,6 +216,9 @@ fn tool<'a>(
             .collect(),
     };
     step.answer((id, name), parts, at.clone());
+    if state.is("status", "error") {
+        step.failed();
+    }
 }
 
 /// The text of a failed call: its output so far where a person broke it off, or else its error.

@@ -14,6 +14,7 @@ struct StepResult<'a> {
     name: StringToken<'a>,
     parts: Vec<ContentPart<'a>>,
     at: Range<usize>,
+    failed: bool,
 }
 
 /// A call, whose arguments may have been recorded in pieces.
@@ -75,7 +76,14 @@ impl<'a> ClientStep<'a> {
         parts: Vec<ContentPart<'a>>,
         at: Range<usize>,
     ) {
-        self.answers.push(StepResult { id, name, parts, at });
+        self.answers.push(StepResult { id, name, parts, at, failed: false });
+    }
+
+    /// Notes that the call failed whose result was added last.
+    pub(super) fn failed(&mut self) {
+        if let Some(answer) = self.answers.last_mut() {
+            answer.failed = true;
+        }
     }
 
     pub(super) fn has_calls(&self) -> bool {
@@ -102,8 +110,9 @@ impl<'a> ClientStep<'a> {
             event.usage = usage;
             events.push(event);
         }
-        for StepResult { id, name, parts, at } in answers {
-            events.push(source.built(chat::result(&id, Some(&name), &parts), vec![at]));
+        for StepResult { id, name, parts, at, failed } in answers {
+            let event = source.built(chat::result(&id, Some(&name), &parts), vec![at]);
+            events.push(RawEvent { failed, ..event });
         }
         events
     }

@@ -8,6 +8,7 @@ fn events_are_read_as_what_the_model_is_sent() {
     assert_eq!(found.conversations.len(), 2);
     let conversation = &found.conversations[0];
     assert_eq!(conversation.id.as_deref(), Some("5-c"));
+    assert!(conversation.events.iter().any(|event| event.failed));
     assert_eq!(conversation.envelope.model.as_deref(), Some("gpt-5.5"));
     assert_eq!(conversation.envelope.system.as_deref(), Some(&br#""You ring bells.""#[..]));
     assert_eq!(

@@ -8,6 +8,7 @@ use super::{codes, events, fixture, outcome, recorded, told};
 fn goose_sends_what_the_model_sees() {
     let text = fixture("goose.json");
     assert_eq!(told(&outcome(text)), include_str!("../../fixtures/told/goose.txt"));
+    assert!(outcome(text).conversations[0].events.iter().any(|event| event.failed));
     let before = recorded(text);
     assert_eq!(before.conversations.len(), 2);
     assert!(events(&before.conversations[0]).join("").contains("GONEWORD2"));

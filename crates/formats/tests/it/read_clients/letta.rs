@@ -6,6 +6,7 @@ use super::{codes, events, fixture, outcome, recorded, told};
 fn letta_sends_the_messages_of_its_context() {
     let text = fixture("letta.af");
     assert_eq!(told(&outcome(text)), include_str!("../../fixtures/told/letta.txt"));
+    assert!(outcome(text).conversations[0].events.iter().any(|event| event.failed));
     let before = recorded(text);
     assert_eq!(before.conversations.len(), 2);
     assert!(events(&before.conversations[0]).join("").contains("GONEWORD2"));

@@ -31,6 +31,7 @@ fn an_export_is_read_as_the_client_sends_it() {
         assert_eq!(conversation.envelope.model.as_deref(), Some("pine-2"));
         let sent = events(conversation);
         assert_eq!(sent[..15], SENT, "{name}");
+        assert!(conversation.events.iter().any(|event| event.failed), "{name}");
         assert_eq!(
             sent[15..],
             [
