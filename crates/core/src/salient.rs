@@ -75,6 +75,9 @@ fn is_rule(line: &str) -> bool {
 
 /// The text on one line, cut to `max` characters with an ellipsis.
 pub(crate) fn shorten(text: &str, max: usize) -> String {
+    if text.len() <= max && is_plain(text) {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len().min(max * 4));
     let mut count = 0;
     let mut space = false;
@@ -97,6 +100,18 @@ pub(crate) fn shorten(text: &str, max: usize) -> String {
     out
 }
 
+/// Whether a text is ASCII on one line, with single spaces between its words and none around them. Most are.
+fn is_plain(text: &str) -> bool {
+    let mut after_space = true;
+    let is_plain = text.bytes().all(|b| {
+        let is_space = b == b' ';
+        let is_plain = matches!(b, b' '..=b'~') && !(is_space && after_space);
+        after_space = is_space;
+        is_plain
+    });
+    is_plain && !(after_space && !text.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,5 +130,9 @@ mod tests {
     fn shortens_to_one_line() {
         assert_eq!(shorten("a\n  b\tc", 10), "a b c");
         assert_eq!(shorten("abcdef", 3), "abc…");
+        for (text, wanted) in [("a b", "a b"), (" a", "a"), ("a ", "a"), ("a  b", "a b"), ("", "")]
+        {
+            assert_eq!(shorten(text, 10), wanted);
+        }
     }
 }

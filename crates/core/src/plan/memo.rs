@@ -8,7 +8,7 @@ use crate::tools::ToolTable;
 
 /// The gathered facts of some events, and which events these are. It only saves time: a fold is the same without it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct GatherMemo {
+pub struct GatherMemo {
     gathered: Option<GatheredFacts>,
     runs: Vec<Range<usize>>,
     /// The facts of all runs but the last. A user's message that stays between covered ones is the end of a run only
@@ -19,7 +19,7 @@ pub(crate) struct GatherMemo {
 impl GatherMemo {
     /// Gathers the facts of these runs of events. Where the runs begin with those gathered before, only the rest is
     /// read.
-    pub fn extend(&mut self, log: &EventLog, runs: Vec<Range<usize>>, tools: &ToolTable) {
+    pub(crate) fn extend(&mut self, log: &EventLog, runs: Vec<Range<usize>>, tools: &ToolTable) {
         let reading = LogReading::of(log, tools);
         let gather = |known, runs: &[_]| GatheredFacts::over(known, log.events(), runs, reading);
         let goes_on = |known: &GatheredFacts| known.starts(&runs);
@@ -41,7 +41,7 @@ impl GatherMemo {
     }
 
     /// The runs of events that were gathered.
-    pub fn runs(&self) -> &[Range<usize>] {
+    pub(crate) fn runs(&self) -> &[Range<usize>] {
         &self.runs
     }
 }
