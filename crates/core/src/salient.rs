@@ -38,6 +38,11 @@ const HARMLESS: &[&str] =
 static FINDER: LazyLock<TextFinder> =
     LazyLock::new(|| TextFinder::new(LetterCase::Any, WORDS.iter().copied()));
 
+/// Whether a line may be salient: it holds one of the words.
+pub(crate) fn may_be_salient(line: &str) -> bool {
+    FINDER.find(line).next().is_some()
+}
+
 /// The salient lines of `text`, in order and each once, up to `cap` characters in all.
 pub(crate) fn lines(text: &str, cap: usize) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
