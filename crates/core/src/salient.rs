@@ -107,14 +107,13 @@ pub(crate) fn shorten(text: &str, max: usize) -> String {
 
 /// Whether a text is ASCII on one line, with single spaces between its words and none around them. Most are.
 fn is_plain(text: &str) -> bool {
+    // As if a space were before the text, so that it may not begin with one.
     let mut after_space = true;
-    let is_plain = text.bytes().all(|b| {
-        let is_space = b == b' ';
-        let is_plain = matches!(b, b' '..=b'~') && !(is_space && after_space);
-        after_space = is_space;
-        is_plain
-    });
-    is_plain && !(after_space && !text.is_empty())
+    let fits = |b: u8| {
+        let follows = std::mem::replace(&mut after_space, b == b' ');
+        matches!(b, b' '..=b'~') && !(follows && b == b' ')
+    };
+    text.bytes().all(fits) && !text.ends_with(' ')
 }
 
 #[cfg(test)]
