@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::log::EventLog;
 use crate::recap::gather::{GatheredFacts, LogReading};
+use crate::redact::KnownSecrets;
 use crate::tools::ToolTable;
 
 /// The gathered facts of some events, and which events these are. It only saves time: a fold is the same without it.
@@ -14,6 +15,8 @@ pub struct GatherMemo {
     /// The facts of all runs but the last. A user's message that stays between covered ones is the end of a run only
     /// until a newer one stays: then the former last run is read again, and nothing before it.
     before_last: Option<GatheredFacts>,
+    /// The secrets of the first events of the log, and how many events these are.
+    secrets: (KnownSecrets, usize),
 }
 
 impl GatherMemo {
@@ -33,6 +36,16 @@ impl GatherMemo {
             _ => gather(known, &runs),
         });
         self.runs = runs;
+    }
+
+    /// The secrets of the whole log. Only events that came since the last call are searched for them.
+    pub(super) fn secrets(&mut self, log: &EventLog) -> &KnownSecrets {
+        let (secrets, known) = &mut self.secrets;
+        for event in log.events().iter().skip(*known) {
+            secrets.learn(&event.view, &event.bytes);
+        }
+        *known = log.len();
+        secrets
     }
 
     /// The gathered facts; empty before the first call of [`GatherMemo::extend`].
