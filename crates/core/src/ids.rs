@@ -75,14 +75,15 @@ impl<'a> Iterator for Identifiers<'a> {
                 return None;
             }
             let start = at;
-            let mut seen = 0u8;
+            // An upper-case first letter begins a sentence as often as a name, so it is no evidence.
+            let mut seen = CLASS[bytes[at] as usize] & !UPPER;
+            at += 1;
             while at < bytes.len() {
                 let class = CLASS[bytes[at] as usize];
                 if class & INSIDE == 0 {
                     break;
                 }
-                // An upper-case first letter begins a sentence as often as a name, so it is no evidence.
-                seen |= if at == start { class & !UPPER } else { class };
+                seen |= class;
                 at += 1;
             }
             // A cheap check first: a run without digit, inner upper case or mark is an ordinary word.

@@ -38,6 +38,11 @@ const HARMLESS: &[&str] =
 static FINDER: LazyLock<TextFinder> =
     LazyLock::new(|| TextFinder::new(LetterCase::Any, WORDS.iter().copied()));
 
+/// Whether a line may be salient: it holds one of the words.
+pub(crate) fn may_be_salient(line: &str) -> bool {
+    FINDER.find(line).next().is_some()
+}
+
 /// The salient lines of `text`, in order and each once, up to `cap` characters in all.
 pub(crate) fn lines(text: &str, cap: usize) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
@@ -75,6 +80,9 @@ fn is_rule(line: &str) -> bool {
 
 /// The text on one line, cut to `max` characters with an ellipsis.
 pub(crate) fn shorten(text: &str, max: usize) -> String {
+    if text.len() <= max && is_plain(text) {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len().min(max * 4));
     let mut count = 0;
     let mut space = false;
@@ -97,6 +105,17 @@ pub(crate) fn shorten(text: &str, max: usize) -> String {
     out
 }
 
+/// Whether a text is ASCII on one line, with single spaces between its words and none around them. Most are.
+fn is_plain(text: &str) -> bool {
+    // As if a space were before the text, so that it may not begin with one.
+    let mut after_space = true;
+    let fits = |b: u8| {
+        let follows = std::mem::replace(&mut after_space, b == b' ');
+        matches!(b, b' '..=b'~') && !(follows && b == b' ')
+    };
+    text.bytes().all(fits) && !text.ends_with(' ')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,5 +134,9 @@ mod tests {
     fn shortens_to_one_line() {
         assert_eq!(shorten("a\n  b\tc", 10), "a b c");
         assert_eq!(shorten("abcdef", 3), "abc…");
+        for (text, wanted) in [("a b", "a b"), (" a", "a"), ("a ", "a"), ("a  b", "a b"), ("", "")]
+        {
+            assert_eq!(shorten(text, 10), wanted);
+        }
     }
 }

@@ -30,18 +30,18 @@ pub(crate) enum LetterCase {
 }
 
 impl LetterCase {
-    /// The bits of a beginning that make no difference, besides those of a fourth byte.
+    /// The bits of four bytes that make no difference.
     fn fold(self) -> u32 {
         match self {
             Self::Exact => 0,
-            Self::Any => u32::from_le_bytes([SMALL, SMALL, SMALL, 0]),
+            Self::Any => u32::from_le_bytes([SMALL; 4]),
         }
     }
 }
 
-/// The place in the table of the three lowest bytes.
+/// The place in the table of the three lowest bytes of four.
 fn place(beginning: u32, fold: u32) -> usize {
-    ((beginning & 0x00FF_FFFF | fold).wrapping_mul(SPREAD) >> (u32::BITS - BITS)) as usize
+    (((beginning | fold) & 0x00FF_FFFF).wrapping_mul(SPREAD) >> (u32::BITS - BITS)) as usize
 }
 
 /// Known texts, and the table by which they are found.
@@ -51,8 +51,21 @@ pub(crate) struct TextFinder {
     texts: Vec<CompactString>,
     /// For each place of the table, the number of the newest entry there; 0 for none. Empty without texts.
     table: Vec<u16>,
-    /// The texts by place, each with the number of the next entry of the same place. Entries are numbered from 1.
-    entries: Vec<(u16, u16)>,
+    /// The texts by place. Entries are numbered from 1.
+    entries: Vec<TextEntry>,
+}
+
+/// A text at its place of the table.
+#[derive(Clone, Copy, Debug)]
+struct TextEntry {
+    /// The first four bytes of the text. Most texts of a place are told apart by these.
+    start: u32,
+    /// The bits of `start` that count.
+    mask: u32,
+    /// The index of the text.
+    text: u16,
+    /// The next entry of the same place; 0 for none.
+    next: u16,
 }
 
 /// A known text that was found.
@@ -89,12 +102,25 @@ impl TextFinder {
 
     fn enter(&mut self, beginning: [u8; BEGINNING], number: u16) {
         let [one, two, three] = beginning;
-        let place = place(u32::from_le_bytes([one, two, three, 0]), self.case.fold());
-        let Ok(entry) = u16::try_from(self.entries.len() + 1) else { return };
-        if self.table[place] == 0 || self.entries[usize::from(self.table[place]) - 1].0 != number {
-            self.entries.push((number, self.table[place]));
-            self.table[place] = entry;
+        let fold = self.case.fold();
+        let place = place(u32::from_le_bytes([one, two, three, 0]), fold);
+        let next = self.table[place];
+        let is_same = |at: usize| self.entries.get(at).is_some_and(|entry| entry.text == number);
+        // A text of two bytes comes to one place several times.
+        if usize::from(next).checked_sub(1).is_some_and(is_same) {
+            return;
         }
+        let Ok(entry) = u16::try_from(self.entries.len() + 1) else { return };
+        let start = |byte: fn(u8) -> u8| {
+            let mut start = [0; 4];
+            let text = self.texts.last().map_or(&[][..], |text| text.as_bytes());
+            start.iter_mut().zip(text).for_each(|(start, own)| *start = byte(*own));
+            u32::from_le_bytes(start)
+        };
+        let mask = start(|_| u8::MAX);
+        let start = (start(|own| own) | fold) & mask;
+        self.entries.push(TextEntry { start, mask, text: number, next });
+        self.table[place] = entry;
     }
 
     /// All places of all texts, in the order in which they begin. Texts may overlap.
@@ -102,25 +128,45 @@ impl TextFinder {
         FoundTexts { finder: self, input: input.as_bytes(), at: 0, entry: 0 }
     }
 
-    /// The first place at or behind `at` where a text may begin, with its entry. `None` where there is none.
+    /// The first of these entries of one place with the same first bytes as the input; 0 for none.
+    fn alike(&self, mut entry: u16, input: u32, fold: u32) -> u16 {
+        while let Some(known) = self.entry(entry) {
+            if (input | fold) & known.mask == known.start {
+                return entry;
+            }
+            entry = known.next;
+        }
+        0
+    }
+
+    fn entry(&self, number: u16) -> Option<&TextEntry> {
+        usize::from(number).checked_sub(1).and_then(|at| self.entries.get(at))
+    }
+
+    /// The first place at or behind `at` where a text begins with the same bytes, with its entry. `None` where there is
+    /// none.
     fn next_place(&self, input: &[u8], mut at: usize) -> Option<(usize, u16)> {
+        /// The places of which four bytes are among eight.
+        const PLACES: usize = 8 + 1 - 4;
         let table = self.table.first_chunk::<{ 1 << BITS }>()?;
         let fold = self.case.fold();
-        // The low bytes of eight that are read at once are the beginnings of six places.
-        const PLACES: usize = 8 + 1 - BEGINNING;
         while let Some(bytes) = input.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
             let bytes = u64::from_le_bytes(*bytes);
             for more in 0..PLACES {
-                let entry = table[place((bytes >> (8 * more)) as u32, fold) & (table.len() - 1)];
+                let four = (bytes >> (8 * more)) as u32;
+                let entry = table[place(four, fold) & (table.len() - 1)];
                 if entry != 0 {
-                    return Some((at + more, entry));
+                    let entry = self.alike(entry, four, fold);
+                    if entry != 0 {
+                        return Some((at + more, entry));
+                    }
                 }
             }
             at += PLACES;
         }
         while let Some(rest) = input.get(at..).filter(|rest| rest.len() > 1) {
-            let beginning = [rest[0], rest[1], rest.get(2).copied().unwrap_or(0), 0];
-            let entry = table[place(u32::from_le_bytes(beginning), fold)];
+            let four = first_four(rest);
+            let entry = self.alike(table[place(four, fold)], four, fold);
             if entry != 0 {
                 return Some((at, entry));
             }
@@ -128,6 +174,13 @@ impl TextFinder {
         }
         None
     }
+}
+
+/// The first four bytes; zeros where there are fewer.
+fn first_four(bytes: &[u8]) -> u32 {
+    let mut four = [0; 4];
+    four.iter_mut().zip(bytes).for_each(|(four, byte)| *four = *byte);
+    u32::from_le_bytes(four)
 }
 
 /// The iterator that [`TextFinder::find`] returns.
@@ -154,22 +207,19 @@ impl Iterator for FoundTexts<'_> {
 
     fn next(&mut self) -> Option<FoundText> {
         loop {
-            while let Some(&(number, next)) =
-                usize::from(self.entry).checked_sub(1).and_then(|at| self.finder.entries.get(at))
-            {
-                let start = self.at;
-                self.entry = next;
-                if next == 0 {
+            while let Some(entry) = self.finder.entry(self.entry) {
+                let (start, text) = (self.at, usize::from(entry.text));
+                self.entry = entry.next;
+                if entry.next == 0 {
                     self.at += 1;
                 }
-                let text = self.finder.texts[usize::from(number)].as_bytes();
-                let Some(found) = self.input.get(start..start + text.len()) else { continue };
+                let known = self.finder.texts[text].as_bytes();
+                let Some(found) = self.input.get(start..start + known.len()) else { continue };
                 let same = match self.finder.case {
-                    LetterCase::Exact => found == text,
-                    LetterCase::Any => found.eq_ignore_ascii_case(text),
+                    LetterCase::Exact => found == known,
+                    LetterCase::Any => found.eq_ignore_ascii_case(known),
                 };
                 if same {
-                    let text = usize::from(number);
                     return Some(FoundText { at: start..start + found.len(), text });
                 }
             }

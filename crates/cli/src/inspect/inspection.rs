@@ -1,7 +1,7 @@
 //! The facts about one conversation, and what policies would do to it.
 
 use midfold::core::layout::layout;
-use midfold::core::plan::{FoldCause, PlanRequest, plan};
+use midfold::core::plan::{FoldCause, GatherMemo, PlanRequest, plan, plan_sharing};
 use midfold::core::survey::{LogSurvey, PieceClass, SurveyCount, survey};
 use midfold::view::CarriedProblem;
 use midfold::{Budget, PlanError, PlanOutcome, Policy, PreparedConversation};
@@ -72,7 +72,7 @@ impl Inspection {
             region("tail", BarFill::Verbatim, found.cover_end..log.len(), 0),
         ];
         let asked = if others.is_empty() { std::slice::from_ref(policy) } else { others };
-        let forecasts = asked.iter().map(|policy| forecast(&prepared, policy)).collect();
+        let forecasts = forecasts(&prepared, asked);
         let policy = policy.name.clone();
         Self { survey, policy, regions, set_by: floor(found.floor), forecasts, prepared, notes }
     }
@@ -298,15 +298,34 @@ impl FoldForecast {
     }
 }
 
-fn forecast(prepared: &PreparedConversation, policy: &Policy) -> FoldForecast {
+/// The folds that these policies would make, in their order.
+fn forecasts(prepared: &PreparedConversation, policies: &[Policy]) -> Vec<FoldForecast> {
+    let log = &prepared.log;
     let budget = Budget::new(prepared.window);
-    let usable = budget.tokens().saturating_sub(policy.trigger.injection_reserve);
-    let outcome = plan(&PlanRequest { cause: FoldCause::Manual, ..prepared.plan(policy, &budget) });
-    FoldForecast {
-        name: policy.name.clone(),
-        threshold: policy.trigger.line(usable).tokens,
-        outcome,
+    let usable = |policy: &Policy| budget.tokens().saturating_sub(policy.trigger.injection_reserve);
+    let units = log.units();
+    // Those that fold less of the log come first: the next ones gather on from there.
+    let mut order: Vec<usize> = (0..policies.len()).collect();
+    order.sort_by_cached_key(|at| {
+        let policy = &policies[*at];
+        let found = layout(log, &units, policy, usable(policy), None);
+        (found.head_end, found.cover_end)
+    });
+    let mut found: Vec<(usize, FoldForecast)> = Vec::with_capacity(policies.len());
+    let (mut memo, mut tools) = (GatherMemo::default(), None);
+    for at in order {
+        let policy = &policies[at];
+        // Facts are read with the tools of a policy.
+        if tools.replace(&policy.tools).is_some_and(|before| before != &policy.tools) {
+            memo = GatherMemo::default();
+        }
+        let request = PlanRequest { cause: FoldCause::Manual, ..prepared.plan(policy, &budget) };
+        let outcome = plan_sharing(&request, &mut memo);
+        let threshold = policy.trigger.line(usable(policy)).tokens;
+        found.push((at, FoldForecast { name: policy.name.clone(), threshold, outcome }));
     }
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, forecast)| forecast).collect()
 }
 
 fn row(name: String, count: SurveyCount, whole: u64, room: usize) -> [String; 5] {

@@ -15,16 +15,15 @@ use crate::policy::RecapFallback;
 use crate::recap::compose::{ComposedRecap, compose};
 use crate::recap::frame::{FoldedReminder, RecapFrame};
 use crate::recap::gather::{GatheredFacts, LogReading};
-use crate::redact::KnownSecrets;
 use crate::reduce::MiddleEdit;
 use crate::reminders::{StandingReminder, standing};
 use crate::tools::ToolTable;
 use crate::view::{BlockKind, BlockView, plain_arguments};
 
 /// The host's own recap without secrets, cut to `cap` tokens.
-fn host_recap(request: &PlanRequest<'_>, cap: u64) -> String {
+fn host_recap(request: &PlanRequest<'_>, cap: u64, memo: &mut GatherMemo) -> String {
     let counter = request.log.counter();
-    let secrets = KnownSecrets::of(request.log.events());
+    let secrets = memo.secrets(request.log);
     let text = secrets.without(request.recap.unwrap_or_default());
     let fits = |text: &str| u64::from(counter.count(text, TextKind::Prose)) <= cap;
     // A token count does not tell where to cut, so a tenth is cut off until the rest fits.
@@ -265,10 +264,11 @@ pub(super) fn stand_in(
     covered: &[usize],
     narrated: Option<&AcceptedNarration>,
     cap: u64,
+    memo: &mut GatherMemo,
 ) -> Option<String> {
-    let text = stand_in_alone(request, covered, narrated, cap)?;
+    let text = stand_in_alone(request, covered, narrated, cap, memo)?;
     let Some(put_back) = request.put_back.filter(|it| !it.is_empty()) else { return Some(text) };
-    let secrets = KnownSecrets::of(request.log.events());
+    let secrets = memo.secrets(request.log);
     Some(format!("{}\n{}", text.trim_end(), secrets.without(&put_back.lines)))
 }
 
@@ -278,6 +278,7 @@ fn stand_in_alone(
     covered: &[usize],
     narrated: Option<&AcceptedNarration>,
     cap: u64,
+    memo: &mut GatherMemo,
 ) -> Option<String> {
     let recap = &request.policy.recap;
     let header = match recap.note.as_str() {
@@ -285,7 +286,7 @@ fn stand_in_alone(
         note => format!("{}\n{note}", recap.header),
     };
     match (recap.fallback, narrated) {
-        _ if request.recap.is_some() => Some(host_recap(request, cap)),
+        _ if request.recap.is_some() => Some(host_recap(request, cap, memo)),
         (RecapFallback::Computed, _) => None,
         // Without a computed recap a narration is the whole recap (as in "Summarizing Evicted Turns" and Hermes Agent).
         (_, Some(narrated)) => {

@@ -137,7 +137,7 @@ pub(super) fn draft(
     let cap = grounds.room.cap;
     let (tools, reduced) = (&grounds.tools, reduced.as_deref());
     let composing = RecapInputs { request, layout, narrated, cap, tools, reduced };
-    let text = stand_in(request, &covered, narrated, cap);
+    let text = stand_in(request, &covered, narrated, cap, memo);
     let recap =
         (!covered.is_empty()).then(|| composing.recap(&covered, &kept, text.as_deref(), memo));
     // The computed recap may have had no room for the narration.

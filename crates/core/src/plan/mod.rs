@@ -17,7 +17,7 @@ mod shares;
 mod stays;
 
 pub use self::kept_parts::kept;
-pub(crate) use self::memo::GatherMemo;
+pub use self::memo::GatherMemo;
 pub use self::outcome::{FloorError, NoOp, PlanError, PlanOutcome};
 pub(crate) use self::reducing::as_read;
 pub use self::request::PlanRequest;
@@ -50,6 +50,18 @@ pub fn plan_over(
     base: &ContextProjection,
 ) -> Result<(PlanOutcome, Option<Context>), PlanError> {
     plan_from(request, Some(base), &mut GatherMemo::default())
+}
+
+/// As [`plan`], for several plans over one log by policies with the same tools: what one of them gathers of the log, the
+/// next one need not gather again.
+///
+/// # Errors
+/// When the budget is unusable, or the tokens that no fold can take away exceed it.
+pub fn plan_sharing(
+    request: &PlanRequest<'_>,
+    memo: &mut GatherMemo,
+) -> Result<PlanOutcome, PlanError> {
+    plan_from(request, None, memo).map(|(outcome, _)| outcome)
 }
 
 /// As [`plan_over`], also with the facts gathered for the previous fold. `base` and `memo` only save work: the outcome

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::known_lines::KnownOutcomes;
 use super::lines::{self, raised};
+use crate::salient::may_be_salient;
 
 /// The rank of an exception's line among the patterns of `causes`. A lower rank says more; a test run's own messages
 /// come first.
@@ -67,12 +68,15 @@ fn is_chain(line: &str) -> bool {
         || line.starts_with("The above exception was the direct cause")
 }
 
-/// The lines that may say why something failed, without echoed source and without lines about other tests.
+/// The salient lines that may say why something failed, without echoed source and without lines about other tests.
 pub(super) fn telling_lines(known: &KnownOutcomes, text: &str) -> Vec<String> {
     let mut reader = OutputReader::default();
     let tells = |raw: &&str| !reader.echoes(raw);
     let lines: Vec<_> = text.split('\n').filter(tells).map(lines::clean).collect();
-    let tells = |line: &str| lines::says(line) && !known.is_idle(line) && !known.wraps(line);
+    // Most lines hold no word that speaks of a failure: they are not matched with all patterns.
+    let tells = |line: &str| {
+        may_be_salient(line) && lines::says(line) && !known.is_idle(line) && !known.wraps(line)
+    };
     lines.iter().filter(|line| tells(line)).map(|line| told(line)).collect()
 }
 

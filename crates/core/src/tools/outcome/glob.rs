@@ -64,7 +64,18 @@ impl LineGlob {
     }
 
     pub(super) fn matches(&self, line: &str) -> bool {
-        here(&self.parts, line.as_bytes(), 0)
+        // Cheap tests first: most lines have not even the ends of most patterns.
+        let begins = |part: &GlobPart| match part {
+            GlobPart::Text(text) => line.starts_with(&**text),
+            _ => true,
+        };
+        let ends = |part: &GlobPart| match part {
+            GlobPart::Text(text) => line.ends_with(&**text),
+            _ => true,
+        };
+        self.parts.first().is_none_or(begins)
+            && self.parts.last().is_none_or(ends)
+            && here(&self.parts, line.as_bytes(), 0)
     }
 }
 

@@ -68,7 +68,17 @@ impl<'a> ResultWindows<'a> {
 
 /// The lines of a window, each cleaned.
 pub(super) fn lines(window: &str) -> impl DoubleEndedIterator<Item = Cow<'_, str>> {
+    // Where nothing is coloured or overwritten, as in most windows, no line need be searched for that.
+    let clean = match memchr::memchr2(b'\r', 0x1b, window.as_bytes()) {
+        Some(_) => clean,
+        None => trimmed,
+    };
     window.split('\n').map(clean)
+}
+
+/// A line that is not coloured or overwritten, without wrapping tags and blanks at both ends.
+fn trimmed(line: &str) -> Cow<'_, str> {
+    Cow::Borrowed(unwrap(clip(line.trim_end()).trim()))
 }
 
 /// A line as a terminal shows it, without colours, overwritten text, wrapping tags and blanks at both ends.

@@ -94,7 +94,9 @@ impl RefusalTable {
         }
         let last = lines::lines(windows.tail).rev().find(|line| !line.is_empty());
         let last = last.unwrap_or_default();
-        let second = own.find(|line| !is_noise(line)).unwrap_or_default();
+        let is_first_noise = is_noise(&first);
+        let second = if is_first_noise { own.find(|line| !is_noise(line)) } else { None };
+        let second = second.unwrap_or_default();
         for (refusal, globs) in &self.all {
             let short = &first[..first.floor_char_boundary(LINE)];
             let starts = refusal.starts.iter().any(|start| first.starts_with(&**start))
@@ -104,7 +106,7 @@ impl RefusalTable {
             // is exactly a refusal counts then.
             if starts && flagged != Some(false)
                 || says(&first)
-                || is_noise(&first) && says(&second)
+                || is_first_noise && says(&second)
                 || says(&last) && flagged != Some(false)
             {
                 let verdict = match refusal.verdict {
