@@ -13,10 +13,9 @@ use crate::narrate::AcceptedNarration;
 use crate::passage::{self, Passage};
 use crate::policy::RecapFallback;
 use crate::recap::compose::{ComposedRecap, compose};
-use crate::recap::frame::{FoldedReminder, RecapFrame};
+use crate::recap::frame::RecapFrame;
 use crate::recap::gather::{GatheredFacts, LogReading};
 use crate::reduce::MiddleEdit;
-use crate::reminders::{StandingReminder, standing};
 use crate::tools::ToolTable;
 use crate::view::{BlockKind, BlockView, plain_arguments};
 
@@ -122,7 +121,6 @@ impl RecapInputs<'_> {
                 focus: &focus,
                 stayed: &stayed(log, covered, kept),
                 request: &open_request(log),
-                reminders: &reminders(log, covered, cap, &gathered.secrets),
             },
         )
     }
@@ -143,56 +141,6 @@ impl RecapInputs<'_> {
         let stays: Vec<usize> = stays.filter(|at| *at >= last).collect();
         gathered.after(log.events(), &runs(&stays), reading)
     }
-}
-
-/// The part of the recap's cap (a sixth) that reminders of clients may take.
-const REMINDERS: u64 = 6;
-
-/// The reminders that still hold and that the recap covers. Long ones are cut so that all together keep to their share.
-fn reminders(
-    log: &EventLog,
-    covered: &[usize],
-    cap: u64,
-    secrets: &KnownSecrets,
-) -> Vec<FoldedReminder> {
-    // A recap of no tokens is composed for its names alone.
-    if cap == 0 {
-        return Vec::new();
-    }
-    let is_covered = |told: &StandingReminder| {
-        let at = log.events().partition_point(|event| event.seq < told.seq);
-        covered.binary_search(&at).is_ok()
-    };
-    let mut told = standing(log);
-    told.retain(is_covered);
-    let (mut left, mut others) = (cap / REMINDERS, told.len() as u64);
-    let tokens = |text: &str| u64::from(log.counter().count(text, TextKind::Prose));
-    let mut sizes: Vec<u64> = told.iter().map(|told| tokens(&told.text)).collect();
-    sizes.sort_unstable();
-    // Short ones are told whole, and the long ones share the rest equally.
-    for size in sizes {
-        if size * others <= left {
-            (left, others) = (left - size, others - 1);
-        }
-    }
-    let most = left / others.max(1);
-    let cut = |told: StandingReminder| {
-        let StandingReminder { seq, tool, text } = told;
-        let text = secrets.without(&text).into_owned();
-        let text = match tokens(&text) {
-            size if size <= most || others == 0 => text,
-            size => cut_to(&text, most, size),
-        };
-        FoldedReminder { seq, tool, text }
-    };
-    told.into_iter().map(cut).collect()
-}
-
-/// The beginning of a text of `size` tokens, about `most` tokens long.
-fn cut_to(text: &str, most: u64, size: u64) -> String {
-    let part = u128::try_from(text.len()).unwrap_or_default() * u128::from(most) / u128::from(size);
-    let end = text.floor_char_boundary(usize::try_from(part).unwrap_or_default());
-    format!("{} …", text[..end].trim_end())
 }
 
 /// All texts that the context holds beside the recap: messages, calls and results as they stay.

@@ -94,7 +94,8 @@ impl CallDeeds<'_, '_> {
     pub fn note_answered(mut self, text: &str) {
         let message = self.gathered.number(self.call.event);
         let (outcome, command) = (CallResult::default(), CommandDeeds::default());
-        self.note_standing(&DeedOutcome { message, text, outcome, command, label: String::new() });
+        let subject = CallSubject::Other(String::new());
+        self.note_standing(&DeedOutcome { message, text, outcome, command, subject });
     }
 
     /// Notes what the call began, ended or showed of what holds on.

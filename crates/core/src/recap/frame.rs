@@ -40,33 +40,6 @@ pub struct RecapFrame<'a> {
     pub stayed: &'a [u32],
     /// The open request: what it names is told first. Empty where there is none.
     pub request: &'a str,
-    /// What clients told the model in the covered messages and what still holds, in order. The texts are cut to their
-    /// share of the cap.
-    pub reminders: &'a [FoldedReminder],
-}
-
-/// A reminder of a client that the recap covers and that still holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FoldedReminder {
-    /// Its event.
-    pub seq: u32,
-    /// The tool whose result ended with it; `None` where the client told it beside all results.
-    pub tool: Option<String>,
-    /// Its words, whole or cut with `…`.
-    pub text: String,
-}
-
-impl FoldedReminder {
-    /// Whose words they are, as the recap says it: the client's, or those at the end of a tool's result, whose writer
-    /// nobody knows.
-    #[must_use]
-    pub fn label(&self) -> String {
-        match self.tool.as_deref() {
-            None => "[from the client]".to_owned(),
-            Some("") => "[at the end of a result]".to_owned(),
-            Some(tool) => format!("[at the end of a result of {tool}]"),
-        }
-    }
 }
 
 /// A recap with a cap of fewer tokens than this is short.

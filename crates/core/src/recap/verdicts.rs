@@ -106,7 +106,7 @@ impl GatheredFacts {
         let telling = if code == 0 { String::new() } else { format!("exit {code}") };
         let check = CheckResult::new(command, message, code == 0, &telling);
         if code == 0 {
-            self.settle(|open| open.refused.is_none() && check.covers(&open.runs));
+            self.settle(message, |open| open.refused.is_none() && check.covers(&open.runs));
         }
         self.add_check(check);
     }

@@ -98,7 +98,6 @@ pub fn recap_of(gathered: &GatheredFacts) -> String {
         focus: &[],
         stayed: &[],
         request: "",
-        reminders: &[],
     };
     compose(gathered, &frame).text
 }

@@ -9,5 +9,5 @@ mod seam;
 mod settled;
 mod spent;
 mod stale;
-mod told;
 mod standing;
+mod told;

@@ -63,7 +63,6 @@ pub(super) fn composed(
         focus: &[],
         stayed: &[],
         request: "",
-        reminders: &[],
     };
     let composed = compose(&gathered, &frame);
     if composed.tokens <= cap {

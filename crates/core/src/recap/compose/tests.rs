@@ -62,7 +62,6 @@ fn recap_by(
         focus,
         stayed: &[],
         request: "",
-        reminders: &[],
     };
     let composed = compose(gathered, &frame);
     assert!(composed.tokens <= cap.max(700), "{} of {cap}: {}", composed.tokens, composed.text);
