@@ -27,7 +27,7 @@ mod worth {
     /// What the assistant says beside its calls.
     pub const ASSISTANT: u64 = 64;
     /// What a change or a run was, and how it ended.
-    pub const DEED: u64 = 64;
+    pub const DEED: u64 = 96;
     /// What failed and is not over yet.
     pub const OPEN: u64 = 64;
     /// What a file says now. It can be read again there …
@@ -42,8 +42,8 @@ mod worth {
 const AGAIN: u64 = 4;
 /// What a title tells beside its words: that something was done. As much as a word that half of the deeds hold.
 const DONE: u64 = 4;
-/// Tokens of a part beside its text: what separates it from the next one.
-const JOINT: u64 = 2;
+/// A part is weighed as if it had this many tokens more, because two words tell little, whatever they are.
+const SHORT: u64 = 20;
 /// A line of output whose names the assistant used later weighs this much more.
 const USED: u64 = 12;
 /// The newest deed weighs half as much again as the oldest.
@@ -274,10 +274,10 @@ impl<'a> DeedChoice<'a> {
         }
         if let Some(own) = own {
             worth += part_worth(ranked.deed, own) * self.told_by(&own.words) * self.use_of(at, own);
-            cost += JOINT + about_tokens(&own.text);
+            cost += about_tokens(&own.text);
         }
         let aside = if ranked.is_aside { 8 } else { 1 };
-        worth * ranked.newness / cost.max(1) / aside
+        worth * ranked.newness / (SHORT + cost) / aside
     }
 
     /// How much words tell that the recap does not hold yet.

@@ -160,7 +160,7 @@ impl WordTable {
 const RARE: u32 = 4;
 
 /// A name or a figure tells as much as this many other words.
-const NAME: u64 = 4;
+const NAME: u64 = 2;
 
 /// A set of words, by their keys.
 pub(super) type WordSet = FxHashSet<u32>;
