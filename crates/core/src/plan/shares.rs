@@ -119,7 +119,7 @@ impl<'a> FoldShares<'a> {
     ) -> FoldCut {
         let tail = self.limits.tail.or(tail);
         let mut cut = FoldCut::of(self.request, units, share, tail);
-        let Some(aim) = self.aim.filter(|_| self.limits.through.is_none()) else { return cut };
+        let Some(aim) = self.aim else { return cut };
         let most = target.saturating_sub(self.roomy(target).max(aim.floor) + FRAME);
         // Each round takes off at least a token. Messages that leave the tail may stay as pins.
         while cut.rest() > most && !cut.tail_is_newest {
