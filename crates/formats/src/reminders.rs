@@ -28,7 +28,7 @@ pub fn reminders(texts: &[&str]) -> Vec<ClientReminder> {
 pub(crate) fn at_end(result: &str) -> Option<ClientReminder> {
     let result = result.trim_end();
     let elements = INJECTED.iter().filter(|wrapper| wrapper.holds == WrapperHold::Subject);
-    elements.filter_map(|wrapper| element_name(wrapper)).find_map(|name| {
+    elements.filter_map(element_name).find_map(|name| {
         let close = format!("</{name}>");
         let at = result.ends_with(&close).then(|| result.rfind(&format!("<{name}>")))??;
         let starts_line = at == 0 || result[..at].ends_with('\n');

@@ -112,11 +112,14 @@ fn instructions(request: &PlanRequest<'_>, room: &mut u64) -> Vec<u32> {
         .collect()
 }
 
+/// An event with the words by which it instructs.
+type ToldEvent<'a> = (&'a Event, Cow<'a, str>);
+
 /// Parts texts into the first of each key and the others.
 fn parted<'a>(
-    told: impl IntoIterator<Item = (&'a Event, Cow<'a, str>)>,
+    told: impl IntoIterator<Item = ToldEvent<'a>>,
     key: impl Fn(&str) -> String,
-) -> (Vec<(&'a Event, Cow<'a, str>)>, Vec<(&'a Event, Cow<'a, str>)>) {
+) -> (Vec<ToldEvent<'a>>, Vec<ToldEvent<'a>>) {
     let mut seen = FxHashSet::default();
     told.into_iter().partition(|(_, text)| seen.insert(key(text)))
 }
