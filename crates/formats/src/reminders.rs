@@ -28,7 +28,7 @@ pub fn reminders(texts: &[&str]) -> Vec<ClientReminder> {
 pub(crate) fn at_end(result: &str) -> Option<ClientReminder> {
     let result = result.trim_end();
     let elements = INJECTED.iter().filter(|wrapper| wrapper.holds == WrapperHold::Subject);
-    elements.filter_map(|wrapper| element_name(wrapper)).find_map(|name| {
+    elements.filter_map(element_name).find_map(|name| {
         let close = format!("</{name}>");
         let at = result.ends_with(&close).then(|| result.rfind(&format!("<{name}>")))??;
         let starts_line = at == 0 || result[..at].ends_with('\n');
@@ -36,11 +36,18 @@ pub(crate) fn at_end(result: &str) -> Option<ClientReminder> {
     })
 }
 
-/// Whether a recorded message may hold reminders.
+/// Whether a recorded message may hold reminders. The openings of all wrappers that hold on have one of these
+/// characters, and a result is searched for the one wrapper that clients put beside and into results.
 pub(crate) fn may_hold(recorded: &[u8], has_results: bool) -> bool {
-    // A result is searched for the one wrapper that clients put beside and into results.
-    has_results.then(|| memchr::memmem::find(recorded, b"-reminder").is_some()).unwrap_or(true)
+    if has_results {
+        return memchr::memmem::find(recorded, b"-reminder").is_some();
+    }
+    memchr::memchr2(b'<', b'#', recorded).is_some()
+        || memchr::memmem::find(recorded, BASE).is_some()
 }
+
+/// The start of the one wrapper without these characters.
+const BASE: &[u8] = b"Base directory";
 
 fn read(text: &str) -> Option<ClientReminder> {
     INJECTED.iter().find_map(|wrapper| {

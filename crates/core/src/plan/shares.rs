@@ -55,12 +55,14 @@ impl<'a> FoldShares<'a> {
     ) -> Self {
         let goals = &request.policy.fold;
         let aims = covers_middle(request.policy);
-        // A person who asks for a compaction wants one even of a short conversation: aim at half of it.
+        // A person who asks for a compaction wants one even of a short conversation: aim at half of it, or at the
+        // policy's share of it where that is more.
         let halves = matches!(request.cause, FoldCause::Manual | FoldCause::Overflow);
         let whole = if aims { scale.budget.min(worked(request, scale)) } else { scale.budget };
         let share = if halves || !request.cause.is_free() { whole.min(before) } else { whole };
         let own = goals.target.of(whole).min(scale.limit);
-        let target = if halves { own.min(before / 2) } else { own };
+        let halved = goals.target.of(before).max(before / 2);
+        let target = if halves { own.min(halved) } else { own };
         let most = limits.target.unwrap_or(u64::MAX);
         let target = scale.asked.unwrap_or(target).min(most);
         let enough = scale.asked.unwrap_or(own).min(most);
@@ -117,7 +119,7 @@ impl<'a> FoldShares<'a> {
     ) -> FoldCut {
         let tail = self.limits.tail.or(tail);
         let mut cut = FoldCut::of(self.request, units, share, tail);
-        let Some(aim) = self.aim.filter(|_| self.limits.through.is_none()) else { return cut };
+        let Some(aim) = self.aim else { return cut };
         let most = target.saturating_sub(self.roomy(target).max(aim.floor) + FRAME);
         // Each round takes off at least a token. Messages that leave the tail may stay as pins.
         while cut.rest() > most && !cut.tail_is_newest {
@@ -162,6 +164,8 @@ impl<'a> FoldShares<'a> {
             () if !policy.recap.fills => 0,
             // Nobody counts the mean of a conversation that is compacted by hand.
             () if self.request.cause == FoldCause::Manual => spare,
+            // A narration is one text, which has to find room as a whole.
+            () if self.request.narrated.is_some() => spare,
             () => self.of_users(spare, cut),
         };
         let free = self.scale.limit.saturating_sub(cut.rest() + FRAME);

@@ -91,8 +91,16 @@ fn instructions(request: &PlanRequest<'_>, room: &mut u64) -> Vec<u32> {
     let events = log.events();
     // System messages in front belong to the head, which stays in any case.
     let leading = events.iter().take_while(|event| event.view.role.is_system()).count();
-    let told = events[leading..].iter().rev();
-    let told = told.filter_map(|event| Some((event, instruction(event, dialect)?)));
+    // Where the user has no name, a name marks another speaker, also before the user's first message.
+    let mut users = events.iter().filter(|event| event.view.is_real_user());
+    let has_names = users.any(|event| dialect.speaker(&event.bytes).is_none());
+    let named = |event: &Event| {
+        has_names && event.view.is_real_user() && dialect.speaker(&event.bytes).is_some()
+    };
+    let told = events[leading..].iter().rev().filter_map(|event| {
+        let told = instruction(event, dialect).or_else(|| named(event).then(|| event.text()))?;
+        Some((event, told))
+    });
     let (newest, _) = parted(told, |text| text.to_owned());
     // A clock that is told after each step would take the room of all rules, so of those that differ only in figures the
     // newest comes first, and the others after all else.
@@ -104,11 +112,14 @@ fn instructions(request: &PlanRequest<'_>, room: &mut u64) -> Vec<u32> {
         .collect()
 }
 
+/// An event with the words by which it instructs.
+type ToldEvent<'a> = (&'a Event, Cow<'a, str>);
+
 /// Parts texts into the first of each key and the others.
 fn parted<'a>(
-    told: impl IntoIterator<Item = (&'a Event, Cow<'a, str>)>,
+    told: impl IntoIterator<Item = ToldEvent<'a>>,
     key: impl Fn(&str) -> String,
-) -> (Vec<(&'a Event, Cow<'a, str>)>, Vec<(&'a Event, Cow<'a, str>)>) {
+) -> (Vec<ToldEvent<'a>>, Vec<ToldEvent<'a>>) {
     let mut seen = FxHashSet::default();
     told.into_iter().partition(|(_, text)| seen.insert(key(text)))
 }

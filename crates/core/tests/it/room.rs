@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 
 use crate::quarter::Quarter;
 
-/// The presets of midfold's own, each with the part of the budget that lies between two folds: a third, and a fifth
-/// where a third would leave the recap less than a tenth.
-const OWN: [(&str, u64); 3] = [("default", 3), ("generous", 3), ("lean", 5)];
+/// The presets of midfold's own, each with the part of the budget, in thousandths, that lies between two folds: a third,
+/// and three eighths of the line of `lean`, where a third would leave the recap less than a tenth.
+const OWN: [(&str, u64); 3] = [("default", 333), ("generous", 333), ("lean", 180)];
 
 fn policy(name: &str) -> Policy {
     Policy::preset(name).unwrap()
@@ -200,7 +200,7 @@ proptest! {
             }
             let fold = folded(&messages, preset, window, None, FoldCause::Threshold, &[]).unwrap();
             let line = policy(preset).trigger.line(window).tokens;
-            let least = window / part;
+            let least = window * part / 1_000;
             prop_assert!(fold.tokens_after + least <= line, "{preset} {window}: {} of {line}, least {least}", fold.tokens_after);
             prop_assert!(recap_of(&fold) >= window * 8 / 100, "{preset}: {}", recap_of(&fold));
         }
@@ -270,7 +270,8 @@ proptest! {
         for (preset, fills) in [("default", true), ("generous", true), ("lean", false)] {
             for window in [whole / 3, whole * 2] {
                 let fold = folded(&messages, preset, window, None, FoldCause::Manual, &[]).unwrap();
-                let target = policy(preset).fold.target.of(window).min(whole / 2);
+                let goal = policy(preset).fold.target;
+                let target = goal.of(window).min(goal.of(whole).max(whole / 2));
                 prop_assert!(fold.tokens_after <= target, "{preset} {window}");
                 // A host's recap is cut in tenths, and the tail by whole steps.
                 prop_assert!(!fills || fold.tokens_after * 10 >= target * 9 - 60, "{preset} {window}: {} of {target}", fold.tokens_after);

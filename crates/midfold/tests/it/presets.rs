@@ -495,7 +495,7 @@ fn our_presets_differ_in_what_they_may_cost() {
         (0..60).filter(|n| text.contains(&format!("Money::of_{n}("))).count()
     };
     let [lean, default, generous] = [&lean, &default, &generous].map(told);
-    assert!(lean <= default && default <= generous && generous > 20, "{lean} {default} {generous}");
+    assert!(lean <= default && default < generous, "{lean} {default} {generous}");
 }
 
 #[test]

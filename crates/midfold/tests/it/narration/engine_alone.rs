@@ -281,7 +281,8 @@ fn a_recap_says_where_its_narration_ends() {
         assert!(!told(&at_once).contains("- It ends with"), "{}", told(&at_once));
     }
     // Messages behind it are under the same recap.
-    while session.active().is_none_or(|fold| fold.span.end <= request.span.end) {
+    let reaches = |fold: &Fold| fold.covered().last().is_some_and(|last| *last >= request.span.end);
+    while !session.active().is_some_and(reaches) {
         let from = session.log().len();
         session.append(events().into_iter().nth(from).unwrap());
         if !session.log().has_open_call() {
