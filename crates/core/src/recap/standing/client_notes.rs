@@ -8,8 +8,8 @@ use crate::recap::{escape, state};
 const MOST: usize = 64;
 /// At most this many notes that are about no mode are told.
 const TOLD: usize = 4;
-/// How many bytes at the start of a reminder show its subject.
-const HEAD: usize = 80;
+/// How many words at the start of a reminder show its subject.
+const HEAD: usize = 6;
 /// What is noted of a call that ends the mode in which the agent only plans.
 const LEFT: &str = "left, the plan was approved";
 /// Longest quotation, in characters.
@@ -40,7 +40,8 @@ impl ClientNotes {
             return;
         }
         // A reminder about a mode begins with it. A list of tasks may name one further down.
-        let low = words[..words.floor_char_boundary(HEAD)].to_ascii_lowercase();
+        let low = words.split_whitespace().take(HEAD).collect::<Vec<_>>().join(" ");
+        let low = low.trim_start_matches(['#', ' ']).to_ascii_lowercase();
         let subject = match named {
             true => element.to_owned(),
             false if low.contains(PLANNING) || low.contains("operational mode") => {
