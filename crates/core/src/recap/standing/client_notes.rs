@@ -104,23 +104,21 @@ impl ClientNotes {
         let stands = |note: &&ClientNote| later.is_none_or(|later| later.0.contains(note));
         let told = self.0.iter().rev().filter(stands).filter(|note| wanted(note)).take(most);
         told.map(|note| {
-            let words = escape::inline(&note.words, WORDS);
-            format!(
-                "{}{}: {words} @{}\n",
-                state::CLIENT,
-                escape::inline(&note.subject, 60),
-                note.message
-            )
+            let (words, at) = (escape::inline(&note.words, WORDS), note.message);
+            match is_mode(&note.subject) {
+                true => format!("{}{}: {words} @{at}\n", state::CLIENT, note.subject),
+                false => format!("{}{words} @{at}\n", state::SAID),
+            }
         })
         .collect()
     }
 
     /// Reads a note of an earlier recap.
-    pub(super) fn read(&mut self, text: &str) {
-        let parts =
-            numbered(text).and_then(|(rest, message)| Some((rest.split_once(": ")?, message)));
-        if let Some(((subject, words), message)) = parts {
-            self.set(subject.to_owned(), words, message);
+    pub(super) fn read(&mut self, label: &str, text: &str) {
+        let Some((words, message)) = numbered(text) else { return };
+        match words.split_once(": ").filter(|_| label == state::CLIENT) {
+            Some((subject, words)) => self.set(subject.to_owned(), words, message),
+            None => self.note(message, "system-reminder", words),
         }
     }
 }

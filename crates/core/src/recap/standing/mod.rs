@@ -134,7 +134,7 @@ impl StandingFacts {
             state::PLACE => self.place.read(text),
             state::PLAN => self.plan.read(text, starts),
             state::SKILLS => self.skills.read(text),
-            state::CLIENT => self.notes.read(text),
+            state::CLIENT | state::SAID => self.notes.read(label, text),
             _ => {}
         }
     }
@@ -189,6 +189,7 @@ mod tests {
             (state::PLAN, "1. One."),
             (state::PLAN, "2. Two."),
             (state::SKILLS, "audit @4, deploy @6"),
+            (state::SAID, "Servers: open the ledger before you read it. @5"),
         ];
         let mut standing = StandingFacts::default();
         let mut wanted = String::new();
