@@ -6,11 +6,11 @@ use crate::recap::{escape, state};
 
 /// At most this many subjects are kept.
 const MOST: usize = 64;
-/// At most this many notes that are about no mode are told.
+/// At most this many notes that are about no mode are written.
 const TOLD: usize = 4;
 /// How many words at the start of a reminder show its subject.
 const HEAD: usize = 6;
-/// What is noted of a call that ends the mode in which the agent only plans.
+/// The note for a call that ends the mode in which the agent only plans.
 const LEFT: &str = "left, the plan was approved";
 /// Longest quotation, in characters.
 const WORDS: usize = 320;
@@ -34,7 +34,7 @@ pub(super) struct ClientNotes(Vec<ClientNote>);
 impl ClientNotes {
     /// Notes words of the client, in an element of this name.
     pub(super) fn note(&mut self, message: u32, element: &str, words: &str) {
-        // The place of the work and the end of a task are told elsewhere, and other elements hold content.
+        // Other parts read the place of the work and the end of a task, and other elements hold content.
         let named = element.ends_with("instructions") || element.ends_with("mode");
         if !named && element != "system-reminder" {
             return;

@@ -116,7 +116,7 @@ impl StandingFacts {
     }
 
     /// The lines of the state section. `later` are the standing facts behind the recap, which grew out of these: what
-    /// ended or changed there is not told.
+    /// ended or changed there is left out.
     pub(super) fn lines(&self, later: Option<&Self>) -> Vec<String> {
         let mut lines = self.notes.modes(later.map(|later| &later.notes));
         lines.extend(self.running.lines(later.map(|later| &later.running)));
@@ -201,7 +201,7 @@ mod tests {
             last = label;
         }
         assert_eq!(standing.lines(None).concat(), wanted);
-        // Nothing is told that ended or changed behind the recap.
+        // A recap leaves out what ended or changed behind it.
         let mut later = standing.clone();
         later.running = RunningWork::default();
         later.plan = ApprovedPlan::default();

@@ -9,7 +9,7 @@ use crate::tools::{ToolKind, texts_of};
 
 /// At most this many running tasks are remembered; the oldest is forgotten first.
 const MOST: usize = 64;
-/// At most this many running tasks are told, the newest ones.
+/// At most this many running tasks are written, the newest ones.
 const TOLD: usize = 8;
 /// At most this many reports are kept.
 const REPORTS: usize = 4;
