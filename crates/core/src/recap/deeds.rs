@@ -78,7 +78,7 @@ impl CallDeeds<'_, '_> {
         let came = DeedOutcome { message, text, outcome, command, subject };
         self.note_standing(&came);
         if came.outcome.runs_on {
-            // The state tells what runs, and the end of it is told when a later call shows it.
+            // The state says what runs, and a later call shows its end.
             return self.history(&came, None);
         }
         match came.outcome.verdict {

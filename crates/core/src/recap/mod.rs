@@ -105,10 +105,12 @@ pub(crate) mod state {
     pub const SKILLS: &str = "skills in use: ";
     /// What the client said of a subject.
     pub const CLIENT: &str = "the client on ";
+    /// What else the client said once.
+    pub const SAID: &str = "the client said: ";
     /// All of these beginnings.
     pub const ALL: &[&str] = &[
-        TASKS, CHECKS, COMMITS, PUSHED, REQUESTS, CHANGED, SINCE, RUNNING, REPORTED, PLACE, PLAN,
-        SKILLS, CLIENT,
+        SAID, TASKS, CHECKS, COMMITS, PUSHED, REQUESTS, CHANGED, SINCE, RUNNING, REPORTED, PLACE,
+        PLAN, SKILLS, CLIENT,
     ];
 
     /// The lines of a labelled list: the first entry is beside the label, the others are indented below it.

@@ -98,7 +98,7 @@ impl<'c, 'a> BlamedCommands<'c, 'a> {
 }
 
 impl GatheredFacts {
-    /// Notes the end of a command in the background, as the client told it.
+    /// Notes the end of a command in the background, which the client reported.
     pub(super) fn note_ended(&mut self, message: u32, command: &str, code: i64) {
         if CommandDeeds::of(command).checks().next().is_none() {
             return;

@@ -139,6 +139,7 @@ fn what_ended_is_not_told_as_running() {
         vec![pid(), Call("Bash", command("kill 4711"), "")],
         vec![pid(), Call("Bash", command("pkill -f serve"), "")],
         vec![pid(), Call("Bash", command("fuser -k 3000/tcp"), "")],
+        vec![pid(), Call("Bash", command("lsof -ti:3000 | xargs kill -9"), "")],
         vec![agent(), User(note)],
     ] {
         let told = state(&steps);
@@ -394,6 +395,7 @@ fn a_call_that_failed_changed_nothing() {
     let write = "cat > src/a.py <<'EOF'\nx = 1\nEOF\n";
     for (text, printed, code, changed) in [
         (format!("{write}python -c 'print(1)"), unread, 2, false),
+        (format!("{write}echo 'x"), "(eval):4: unmatched '", 1, false),
         (format!("{write}pytest -q"), "1 failed in 0.1s", 1, true),
         (
             "python3 - <<'E'\nopen('src/a.py', 'w').write('x'\nE".to_owned(),

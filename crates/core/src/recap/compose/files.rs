@@ -21,7 +21,7 @@ impl RecapWriter<'_> {
             ("read", FileUseKind::Read),
         ];
         for (label, kind) in lists.into_iter().take(if read { 3 } else { 1 }) {
-            // A changed file is told with its last change, because a read since then changed nothing.
+            // A changed file has the number of its last change, because a read since then changed nothing.
             let entry = |(path, used): (String, &FileUse)| match used.changed.or(used.message) {
                 None => path,
                 Some(message) => format!("{path} @{message}"),

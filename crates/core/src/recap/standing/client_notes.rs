@@ -6,11 +6,11 @@ use crate::recap::{escape, state};
 
 /// At most this many subjects are kept.
 const MOST: usize = 64;
-/// At most this many notes that are about no mode are told.
+/// At most this many notes that are about no mode are written.
 const TOLD: usize = 4;
-/// How many bytes at the start of a reminder show its subject.
-const HEAD: usize = 80;
-/// What is noted of a call that ends the mode in which the agent only plans.
+/// How many words at the start of a reminder show its subject.
+const HEAD: usize = 6;
+/// The note for a call that ends the mode in which the agent only plans.
 const LEFT: &str = "left, the plan was approved";
 /// Longest quotation, in characters.
 const WORDS: usize = 320;
@@ -34,13 +34,14 @@ pub(super) struct ClientNotes(Vec<ClientNote>);
 impl ClientNotes {
     /// Notes words of the client, in an element of this name.
     pub(super) fn note(&mut self, message: u32, element: &str, words: &str) {
-        // The place of the work and the end of a task are told elsewhere, and other elements hold content.
+        // Other parts read the place of the work and the end of a task, and other elements hold content.
         let named = element.ends_with("instructions") || element.ends_with("mode");
         if !named && element != "system-reminder" {
             return;
         }
         // A reminder about a mode begins with it. A list of tasks may name one further down.
-        let low = words[..words.floor_char_boundary(HEAD)].to_ascii_lowercase();
+        let low = words.split_whitespace().take(HEAD).collect::<Vec<_>>().join(" ");
+        let low = low.trim_start_matches(['#', ' ']).to_ascii_lowercase();
         let subject = match named {
             true => element.to_owned(),
             false if low.contains(PLANNING) || low.contains("operational mode") => {
@@ -103,23 +104,21 @@ impl ClientNotes {
         let stands = |note: &&ClientNote| later.is_none_or(|later| later.0.contains(note));
         let told = self.0.iter().rev().filter(stands).filter(|note| wanted(note)).take(most);
         told.map(|note| {
-            let words = escape::inline(&note.words, WORDS);
-            format!(
-                "{}{}: {words} @{}\n",
-                state::CLIENT,
-                escape::inline(&note.subject, 60),
-                note.message
-            )
+            let (words, at) = (escape::inline(&note.words, WORDS), note.message);
+            match is_mode(&note.subject) {
+                true => format!("{}{}: {words} @{at}\n", state::CLIENT, note.subject),
+                false => format!("{}{words} @{at}\n", state::SAID),
+            }
         })
         .collect()
     }
 
     /// Reads a note of an earlier recap.
-    pub(super) fn read(&mut self, text: &str) {
-        let parts =
-            numbered(text).and_then(|(rest, message)| Some((rest.split_once(": ")?, message)));
-        if let Some(((subject, words), message)) = parts {
-            self.set(subject.to_owned(), words, message);
+    pub(super) fn read(&mut self, label: &str, text: &str) {
+        let Some((words, message)) = numbered(text) else { return };
+        match words.split_once(": ").filter(|_| label == state::CLIENT) {
+            Some((subject, words)) => self.set(subject.to_owned(), words, message),
+            None => self.note(message, "system-reminder", words),
         }
     }
 }

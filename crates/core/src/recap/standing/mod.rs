@@ -116,7 +116,7 @@ impl StandingFacts {
     }
 
     /// The lines of the state section. `later` are the standing facts behind the recap, which grew out of these: what
-    /// ended or changed there is not told.
+    /// ended or changed there is left out.
     pub(super) fn lines(&self, later: Option<&Self>) -> Vec<String> {
         let mut lines = self.notes.modes(later.map(|later| &later.notes));
         lines.extend(self.running.lines(later.map(|later| &later.running)));
@@ -134,7 +134,7 @@ impl StandingFacts {
             state::PLACE => self.place.read(text),
             state::PLAN => self.plan.read(text, starts),
             state::SKILLS => self.skills.read(text),
-            state::CLIENT => self.notes.read(text),
+            state::CLIENT | state::SAID => self.notes.read(label, text),
             _ => {}
         }
     }
@@ -189,6 +189,7 @@ mod tests {
             (state::PLAN, "1. One."),
             (state::PLAN, "2. Two."),
             (state::SKILLS, "audit @4, deploy @6"),
+            (state::SAID, "Servers: open the ledger before you read it. @5"),
         ];
         let mut standing = StandingFacts::default();
         let mut wanted = String::new();
@@ -200,7 +201,7 @@ mod tests {
             last = label;
         }
         assert_eq!(standing.lines(None).concat(), wanted);
-        // Nothing is told that ended or changed behind the recap.
+        // A recap leaves out what ended or changed behind it.
         let mut later = standing.clone();
         later.running = RunningWork::default();
         later.plan = ApprovedPlan::default();

@@ -13,18 +13,18 @@ const TREES: usize = 4;
 const PATH: usize = 200;
 
 /// A part of the place, and the message that showed it last.
-type Shown = (String, u32);
+type ShownPart = (String, u32);
 
 /// The place of the work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct WorkPlace {
-    folder: Option<Shown>,
+    folder: Option<ShownPart>,
     /// The folder of the newest commands, and how many of them ran there.
     candidate: Option<(String, u32)>,
-    branch: Option<Shown>,
-    venv: Option<Shown>,
+    branch: Option<ShownPart>,
+    venv: Option<ShownPart>,
     /// The worktrees that were added and not removed.
-    trees: Vec<Shown>,
+    trees: Vec<ShownPart>,
 }
 
 impl WorkPlace {
@@ -121,7 +121,7 @@ impl WorkPlace {
         let single = ["folder", "branch", "environment"].into_iter().zip(own).enumerate();
         let single = single.filter(|(at, (_, shown))| newer.is_none_or(|all| all[*at] == *shown));
         let single = single.filter_map(|(_, (label, shown))| Some((label, shown.as_ref()?)));
-        let stands = |tree: &&Shown| later.is_none_or(|later| later.trees.contains(tree));
+        let stands = |tree: &&ShownPart| later.is_none_or(|later| later.trees.contains(tree));
         let trees = self.trees.iter().filter(stands).map(|tree| ("worktree", tree));
         let parts = single
             .chain(trees)

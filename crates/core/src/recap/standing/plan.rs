@@ -6,7 +6,7 @@ use crate::recap::{escape, state};
 use crate::salient::shorten;
 use crate::tools::ToolKind;
 
-/// At most this many steps are told.
+/// At most this many steps are written.
 const STEPS: usize = 24;
 /// Longest step, in characters.
 const STEP: usize = 200;
@@ -15,7 +15,7 @@ const LEAST: usize = 3;
 /// Longest answer by which the user accepts such a plan, in bytes.
 const ANSWER: usize = 160;
 
-/// A plan, as it is told.
+/// A plan, as a recap has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct PlanText {
     message: u32,

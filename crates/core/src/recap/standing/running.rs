@@ -9,7 +9,7 @@ use crate::tools::{ToolKind, texts_of};
 
 /// At most this many running tasks are remembered; the oldest is forgotten first.
 const MOST: usize = 64;
-/// At most this many running tasks are told, the newest ones.
+/// At most this many running tasks are written, the newest ones.
 const TOLD: usize = 8;
 /// At most this many reports are kept.
 const REPORTS: usize = 4;
@@ -140,10 +140,16 @@ impl RunningWork {
                 _ if compose => text.contains(" down") || text.contains(" stop"),
                 _ => true,
             };
-            if self.tasks.is_empty() || !KILLERS.contains(&key) || !ends {
+            // Behind `xargs`, the steps before say what is killed.
+            let piped = key == "xargs" && text.split_whitespace().any(|word| word == "kill");
+            if self.tasks.is_empty() || !(KILLERS.contains(&key) && ends || piped) {
                 continue;
             }
-            let words = text.split_whitespace().skip(1).flat_map(|word| word.split('/'));
+            let text = match piped {
+                true => call.facts.command.as_deref().unwrap_or_default(),
+                false => text,
+            };
+            let words = text.split_whitespace().skip(1).flat_map(|word| word.split(['/', ':']));
             let words = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
             let targets: Vec<&str> =
                 words.filter(|word| word.len() > 1 && !NO_TARGETS.contains(word)).collect();

@@ -3,7 +3,7 @@
 use super::{EndedCall, inside, numbered};
 use crate::recap::{escape, state};
 
-/// At most this many skills are told.
+/// At most this many skills are written.
 const MOST: usize = 12;
 
 /// The loaded skills, each with the message that loaded it last.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::exit;
 use crate::tools::args::CallArguments;
 
-/// The output of a command, and what stands beside it.
+/// The output of a command, and what is beside it.
 pub(super) struct ResultBody<'a> {
     /// The output; the whole text where nothing is around it.
     pub text: Cow<'a, str>,

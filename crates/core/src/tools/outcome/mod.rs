@@ -246,6 +246,7 @@ fn shell(
     // Where the client flags each failure, a command without a flag exited with 0.
     let silent = outcome.exit.is_none() && flags_each && flagged != Some(true) && !outcome.runs_on;
     let exit = if silent { Some(0) } else { outcome.exit };
+    outcome.unread = exit != Some(0) && known.is_unread(&windows);
     outcome.own_exit = !proof.masked && !proof.hides_earlier && !outcome.runs_on;
     // Where a check runs twice in one command, before a change and after it, the last run counts.
     let ends_well = || {
@@ -257,6 +258,7 @@ fn shell(
     outcome.verdict = match exit {
         // A command that still runs has not ended, whatever its first lines say.
         _ if outcome.runs_on => None,
+        _ if outcome.unread => Some(CallVerdict::Failed),
         Some(0) | None if recovered && flagged != Some(true) => Some(CallVerdict::Ok),
         _ => verdict(exit, flagged, &proof, asked.is_some(), &signs),
     };
@@ -275,7 +277,8 @@ fn shell(
     };
     if outcome.verdict == Some(CallVerdict::Failed) {
         let front = &body[..body.floor_char_boundary(CAUSE_BYTES)];
-        let cause = if proof.only_shows { None } else { cause::cause(known, front) };
+        let cause =
+            if proof.only_shows || outcome.unread { None } else { cause::cause(known, front) };
         outcome.cause = cause.or_else(|| signs.error().map(lines::telling));
         if signs.failed.is_none() {
             outcome.telling = outcome.cause.clone().or(outcome.telling.take());
@@ -283,7 +286,6 @@ fn shell(
     }
     let told = outcome.telling.as_deref().unwrap_or_default();
     outcome.absent = outcome.failed() && known.is_absent(&windows, told);
-    outcome.unread = outcome.failed() && known.is_unread(&windows);
 }
 
 /// Notes whether the command keeps running, and under which id. A result with a session and without an exit code is that

@@ -57,7 +57,12 @@ fn read(line: &str) -> Option<RunTotals> {
     let mut counts = false;
     let mut some = false;
     for segment in line.split([',', ';', '|', '(', ')', '[', ']', '•', '·']) {
-        for (number, word) in counted(&tokens(segment)?) {
+        let tokens = tokens(segment)?;
+        // A verdict of a test runner may stand without a number, as in `FAILED (errors=1)`.
+        let fails =
+            |token: &TotalsToken| matches!(token, TotalsToken::Word(CountedWord::Failed, _));
+        found.of_tests |= tokens.iter().any(fails);
+        for (number, word) in counted(&tokens) {
             counts |= word != CountedWord::Beside;
             let above = number > 0;
             match word {
@@ -124,8 +129,8 @@ fn counted(tokens: &[TotalsToken]) -> Vec<(u64, CountedWord)> {
 /// What a word in lower case counts; `None` for a word that totals never hold.
 fn word(word: &str) -> Option<CountedWord> {
     Some(match word {
-        "passed" | "pass" | "passes" | "passing" | "ok" | "success" | "successes"
-        | "successful" | "succeeded" => CountedWord::Passed,
+        "passed" | "pass" | "passes" | "passing" | "ok" | "successes" | "successful"
+        | "succeeded" => CountedWord::Passed,
         "failed" | "fail" | "fails" | "failing" | "failure" | "failures" | "unexpected"
         | "crashed" | "broken" => CountedWord::Failed,
         "error" | "errors" | "errored" => CountedWord::Error,
@@ -146,7 +151,7 @@ fn word(word: &str) -> Option<CountedWord> {
         | "retried" | "disabled" | "filtered" | "measured" | "omitted" | "inconclusive"
         | "slow" | "leaky" | "notice" | "notices" | "incomplete" | "risky" | "deprecations"
         | "deprecation" | "info" | "information" | "informations" | "infos" | "hints" | "hint"
-        | "problem" | "problems" | "excluded" => CountedWord::Beside,
+        | "problem" | "problems" | "excluded" | "success" => CountedWord::Beside,
         _ => return None,
     })
 }
@@ -197,5 +202,8 @@ mod tests {
             let got = totals(line).map(|totals| !totals.failed && !totals.faulty);
             assert_eq!(got, well, "{line}");
         }
+        let of_tests = |line| totals(line).is_some_and(|totals| totals.of_tests);
+        assert!(of_tests("FAILED (errors=1)") && of_tests("3 passed") && of_tests("0 failures"));
+        assert!(!of_tests("2 errors") && !of_tests("Success: no issues found in 2 source files"));
     }
 }
