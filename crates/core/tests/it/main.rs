@@ -2,6 +2,7 @@
 
 mod deeds;
 mod held;
+mod law;
 mod ledger;
 mod quarter;
 mod room;
