@@ -152,8 +152,13 @@ impl CallDeeds<'_, '_> {
         };
         let runs = blamed.runs();
         self.ran_at_all(&came.command);
-        let cost =
-            if absent { FailureCost::Nothing } else { self.cost(&came.command, blamed.is_empty()) };
+        // A file that the call would have written is open until it is written.
+        let unwritten = came.outcome.unread && self.facts.changed().is_some();
+        let cost = match absent {
+            true => FailureCost::Nothing,
+            false if unwritten => FailureCost::Much,
+            false => self.cost(&came.command, blamed.is_empty()),
+        };
         let parts = self.failure_parts(came, &failure, cost);
         let error = self.error_of(&failure);
         let before = error.and_then(|error| self.gathered.told_error(error));
