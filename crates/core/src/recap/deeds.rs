@@ -149,8 +149,13 @@ impl CallDeeds<'_, '_> {
         let came = &DeedOutcome { subject, ..came.clone() };
         let runs = blamed.runs();
         self.note_started(came.message, &came.command);
-        let cost =
-            if absent { FailureCost::Nothing } else { self.cost(&came.command, blamed.is_empty()) };
+        // A file that the call would have written is open until it is written.
+        let unwritten = came.outcome.unread && self.facts.changed().is_some();
+        let cost = match absent {
+            true => FailureCost::Nothing,
+            false if unwritten => FailureCost::Much,
+            false => self.cost(&came.command, blamed.is_empty()),
+        };
         let error = self.error_of(&failure);
         let again = error.is_some_and(|error| self.gathered.failed_with(error).is_some());
         let text = self.text();

@@ -409,6 +409,12 @@ fn a_call_that_failed_changed_nothing() {
         let got = gathered.files.get("src/a.py").is_some_and(|used| used.modified);
         assert_eq!(got, changed, "{text}");
     }
+    let broken = format!("{write}echo 'x");
+    let failed = (&*broken, unread, 2);
+    let told = recap(Client::MiniSwe, &[failed]);
+    assert!(section(&told, "Tried and failed").contains("unexpected EOF"), "{told}");
+    let told = recap(Client::MiniSwe, &[failed, (write, "", 0)]);
+    assert_eq!(section(&told, "Tried and failed"), "", "{told}");
     let edit = |text: &str| {
         Call(
             "Edit",
