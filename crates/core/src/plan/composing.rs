@@ -170,7 +170,7 @@ fn reminders(
     let tokens = |text: &str| u64::from(log.counter().count(text, TextKind::Prose));
     let mut sizes: Vec<u64> = told.iter().map(|told| tokens(&told.text)).collect();
     sizes.sort_unstable();
-    // Short ones are told whole, and the long ones share the rest equally.
+    // Short ones stay whole, and the long ones share the rest equally.
     for size in sizes {
         if size * others <= left {
             (left, others) = (left - size, others - 1);

@@ -38,8 +38,8 @@ pub struct RecapFrame<'a> {
     pub focus: &'a [String],
     /// Seqs of the user's messages that lie between the covered events and stay verbatim behind the recap.
     pub stayed: &'a [u32],
-    /// What clients told the model in the covered messages and what still holds, in order. The texts are cut to their
-    /// share of the cap.
+    /// The reminders of clients in the covered messages that still hold, in order. The texts are cut to their share of
+    /// the cap.
     pub reminders: &'a [FoldedReminder],
     /// Words of the open request, in lower case. Without a focus, parts of results that hold these words may fill
     /// room that is left.
@@ -51,7 +51,7 @@ pub struct RecapFrame<'a> {
 pub struct FoldedReminder {
     /// Its event.
     pub seq: u32,
-    /// The tool whose result ended with it; `None` where the client told it beside all results.
+    /// The tool whose result ended with it; `None` where the client gave it beside all results.
     pub tool: Option<String>,
     /// Its words, whole or cut with `…`.
     pub text: String,
