@@ -11,7 +11,7 @@ use crate::event::{Hash, RawEvent, Usage};
 use crate::measure::measure_with;
 use crate::profile::ProviderProfile;
 use crate::seal;
-use crate::speakers::Speakers;
+use crate::speakers::SpeakerNames;
 use crate::unit::{EventUnit, StepTracker};
 use crate::view::{EventView, Role, TextOrigin};
 
@@ -54,7 +54,7 @@ pub struct EventLog {
     /// Whether a message may be taken for a recap of midfold's own.
     recaps: bool,
     /// Who speaks in the user's role.
-    speakers: Speakers,
+    speakers: SpeakerNames,
 }
 
 /// A place in the log where events are missing.
@@ -88,7 +88,7 @@ impl EventLog {
             scratch: String::new(),
             skipped: None,
             recaps: true,
-            speakers: Speakers::default(),
+            speakers: SpeakerNames::default(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What clients told the model once and what still holds.
+//! Reminders of clients: said once, and in force until the client says otherwise.
 
 use rustc_hash::FxHashSet;
 
@@ -13,7 +13,7 @@ use crate::voice::ClientReminder;
 pub(crate) struct StandingReminder {
     /// The event that holds it.
     pub seq: u32,
-    /// The tool whose result ends with it; `None` where the client told it beside all results.
+    /// The tool whose result ends with it; `None` where the client gave it beside all results.
     pub tool: Option<String>,
     /// The words.
     pub text: String,

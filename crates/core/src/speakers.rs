@@ -3,17 +3,17 @@
 use crate::dialect::Dialect;
 use crate::view::{EventView, Role};
 
-/// What is known of the speakers so far. It depends on the messages before alone, so that a log that grows is read as
+/// The names of the speakers so far. They depend on the messages before alone, so that a log that grows is read as
 /// one that is whole.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Speakers {
+pub(crate) struct SpeakerNames {
     /// The user's name; the outer value is `None` before the user's first message.
     user: Option<Option<String>>,
     /// Whether the assistant's messages carry a name: then the other names are those of agents.
     has_agents: bool,
 }
 
-impl Speakers {
+impl SpeakerNames {
     /// Takes in the next message, and says whether another one than the user speaks in the user's role. That is so where
     /// the user has no name and the message has one, or where agents have names and this one is not the user's.
     pub(crate) fn is_other(

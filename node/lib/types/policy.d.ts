@@ -125,7 +125,7 @@ export interface RecapPolicy {
   fallback?: RecapFallback
   /** Whether the recap ends with `<read-files>` and `<modified-files>` blocks (What Survives the Compression). */
   file_blocks?: boolean
-  /** Whether the recap may exceed its share if head and tail leave more room below the target. */
+  /** Whether the recap may exceed its share: by hand up to the target, else as far as it covers words of the user. */
   fills?: boolean
   /** The first line of the recap. */
   header?: string

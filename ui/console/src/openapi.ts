@@ -2745,7 +2745,7 @@ export interface components {
              * @default false
              */
             file_blocks: boolean;
-            /** @description Whether the recap may exceed its share if head and tail leave more room below the target. */
+            /** @description Whether the recap may exceed its share: by hand up to the target, else as far as it covers words of the user. */
             fills?: boolean;
             /** @description The first line of the recap. */
             header: string;

@@ -228,7 +228,7 @@ fn covers_middle(policy: &Policy) -> bool {
 }
 
 /// The budget in which the policy's line would be its share. It is smaller than the budget where a number of tokens, a
-/// reserve or a price cliff sets a lower line: then all shares have to be smaller, too, or a fold is due at once.
+/// reserve or a price cliff sets a lower line. Then all shares have to be smaller, too, or a fold is due at once.
 fn worked(request: &PlanRequest<'_>, scale: CounterScale) -> u64 {
     let trigger = &request.policy.trigger;
     let budget = request.budget.with_policy(request.policy).tokens();

@@ -1,6 +1,10 @@
-//! Messages that stay beside a recap without a pin. There are five kinds, the most important first: messages that a
-//! person or the policy keeps, those that load tools, instructions of the application, reminders of a client that still
-//! hold, and results that a policy calls durable facts (`retain.never_evict`).
+//! Messages that stay beside a recap without a pin. There are five kinds, the most important first:
+//!
+//! 1. messages that a person or the policy keeps,
+//! 2. messages that load tools,
+//! 3. instructions of the application,
+//! 4. reminders of a client that still hold,
+//! 5. results that a policy calls durable facts (`retain.never_evict`).
 //!
 //! Where they do not fit, the last kinds are dropped first. The first kind is never dropped: it counts as pinned.
 
@@ -102,8 +106,8 @@ fn instructions(request: &PlanRequest<'_>, room: &mut u64) -> Vec<u32> {
         Some((event, told))
     });
     let (newest, _) = parted(told, |text| text.to_owned());
-    // A clock that is told after each step would take the room of all rules, so of those that differ only in figures the
-    // newest comes first, and the others after all else.
+    // A clock after each step would take the room of all rules. So of those that differ only in figures the newest comes
+    // first, and the others after all else.
     let (first, others) = parted(newest, without_figures);
     let events = first.into_iter().chain(others).map(|(event, _)| event);
     events

@@ -333,8 +333,7 @@ pub struct RecapPolicy {
     /// … and at most this many tokens (0: no cap in tokens).
     #[serde(default)]
     pub cap_tokens: u64,
-    /// Whether the recap may exceed its share if head and tail leave more room below the target: all of it in a
-    /// compaction by hand, else the more, the more of the covered words are the user's.
+    /// Whether the recap may exceed its share: by hand up to the target, else as far as it covers words of the user.
     #[serde(default, skip_serializing_if = "is_false")]
     pub fills: bool,
     /// The role of the recap, if the profile allows it.

@@ -181,7 +181,9 @@ class RecapPolicy(TypedDict, total=False):
     Compression).
     """
     fills: bool
-    """Whether the recap may exceed its share if head and tail leave more room below the target."""
+    """Whether the recap may exceed its share: by hand up to the target, else as far as it covers
+    words of the user.
+    """
     header: str
     """The first line of the recap."""
     marker: str
