@@ -179,6 +179,7 @@ pub(super) struct LeftOutCounts {
 }
 
 /// What the other sections of the recap tell already.
+#[derive(Clone)]
 pub(super) struct ListedElsewhere<'a> {
     /// The messages of checks that the state lists.
     pub checks: &'a FxHashSet<u32>,

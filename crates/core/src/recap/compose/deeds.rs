@@ -13,6 +13,8 @@ use crate::recap::{escape, section};
 
 /// How often deeds are chosen for the tokens that counting their lines as a whole has left.
 const ROUNDS: usize = 3;
+/// How often deeds are chosen anew for less room, because their lines as a whole were longer than counted.
+const TRIES: usize = 4;
 /// The headings of these sections.
 const HEADINGS: &str = "### Task\n### Notes from before\n### Done so far\n### Tried and failed\n";
 
@@ -63,22 +65,44 @@ impl RecapWriter<'_> {
         let listed = ListedElsewhere { checks, asides: &asides, said, task: &task };
         let interest = ReaderInterest::of(frame.request, frame.focus, frame.later);
         let table = &gathered.words;
-        let mut choice = DeedChoice::of(&deeds, table, &interest, listed, printer, frame.counter);
         let is_bare = frame.is_short() && is_first;
         let draft = DeedDraft { deeds: &deeds, task: task.clone(), printer, is_bare };
-        let headings = self.cost(HEADINGS);
+        let mut limit = room.saturating_sub(self.cost(HEADINGS));
         let (mut best, mut used) = (DeedSections::default(), 0);
-        // Parts are counted one by one, and a text takes fewer tokens than its parts. So what is left is given again.
-        for round in 0..ROUNDS {
-            choice.take(room.saturating_sub(used + headings));
-            let sections = draft.sections(&choice);
-            let cost = self.cost(&sections.task) + self.cost(&sections.rest);
-            if cost > room || cost <= used && round > 0 {
+        for _ in 0..TRIES {
+            let listed = listed.clone();
+            let choice = DeedChoice::of(&deeds, table, &interest, listed, printer, frame.counter);
+            if let Some(fits) = self.fill(choice, &draft, limit, room) {
+                (best, used) = fits;
                 break;
             }
-            (best, used) = (sections, cost);
+            limit -= limit / 8;
         }
         self.left = self.left.saturating_sub(used);
+        best
+    }
+
+    /// Chooses deeds for `limit` tokens, and writes them. `None` where the text takes more than `room` tokens, because
+    /// the counter counts parts lower than the whole.
+    fn fill(
+        &self,
+        mut choice: DeedChoice<'_>,
+        draft: &DeedDraft<'_>,
+        limit: u64,
+        room: u64,
+    ) -> Option<(DeedSections, u64)> {
+        let mut best: Option<(DeedSections, u64)> = None;
+        // Parts are counted one by one, and a text mostly takes fewer tokens. So what is left is given again.
+        for _ in 0..ROUNDS {
+            let used = best.as_ref().map_or(0, |(_, used)| *used);
+            choice.take(limit.saturating_sub(used));
+            let sections = draft.sections(&choice);
+            let cost = self.cost(&sections.task) + self.cost(&sections.rest);
+            if cost > room || best.is_some() && cost <= used {
+                break;
+            }
+            best = Some((sections, cost));
+        }
         best
     }
 
