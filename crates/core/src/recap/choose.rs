@@ -361,9 +361,9 @@ impl<'a> DeedChoice<'a> {
         let title = if self.chosen[at].is_open {
             0
         } else {
-            count(&format!("@{} \n", ranked.deed.message)) + count(&ranked.title)
+            2 + count(&format!("@{} \n", ranked.deed.message)) + count(&ranked.title)
         };
-        title + part.map_or(0, |part| self.joint + count(&text(part)))
+        title + part.map_or(0, |part| self.joint + 1 + count(&text(part)))
     }
 
     /// Takes a part.

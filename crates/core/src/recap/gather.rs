@@ -206,13 +206,10 @@ impl GatheredFacts {
             }
             let text = block.plain_with(&event.bytes, scratch);
             self.add_ids(text, view.role, &block.kind);
-            match &block.kind {
-                BlockKind::Call { name: Some(name), .. } => {
-                    let start = text.floor_char_boundary(CALLED_BYTES);
-                    self.words.note_called(&words(&text[..start]), number);
-                    self.add_ids(&name.decode(&event.bytes), view.role, &block.kind);
-                }
-                _ => {}
+            if let BlockKind::Call { name: Some(name), .. } = &block.kind {
+                let start = text.floor_char_boundary(CALLED_BYTES);
+                self.words.note_called(&words(&text[..start]), number);
+                self.add_ids(&name.decode(&event.bytes), view.role, &block.kind);
             }
             if block.is_result() {
                 let shown = media_words(&block.media);

@@ -12,7 +12,7 @@ use crate::recap::print::{DeedPrinter, text};
 use crate::recap::{escape, section};
 
 /// How often deeds are chosen for the tokens that counting their lines as a whole has left.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 6;
 /// How often deeds are chosen anew for less room, because their lines as a whole were longer than counted.
 const TRIES: usize = 4;
 /// The headings of these sections.
@@ -95,7 +95,7 @@ impl RecapWriter<'_> {
         // Parts are counted one by one, and a text mostly takes fewer tokens. So what is left is given again.
         for _ in 0..ROUNDS {
             let used = best.as_ref().map_or(0, |(_, used)| *used);
-            choice.take(limit.saturating_sub(used));
+            choice.take(if used == 0 { limit } else { room - used });
             let sections = draft.sections(&choice);
             let cost = self.cost(&sections.task) + self.cost(&sections.rest);
             if cost > room || best.is_some() && cost <= used {
