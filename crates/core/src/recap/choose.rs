@@ -1,7 +1,7 @@
 //! Chooses the parts of deeds for a recap. Everything is told while there is room. Where room is short, one ranking
 //! decides: the worth of a part for each of its tokens. The worth is made of
 //!
-//! - whose words or what kind of deed it is ([`worth`]),
+//! - whose words or what kind of deed it is ([`super::worth`]),
 //! - how rare its words are; words that the recap holds already count little,
 //! - what the open request and the newest messages are about, and
 //! - how new it is.
@@ -17,35 +17,10 @@ use crate::recap::deed::{CallEnding, Deed, DeedKind, DeedPart, PartKind, Speaker
 use crate::recap::gather::GatheredFacts;
 use crate::recap::print::{DeedPrinter, text};
 use crate::recap::words::{WordNumbers, WordSet, WordTable, key, words};
+use crate::recap::worth::{
+    AGAIN, DONE, DeedBound, LINE, SHORT, USED, about_tokens, part_worth, title_worth,
+};
 
-/// What a part is worth, by whose words or what deed it is. Only the ratios count.
-mod worth {
-    /// The user's words: nobody can look them up elsewhere, and they hold until the user says otherwise.
-    pub const USER: u64 = 240;
-    /// An answer concludes a turn.
-    pub const ANSWER: u64 = 80;
-    /// What the assistant says beside its calls.
-    pub const ASSISTANT: u64 = 64;
-    /// What a change or a run was, and how it ended.
-    pub const DEED: u64 = 96;
-    /// What failed and is not over yet.
-    pub const OPEN: u64 = 64;
-    /// What a file says now. It can be read again there …
-    pub const NEW_LINE: u64 = 20;
-    /// … and so can code that somebody quotes.
-    pub const CODE: u64 = 12;
-    /// Output, and what a change took away.
-    pub const OUTPUT: u64 = 1;
-}
-
-/// A word that the recap holds already counts a fourth of a new one.
-const AGAIN: u64 = 4;
-/// What a title tells beside its words: that something was done. As much as a word that half of the deeds hold.
-const DONE: u64 = 4;
-/// A part is weighed as if it had this many tokens more, because two words tell little, whatever they are.
-const SHORT: u64 = 20;
-/// A line of output whose names the assistant used later weighs this much more.
-const USED: u64 = 12;
 /// The newest deed weighs half as much again as the oldest.
 const NEWEST: u64 = 2;
 /// A part that holds the whole request weighs this much more, in halves. One that holds a share of its words gains that
@@ -92,15 +67,12 @@ impl ReaderInterest {
         let asked = ASKED * count(&self.asked) / self.asked.len().max(1) as u64;
         2 + asked + u64::from(newest) + 12 * count(&self.focus)
     }
-}
 
-/// The parts of a deed that were chosen, and its title.
-#[derive(Clone, Debug, Default)]
-struct ChosenParts {
-    /// Whether the deed has a line.
-    is_open: bool,
-    /// For each part, whether it was chosen, or left out because the recap says the same.
-    done: Vec<PartFate>,
+    /// The most that the factor can be where `may_hold` says which words there may be.
+    fn most(&self, may_hold: &dyn Fn(u32) -> bool) -> u64 {
+        let count = |set: &WordSet| set.iter().filter(|word| may_hold(**word)).count() as u64;
+        3 + ASKED * count(&self.asked) / self.asked.len().max(1) as u64 + 12 * count(&self.focus)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,9 +108,8 @@ impl PartialOrd for QueuedPart {
     }
 }
 
-/// A deed, as the ranking sees it.
-struct RankedDeed<'a> {
-    deed: &'a Deed,
+/// A deed whose parts are in the queue.
+struct RankedDeed {
     /// The line's label, what was called or changed, and how often.
     title: String,
     title_words: WordNumbers,
@@ -148,22 +119,35 @@ struct RankedDeed<'a> {
     is_listed: bool,
     /// Whether it is about files that the agent made for itself alone.
     is_aside: bool,
+    /// Whether the deed has a line.
+    is_open: bool,
+    /// For each part, whether it was chosen, or left out because the recap says the same.
+    done: Vec<PartFate>,
 }
 
 /// Chooses the parts of deeds, and counts what they cost.
 pub(super) struct DeedChoice<'a> {
-    deeds: Vec<RankedDeed<'a>>,
-    chosen: Vec<ChosenParts>,
+    deeds: &'a [Cow<'a, Deed>],
+    /// The deeds that were looked at; `None` for the others, whose parts are not in the queue yet.
+    ranked: Vec<Option<RankedDeed>>,
+    /// The others, each with the most that one of its parts can be worth. Of a long session most stay here.
+    unread: BinaryHeap<(u64, usize)>,
     queue: BinaryHeap<QueuedPart>,
     table: &'a WordTable,
     interest: &'a ReaderInterest,
+    listed: ListedElsewhere<'a>,
+    printer: DeedPrinter<'a>,
     counter: &'a dyn Counter,
     /// The most tokens between two parts.
     joint: u64,
+    /// No line takes fewer tokens than this.
+    least_line: u64,
     /// The words that the chosen parts hold.
     held: WordSet,
     /// The texts that the chosen parts hold.
     said: FxHashSet<&'a str>,
+    /// What was chosen, in this order: the index of the deed and of the part.
+    told: Vec<(usize, usize)>,
 }
 
 /// What a recap left out.
@@ -201,80 +185,106 @@ impl<'a> DeedChoice<'a> {
         table: &'a WordTable,
         interest: &'a ReaderInterest,
         listed: ListedElsewhere<'a>,
-        printer: DeedPrinter<'_>,
+        printer: DeedPrinter<'a>,
         counter: &'a dyn Counter,
     ) -> Self {
-        let last = deeds.len().max(2) as u64 - 1;
-        let rank = |(at, deed): (usize, &'a Cow<'a, Deed>)| {
-            let mut title = printer.title(deed);
-            if deed.times > 1 {
-                title.push_str(&format!(" ({} times)", deed.times));
-            }
-            RankedDeed {
-                deed,
-                title_words: words(&title),
-                newness: (64 * NEWEST + 64 * at as u64 / last)
-                    * if listed.task.contains(&at) { TASK } else { 1 },
-                is_listed: is_listed(deed, &listed),
-                is_aside: is_aside(deed, &listed),
-                title,
-            }
-        };
-        let deeds: Vec<RankedDeed<'a>> = deeds.iter().enumerate().map(rank).collect();
-        let fates = |one: &RankedDeed<'_>| ChosenParts {
-            is_open: false,
-            done: vec![PartFate::Waiting; one.deed.parts.len()],
-        };
+        let count = |text: &str| u64::from(counter.count(text, TextKind::Prose));
         let mut choice = Self {
-            chosen: deeds.iter().map(fates).collect(),
             deeds,
+            ranked: deeds.iter().map(|_| None).collect(),
+            unread: BinaryHeap::new(),
             queue: BinaryHeap::new(),
             table,
             interest,
+            said: listed.said.clone(),
+            listed,
+            printer,
             counter,
-            joint: u64::from(counter.count(" … ", TextKind::Prose)),
+            joint: count(" … "),
+            least_line: 2 + count("@1 \n"),
             held: WordSet::default(),
-            said: listed.said,
+            told: Vec::new(),
         };
-        let all = (0..choice.deeds.len()).flat_map(|at| choice.parts_of(at)).collect::<Vec<_>>();
-        choice.queue = all.into();
+        let all = deeds.iter().enumerate().map(|(at, deed)| (choice.bound(at, deed), at));
+        choice.unread = all.collect::<Vec<_>>().into();
         choice
     }
 
-    /// The title and the parts of a deed that are not told yet, with their present densities.
-    fn parts_of(&self, at: usize) -> Vec<QueuedPart> {
-        let ranked = &self.deeds[at];
-        let has_title = !matches!(ranked.deed.kind, DeedKind::Words(_)) && !ranked.is_listed;
-        let title = (has_title && !self.chosen[at].is_open).then_some(TITLE);
-        let waiting = self.chosen[at].done.iter().enumerate();
-        let waiting = waiting.filter(|(_, fate)| **fate == PartFate::Waiting);
-        title
-            .into_iter()
-            .chain(waiting.map(|(part, _)| u32::try_from(part).unwrap_or(TITLE)))
-            .map(|part| self.queued(at, part))
-            .collect()
+    /// The most that a part of a deed can be worth for each of its tokens.
+    fn bound(&self, at: usize, deed: &Deed) -> u64 {
+        let made;
+        let bound = match &deed.bound {
+            Some(bound) => &**bound,
+            None => {
+                made = DeedBound::of(deed, self.table);
+                &made
+            }
+        };
+        bound.now(self.table, self.newness(at), |may_hold| self.interest.most(may_hold))
     }
 
-    fn queued(&self, deed: usize, part: u32) -> QueuedPart {
-        let density = self.density(deed, part);
+    /// The newest deed weighs half as much again as the oldest, and the task more than all.
+    fn newness(&self, at: usize) -> u64 {
+        let last = self.deeds.len().max(2) as u64 - 1;
+        let task = if self.listed.task.contains(&at) { TASK } else { 1 };
+        (64 * NEWEST + 64 * at as u64 / last) * task
+    }
+
+    /// Puts the parts of each deed into the queue that may be worth more than the best part there.
+    fn read_on(&mut self) {
+        while let Some((bound, at)) = self.unread.peek().copied()
+            && self.queue.peek().is_none_or(|best| best.density <= bound)
+        {
+            self.unread.pop();
+            let deed = &self.deeds[at];
+            let mut title = self.printer.title(deed);
+            if deed.times > 1 {
+                title.push_str(&format!(" ({} times)", deed.times));
+            }
+            self.ranked[at] = Some(RankedDeed {
+                title_words: words(&title),
+                newness: self.newness(at),
+                is_listed: is_listed(deed, &self.listed),
+                is_aside: is_aside(deed, &self.listed),
+                title,
+                is_open: false,
+                done: vec![PartFate::Waiting; deed.parts.len()],
+            });
+            self.queue_parts(at);
+        }
+    }
+
+    /// Puts the title and the parts of a deed that are not told yet into the queue, with their present densities.
+    fn queue_parts(&mut self, at: usize) {
+        let Some(ranked) = &self.ranked[at] else { return };
+        let has_title = !matches!(self.deeds[at].kind, DeedKind::Words(_)) && !ranked.is_listed;
+        let title = (has_title && !ranked.is_open).then_some(TITLE);
+        let waiting = (0..).zip(&ranked.done).filter(|(_, fate)| **fate == PartFate::Waiting);
+        let parts = title.into_iter().chain(waiting.map(|(part, _)| part));
+        let parts: Vec<QueuedPart> = parts.map(|part| self.queued(ranked, at, part)).collect();
+        self.queue.extend(parts);
+    }
+
+    fn queued(&self, ranked: &RankedDeed, deed: usize, part: u32) -> QueuedPart {
+        let density = self.density(ranked, deed, part);
         QueuedPart { density, deed: u32::try_from(deed).unwrap_or(u32::MAX), part }
     }
 
     /// The worth of a part for each of its tokens, as the recap is now. The first part of a deed brings its title.
-    fn density(&self, at: usize, part: u32) -> u64 {
-        let ranked = &self.deeds[at];
-        let own = ranked.deed.parts.get(part as usize);
+    fn density(&self, ranked: &RankedDeed, at: usize, part: u32) -> u64 {
+        let deed = &self.deeds[at];
+        let own = deed.parts.get(part as usize);
         let (mut worth, mut cost) = (0, 0);
-        if !self.chosen[at].is_open {
-            let is_words = matches!(ranked.deed.kind, DeedKind::Words(_));
+        if !ranked.is_open {
+            let is_words = matches!(deed.kind, DeedKind::Words(_));
             if !is_words && !ranked.is_listed {
-                worth +=
-                    title_worth(ranked.deed) * (DONE * AGAIN + self.told_by(&ranked.title_words));
+                worth += title_worth(deed) * (DONE * AGAIN + self.told_by(&ranked.title_words));
             }
-            cost += 5 + about_tokens(&ranked.title);
+            cost += LINE + about_tokens(&ranked.title);
         }
         if let Some(own) = own {
-            worth += part_worth(ranked.deed, own) * self.told_by(&own.words) * self.use_of(at, own);
+            let factor = self.use_of(deed.message, own);
+            worth += part_worth(deed, own) * self.told_by(&own.words) * factor;
             cost += about_tokens(&own.text);
         }
         let aside = if ranked.is_aside { 8 } else { 1 };
@@ -291,117 +301,144 @@ impl<'a> DeedChoice<'a> {
     }
 
     /// The factor for what the reader asks for. A line of output also gains where the assistant used its names.
-    fn use_of(&self, at: usize, part: &DeedPart) -> u64 {
+    fn use_of(&self, message: u32, part: &DeedPart) -> u64 {
         let factor = self.interest.factor(&part.words, self.table);
-        let message = self.deeds[at].deed.message;
         let is_used =
             |word: &u32| self.table.is_rare_name(*word) && self.table.is_used_after(*word, message);
         let used = part.kind == PartKind::Output && part.words.iter().any(is_used);
         if used { factor * USED } else { factor }
     }
 
-    /// Whether the recap says a part already, or the assistant said a line of output in words of its own.
-    fn is_repeated(&self, at: usize, part: &DeedPart) -> bool {
+    /// Whether `said` has a part already, or the assistant said a line of output in words of its own.
+    fn is_repeated(&self, deed: &Deed, part: &DeedPart, said: &FxHashSet<&str>) -> bool {
         match part.kind {
             // The state tells how a check ended.
-            PartKind::Verdict => self.deeds[at].is_listed,
-            PartKind::Sentence | PartKind::Answered => self.said.contains(&*part.text),
+            PartKind::Verdict => is_listed(deed, &self.listed),
+            PartKind::Sentence | PartKind::Answered => said.contains(&*part.text),
             PartKind::Output => {
-                let message = self.deeds[at].deed.message;
-                self.said.contains(&*part.text)
-                    || part.words.len() > 1 && self.table.are_said_after(&part.words, message)
+                said.contains(&*part.text)
+                    || part.words.len() > 1 && self.table.are_said_after(&part.words, deed.message)
             }
             _ => false,
         }
     }
 
-    /// Takes parts, the best first, until `room` tokens are used or nothing is left. Returns the tokens that are left.
-    pub fn take(&mut self, mut room: u64) -> u64 {
+    /// Takes parts, the best first, until `room` tokens are used or nothing is left.
+    pub fn take(&mut self, mut room: u64) {
         let mut passed_over = Vec::new();
-        while let Some(next) = self.queue.pop() {
+        // No part takes fewer tokens than its joint, and a new line takes more.
+        while room > self.joint {
+            if room >= self.least_line {
+                self.read_on();
+            }
+            let Some(next) = self.queue.pop() else { break };
             let (at, index) = (next.deed as usize, next.part as usize);
-            let own = self.deeds[at].deed.parts.get(index);
-            if own.is_none() && self.chosen[at].is_open
-                || own.is_some() && self.chosen[at].done[index] != PartFate::Waiting
-            {
+            let deed = &self.deeds[at];
+            let own = deed.parts.get(index);
+            let Some(ranked) = &self.ranked[at] else { continue };
+            let is_waiting = ranked.done.get(index).is_none_or(|fate| *fate == PartFate::Waiting);
+            if own.is_none() && ranked.is_open || !is_waiting {
                 continue;
             }
-            if let Some(own) = own
-                && self.is_repeated(at, own)
-            {
-                self.chosen[at].done[index] = PartFate::Repeated;
+            if !ranked.is_open && room < self.least_line {
+                passed_over.push(next);
+                continue;
+            }
+            if own.is_some_and(|own| self.is_repeated(deed, own, &self.said)) {
+                self.set(at, index, PartFate::Repeated);
                 continue;
             }
             // What was taken since may have made the part worth less.
-            let now = self.queued(at, next.part);
+            let now = self.queued(ranked, at, next.part);
             if now.density < next.density && self.queue.peek().is_some_and(|other| other > &now) {
                 self.queue.push(now);
                 continue;
             }
-            let cost = self.cost(at, own, room);
+            let cost = self.cost(ranked, deed, own, room);
             if cost > room {
                 passed_over.push(now);
                 continue;
             }
             room -= cost;
-            self.tell(at, next.part);
+            self.tell(at, index);
         }
         self.queue.extend(passed_over);
-        room
+    }
+
+    fn set(&mut self, at: usize, part: usize, to: PartFate) {
+        let done = self.ranked[at].as_mut().and_then(|ranked| ranked.done.get_mut(part));
+        done.into_iter().for_each(|fate| *fate = to);
     }
 
     /// The tokens of a part, with its title where that is not told yet. A part that is far too long is not counted.
-    fn cost(&self, at: usize, part: Option<&DeedPart>, room: u64) -> u64 {
-        let ranked = &self.deeds[at];
+    fn cost(&self, ranked: &RankedDeed, deed: &Deed, part: Option<&DeedPart>, room: u64) -> u64 {
         let count = |text: &str| u64::from(self.counter.count(text, TextKind::Prose));
         let about = part.map_or(0, |part| part.text.len() as u64 / 12);
         if about > room {
             return about;
         }
-        let title = if self.chosen[at].is_open {
+        let title = if ranked.is_open {
             0
         } else {
-            2 + count(&format!("@{} \n", ranked.deed.message)) + count(&ranked.title)
+            2 + count(&format!("@{} \n", deed.message)) + count(&ranked.title)
         };
         title + part.map_or(0, |part| self.joint + 1 + count(&text(part)))
     }
 
     /// Takes a part.
-    fn tell(&mut self, at: usize, part: u32) {
-        let deed = self.deeds[at].deed;
-        let opens = !std::mem::replace(&mut self.chosen[at].is_open, true);
+    fn tell(&mut self, at: usize, part: usize) {
+        let Some(ranked) = &mut self.ranked[at] else { return };
+        let opens = !std::mem::replace(&mut ranked.is_open, true);
         if opens {
-            self.held.extend(self.deeds[at].title_words.iter().map(|word| key(*word)));
+            self.held.extend(ranked.title_words.iter().map(|word| key(*word)));
         }
-        if let Some(own) = deed.parts.get(part as usize) {
-            self.chosen[at].done[part as usize] = PartFate::Told;
+        if let Some(own) = self.deeds[at].parts.get(part) {
             self.held.extend(own.words.iter().map(|word| key(*word)));
             self.said.insert(&own.text);
         }
+        self.set(at, part, PartFate::Told);
+        self.told.push((at, part));
         // The other parts cost less now, because the title is paid for.
         if opens {
-            let rest = self.parts_of(at);
-            self.queue.extend(rest);
+            self.queue_parts(at);
         }
     }
 
-    /// The indices of the chosen parts of each deed that has a line, with the index of the deed.
-    pub fn lines(&self) -> impl Iterator<Item = (usize, Vec<usize>)> + '_ {
-        let of = |(at, chosen): (usize, &ChosenParts)| {
-            let told = chosen.done.iter().enumerate();
-            let told = told.filter(|(_, fate)| **fate == PartFate::Told).map(|(part, _)| part);
-            chosen.is_open.then(|| (at, told.collect()))
-        };
-        self.chosen.iter().enumerate().filter_map(of)
+    /// How many parts were chosen so far.
+    pub fn count(&self) -> usize {
+        self.told.len()
     }
 
-    /// Counts what is left out. Repetitions do not count.
-    pub fn left_out(&self) -> LeftOutCounts {
+    /// The indices of the chosen parts of each deed that has a line, with the index of the deed.
+    pub fn lines(&self) -> Vec<(usize, Vec<usize>)> {
+        let mut told = self.told.clone();
+        told.sort_unstable();
+        let mut lines: Vec<(usize, Vec<usize>)> = Vec::new();
+        for (at, part) in told {
+            if lines.last().is_none_or(|(last, _)| *last != at) {
+                lines.push((at, Vec::new()));
+            }
+            let is_title = part == TITLE as usize;
+            lines.last_mut().filter(|_| !is_title).into_iter().for_each(|(_, own)| own.push(part));
+        }
+        lines
+    }
+
+    /// Counts what is left out beside the first `chosen` parts. Repetitions do not count.
+    pub fn left_out(&self, chosen: usize) -> LeftOutCounts {
+        let told: FxHashSet<(usize, usize)> = self.told.iter().take(chosen).copied().collect();
+        let open: FxHashSet<usize> = told.iter().map(|(at, _)| *at).collect();
+        let mut said = self.listed.said.clone();
+        let texts = told.iter().filter_map(|(at, part)| self.deeds[*at].parts.get(*part));
+        said.extend(texts.map(|part| &*part.text));
         let mut counts = LeftOutCounts::default();
-        for (ranked, chosen) in self.deeds.iter().zip(&self.chosen) {
-            let waiting = chosen.done.iter().filter(|fate| **fate == PartFate::Waiting).count();
-            let bare = usize::from(!chosen.is_open && !ranked.is_listed);
-            match &ranked.deed.kind {
+        for (at, deed) in self.deeds.iter().enumerate() {
+            let is_open = open.contains(&at);
+            let parts = deed.parts.iter().enumerate();
+            let parts = parts.filter(|(part, _)| !is_open || !told.contains(&(at, *part)));
+            let waiting = parts.filter(|(_, part)| !self.is_repeated(deed, part, &said)).count();
+            let bare = usize::from(!is_open && !is_listed(deed, &self.listed));
+            match &deed.kind {
                 DeedKind::Words(Speaker::User) => counts.of_user += waiting,
                 DeedKind::Words(Speaker::Assistant | Speaker::Answer) => {
                     counts.of_assistant += waiting;
@@ -438,42 +475,4 @@ fn is_aside(deed: &Deed, listed: &ListedElsewhere<'_>) -> bool {
         }
         _ => false,
     }
-}
-
-/// What a deed's title is worth.
-fn title_worth(deed: &Deed) -> u64 {
-    match &deed.kind {
-        DeedKind::Words(_) => 0,
-        DeedKind::Change(_) => worth::DEED,
-        DeedKind::Call(call) => match call.ending {
-            CallEnding::Failed => worth::OPEN,
-            CallEnding::Rejected | CallEnding::Stopped => worth::USER,
-            CallEnding::Ended | CallEnding::Settled(_) => worth::DEED,
-            CallEnding::Shown => worth::OUTPUT,
-        },
-    }
-}
-
-/// What a part of a deed is worth.
-fn part_worth(deed: &Deed, part: &DeedPart) -> u64 {
-    let by = |speaker: &Speaker| match speaker {
-        Speaker::User | Speaker::Application => worth::USER,
-        Speaker::Answer | Speaker::Note => worth::ANSWER,
-        Speaker::Assistant => worth::ASSISTANT,
-    };
-    match &part.kind {
-        PartKind::Answered => worth::USER,
-        PartKind::Sentence => deed.speaker().map_or(worth::DEED, by),
-        PartKind::Code => worth::CODE,
-        PartKind::Verdict => title_worth(deed),
-        PartKind::NewLine(_) => worth::NEW_LINE,
-        PartKind::OldLine | PartKind::Output => worth::OUTPUT,
-    }
-}
-
-/// About how many tokens a text has: ranking needs no count.
-fn about_tokens(text: &str) -> u64 {
-    let plain = text.bytes().filter(u8::is_ascii).count() as u64;
-    // A letter of another script has two or three bytes, and takes a token or less.
-    1 + plain / 4 + (text.len() as u64 - plain) / 3
 }

@@ -1,9 +1,12 @@
 //! Deeds: what one message said or did, as data. Grouping, settling, ranking and shortening read these fields; only
 //! [`super::print`] writes them as text.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use crate::recap::words::{WordNumbers, words};
+use crate::recap::worth::DeedBound;
 use crate::salient::shorten;
 use crate::tools::command::CommandRun;
 
@@ -18,6 +21,8 @@ pub struct Deed {
     pub parts: Vec<DeedPart>,
     /// How many times the same was said or done.
     pub times: u32,
+    /// The most that its parts can be worth; `None` where a change may have made it more.
+    pub(super) bound: Option<Arc<DeedBound>>,
 }
 
 /// What was said or done.
@@ -150,7 +155,7 @@ impl Deed {
     /// A deed that happened once.
     #[must_use]
     pub fn new(message: u32, kind: DeedKind, parts: Vec<DeedPart>) -> Self {
-        Self { message, kind, parts, times: 1 }
+        Self { message, kind, parts, times: 1, bound: None }
     }
 
     /// Words of somebody.
@@ -196,7 +201,21 @@ impl Deed {
         self.ending().is_some_and(|ending| wrong.contains(&ending))
     }
 
-    /// The call of the deed, for a change of it.
+    /// The parts, for a change of them.
+    pub(super) fn parts_mut(&mut self) -> &mut Vec<DeedPart> {
+        self.bound = None;
+        &mut self.parts
+    }
+
+    /// Says how the call ended otherwise than it seemed.
+    pub(super) fn end(&mut self, ending: CallEnding) {
+        self.bound = None;
+        if let Some(call) = self.call_mut() {
+            call.ending = ending;
+        }
+    }
+
+    /// The call of the deed, for a change that makes it worth no more.
     pub(super) fn call_mut(&mut self) -> Option<&mut CallDeed> {
         match &mut self.kind {
             DeedKind::Call(call) => Some(call),

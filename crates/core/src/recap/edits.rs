@@ -40,6 +40,7 @@ pub(super) fn tellable<'a>(
                 if edit.command.is_some() && calls.contains(&deed.message) {
                     let mut deed = deed.clone();
                     deed.kind = DeedKind::Change(FileEdit { command: None, ..edit.clone() });
+                    deed.bound = None;
                     told.push(Cow::Owned(deed));
                     continue;
                 }
@@ -47,9 +48,7 @@ pub(super) fn tellable<'a>(
             DeedKind::Call(call) if call.ending == CallEnding::Failed => {
                 if let Some(over) = passed_at(deed, checks()) {
                     let mut deed = deed.clone();
-                    if let Some(call) = deed.call_mut() {
-                        call.ending = CallEnding::Settled(over);
-                    }
+                    deed.end(CallEnding::Settled(over));
                     told.push(Cow::Owned(deed));
                     continue;
                 }
@@ -79,7 +78,7 @@ fn join(before: &mut Cow<'_, Deed>, deed: &Deed, edit: &FileEdit) -> bool {
         known.last = edit.last.max(deed.message);
         known.written = edit.written.or(known.written);
     }
-    before.parts.extend(deed.parts.iter().cloned());
+    before.parts_mut().extend(deed.parts.iter().cloned());
     true
 }
 

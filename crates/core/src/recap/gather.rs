@@ -231,7 +231,7 @@ impl GatheredFacts {
         let parts = prose::user(passages);
         let is_answer = |deed: &&mut Deed| deed.kind == DeedKind::Words(Speaker::Answer);
         if let Some(answer) = self.deeds.last_mut().filter(is_answer) {
-            prose::mark_answered(&mut answer.parts, &parts);
+            prose::mark_answered(answer.parts_mut(), &parts);
         }
         self.give_reason(&parts);
         self.push(Deed::words(message, Speaker::User, parts));

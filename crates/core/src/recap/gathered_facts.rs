@@ -1,6 +1,7 @@
 //! The facts that were gathered of a span, and how each new fact is added.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -15,6 +16,7 @@ use crate::recap::print::DeedPrinter;
 use crate::recap::standing::StandingFacts;
 use crate::recap::tasks::TaskList;
 use crate::recap::words::WordTable;
+use crate::recap::worth::DeedBound;
 use crate::redact::KnownSecrets;
 use crate::tools::programs::programs;
 use crate::view::{BlockKind, Role};
@@ -141,8 +143,7 @@ impl GatheredFacts {
         self.words.add(deed.parts.iter().map(|part| &part.words), said);
         // A repeated request of the user is a new request.
         if deed.is_users() {
-            self.deeds.push(deed);
-            return self.deeds.len() - 1;
+            return self.push_new(deed);
         }
         let mut hasher = rustc_hash::FxBuildHasher.build_hasher();
         DeedPrinter::default().title(&deed).hash(&mut hasher);
@@ -158,10 +159,15 @@ impl GatheredFacts {
             }
             _ => {
                 self.known.insert(hash, self.deeds.len());
-                self.deeds.push(deed);
-                self.deeds.len() - 1
+                self.push_new(deed)
             }
         }
+    }
+
+    fn push_new(&mut self, mut deed: Deed) -> usize {
+        deed.bound = Some(Arc::new(DeedBound::of(&deed, &self.words)));
+        self.deeds.push(deed);
+        self.deeds.len() - 1
     }
 
     /// Index of the earlier deed that failed with this error; `None` where it is new.

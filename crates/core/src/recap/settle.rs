@@ -44,7 +44,7 @@ impl GatheredFacts {
     pub(super) fn give_reason(&mut self, said: &[DeedPart]) {
         let Some(deed) = self.awaits.take().and_then(|at| self.deeds.get_mut(at)) else { return };
         let reason: Vec<&str> = said.iter().map(|part| part.text.as_str()).collect();
-        deed.parts.push(reason_part(&reason.join(" ")));
+        deed.parts_mut().push(reason_part(&reason.join(" ")));
     }
 
     /// Settles failures of the same command, because it ended without a sign of failure.
@@ -159,11 +159,7 @@ fn settle_deed(deed: &mut Deed, at: u32, reason: Option<&str>) {
         }
         // The same call was allowed later, and is a deed of its own.
         (Some(CallEnding::Rejected), None) => deed.times = 0,
-        (Some(CallEnding::Failed), _) => {
-            if let Some(call) = deed.call_mut() {
-                call.ending = CallEnding::Settled(at);
-            }
-        }
+        (Some(CallEnding::Failed), _) => deed.end(CallEnding::Settled(at)),
         _ => {}
     }
 }

@@ -134,8 +134,17 @@ impl WordTable {
     /// name.
     pub fn rarity(&self, word: u32) -> u64 {
         let held = self.uses.get(&key(word)).map_or(1, |used| used.deeds.max(1));
-        let rarity = log2(self.deeds + 1).saturating_sub(log2(held));
-        if is_name(word) { NAME * rarity } else { rarity }
+        Self::weight(word) * self.deeds_log().saturating_sub(log2(held))
+    }
+
+    /// The rarity of a word that no deed holds yet.
+    pub fn deeds_log(&self) -> u64 {
+        log2(self.deeds + 1)
+    }
+
+    /// [`NAME`] for a name, and 1 for another word.
+    pub fn weight(word: u32) -> u64 {
+        if is_name(word) { NAME } else { 1 }
     }
 
     /// Whether a word is a name in so few deeds that it singles them out.

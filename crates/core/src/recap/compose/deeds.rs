@@ -93,6 +93,7 @@ impl RecapWriter<'_> {
     ) -> Option<(DeedSections, u64)> {
         let mut best: Option<(DeedSections, u64)> = None;
         // Parts are counted one by one, and a text mostly takes fewer tokens. So what is left is given again.
+        let mut chosen = 0;
         for _ in 0..ROUNDS {
             let used = best.as_ref().map_or(0, |(_, used)| *used);
             choice.take(if used == 0 { limit } else { room - used });
@@ -102,6 +103,11 @@ impl RecapWriter<'_> {
                 break;
             }
             best = Some((sections, cost));
+            chosen = choice.count();
+        }
+        // Counted once, because every deed is looked at.
+        if let Some((sections, _)) = &mut best {
+            sections.left_out = choice.left_out(chosen);
         }
         best
     }
@@ -121,10 +127,10 @@ impl RecapWriter<'_> {
 impl DeedDraft<'_> {
     /// Writes the chosen lines, each section in the order of the messages.
     fn sections(&self, choice: &DeedChoice<'_>) -> DeedSections {
-        let lines: Vec<(usize, Vec<usize>)> = choice.lines().collect();
+        let lines = choice.lines();
         // A recap too short for headings has one list, so this one needs no heading.
         let is_all = self.is_bare && lines.iter().all(|(at, _)| self.section(*at) == section::DONE);
-        let mut written = DeedSections { left_out: choice.left_out(), ..DeedSections::default() };
+        let mut written = DeedSections::default();
         for name in [section::TASK, section::NOTES, section::DONE, section::FAILED] {
             let own: Vec<_> = lines.iter().filter(|(at, _)| self.section(*at) == name).collect();
             let out = if name == section::TASK { &mut written.task } else { &mut written.rest };

@@ -1,0 +1,181 @@
+//! What deeds and their parts are worth, and a bound of it that is made once, when a deed enters. By the bound, a recap
+//! need not look at the parts of each deed that there ever was.
+
+use crate::recap::deed::{CallEnding, CallSubject, Deed, DeedKind, DeedPart, PartKind, Speaker};
+use crate::recap::print::DeedPrinter;
+use crate::recap::words::{WordTable, is_name, key, words};
+
+/// What a part is worth, by whose words or what deed it is. Only the ratios count.
+mod worth {
+    /// The user's words: nobody can look them up elsewhere, and they hold until the user says otherwise.
+    pub const USER: u64 = 240;
+    /// An answer concludes a turn.
+    pub const ANSWER: u64 = 80;
+    /// What the assistant says beside its calls.
+    pub const ASSISTANT: u64 = 64;
+    /// What a change or a run was, and how it ended.
+    pub const DEED: u64 = 96;
+    /// What failed and is not over yet.
+    pub const OPEN: u64 = 64;
+    /// What a file says now. It can be read again there …
+    pub const NEW_LINE: u64 = 20;
+    /// … and so can code that somebody quotes.
+    pub const CODE: u64 = 12;
+    /// Output, and what a change took away.
+    pub const OUTPUT: u64 = 1;
+}
+
+/// A word that the recap holds already counts a fourth of a new one.
+pub(super) const AGAIN: u64 = 4;
+/// What a title tells beside its words: that something was done. As much as a word that half of the deeds hold.
+pub(super) const DONE: u64 = 4;
+/// A part is weighed as if it had this many tokens more, because two words tell little, whatever they are.
+pub(super) const SHORT: u64 = 20;
+/// A line of output whose names the assistant used later weighs this much more.
+pub(super) const USED: u64 = 12;
+/// What the number and the joints of a line cost beside its texts, in tokens.
+pub(super) const LINE: u64 = 5;
+
+/// What a deed's title is worth.
+pub(super) fn title_worth(deed: &Deed) -> u64 {
+    match &deed.kind {
+        DeedKind::Words(_) => 0,
+        DeedKind::Change(_) => worth::DEED,
+        DeedKind::Call(call) => match call.ending {
+            CallEnding::Failed => worth::OPEN,
+            CallEnding::Rejected | CallEnding::Stopped => worth::USER,
+            CallEnding::Ended | CallEnding::Settled(_) => worth::DEED,
+            CallEnding::Shown => worth::OUTPUT,
+        },
+    }
+}
+
+/// What a part of a deed is worth.
+pub(super) fn part_worth(deed: &Deed, part: &DeedPart) -> u64 {
+    let by = |speaker: &Speaker| match speaker {
+        Speaker::User | Speaker::Application => worth::USER,
+        Speaker::Answer | Speaker::Note => worth::ANSWER,
+        Speaker::Assistant => worth::ASSISTANT,
+    };
+    match &part.kind {
+        PartKind::Answered => worth::USER,
+        PartKind::Sentence => deed.speaker().map_or(worth::DEED, by),
+        PartKind::Code => worth::CODE,
+        PartKind::Verdict => title_worth(deed),
+        PartKind::NewLine(_) => worth::NEW_LINE,
+        PartKind::OldLine | PartKind::Output => worth::OUTPUT,
+    }
+}
+
+/// About how many tokens a text has: ranking needs no count.
+pub(super) fn about_tokens(text: &str) -> u64 {
+    let plain = text.bytes().filter(u8::is_ascii).count() as u64;
+    // A letter of another script has two or three bytes, and takes a token or less.
+    1 + plain / 4 + (text.len() as u64 - plain) / 3
+}
+
+/// Fractions of a bound are kept in parts of this.
+const UNIT: u64 = 256;
+/// The words that a title may gain after its deed entered: how often it was done, marked as a figure.
+const TIMES: u64 = 3;
+
+/// The most that a title or any part of a deed can be worth for each of its tokens. How new the deed is and what the
+/// reader asks for is not in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct DeedBound {
+    /// The most with the rarity that its words had when it was made. A word gets only more common …
+    base: u64,
+    /// … but for the number of deeds, whose logarithm was this.
+    deeds: u64,
+    /// What each step of that logarithm adds at most.
+    slope: u64,
+    /// What the title adds. Nothing that the reader asks for makes it more.
+    title: u64,
+    title_slope: u64,
+    /// Marks for its words.
+    marks: WordMarks,
+}
+
+/// A set of words that may hold a few words too many.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct WordMarks([u64; 16]);
+
+impl WordMarks {
+    /// The place of a word. The upper bits are mixed best.
+    fn place(word: u32) -> (usize, u64) {
+        ((word >> 28) as usize, 1 << (word >> 22 & 63))
+    }
+
+    fn add(&mut self, word: u32) {
+        let (at, bit) = Self::place(key(word));
+        self.0[at] |= bit;
+    }
+
+    fn may_hold(&self, word: u32) -> bool {
+        let (at, bit) = Self::place(key(word));
+        self.0[at] & bit != 0
+    }
+}
+
+impl DeedBound {
+    /// The bound of a deed whose words are in the table.
+    pub fn of(deed: &Deed, table: &WordTable) -> Self {
+        let deeds = table.deeds_log();
+        let mut bound = Self { deeds, ..Self::default() };
+        let title = title_worth(deed);
+        if title > 0 {
+            let text = DeedPrinter::default().title(deed);
+            let own = words(&text);
+            // A path is printed shorter where most files are in one folder.
+            let cost = match &deed.kind {
+                DeedKind::Call(call) if !matches!(call.subject, CallSubject::File(..)) => {
+                    LINE + about_tokens(&text)
+                }
+                _ => LINE,
+            };
+            let worth = AGAIN * title;
+            let most = DONE + told(&own, table) + TIMES * deeds;
+            bound.title = per_token(worth * most, cost);
+            bound.title_slope = per_token(worth * (weight(&own) + TIMES), cost);
+        }
+        for part in &deed.parts {
+            part.words.iter().for_each(|word| bound.marks.add(*word));
+            let may_be_used =
+                part.kind == PartKind::Output && part.words.iter().any(|word| is_name(*word));
+            let worth = AGAIN * part_worth(deed, part) * if may_be_used { USED } else { 1 };
+            let cost = about_tokens(&part.text);
+            bound.base = bound.base.max(per_token(worth * told(&part.words, table), cost));
+            bound.slope = bound.slope.max(per_token(worth * weight(&part.words), cost));
+        }
+        bound
+    }
+
+    /// The bound with the words of now, for a deed of this newness. `factor` is the most for a part that holds all of
+    /// what it asks the set about.
+    pub fn now(
+        &self,
+        table: &WordTable,
+        newness: u64,
+        factor: impl Fn(&dyn Fn(u32) -> bool) -> u64,
+    ) -> u64 {
+        let grown = table.deeds_log().saturating_sub(self.deeds);
+        let factor = factor(&|word| self.marks.may_hold(word));
+        let part = (self.base + self.slope * grown) * factor;
+        (part + self.title + self.title_slope * grown) * newness / UNIT + 1
+    }
+}
+
+/// A worth for each token, rounded up.
+fn per_token(worth: u64, cost: u64) -> u64 {
+    (worth * UNIT).div_ceil(SHORT + cost)
+}
+
+/// How many words there are, with a name for several.
+fn weight(words: &[u32]) -> u64 {
+    words.iter().map(|word| WordTable::weight(*word)).sum()
+}
+
+/// How much these words tell.
+fn told(words: &[u32], table: &WordTable) -> u64 {
+    words.iter().map(|word| table.rarity(*word)).sum()
+}
