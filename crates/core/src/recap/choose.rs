@@ -18,7 +18,8 @@ use crate::recap::gather::GatheredFacts;
 use crate::recap::print::{DeedPrinter, text};
 use crate::recap::words::{WordNumbers, WordSet, WordTable, key, words};
 use crate::recap::worth::{
-    AGAIN, DONE, DeedBound, LINE, SHORT, USED, about_tokens, part_worth, title_worth,
+    AGAIN, DONE, DeedBound, LINE, SHORT, USED, WordMarks, about_tokens, least_tokens, part_worth,
+    title_worth,
 };
 
 /// The newest deed weighs half as much again as the oldest.
@@ -36,6 +37,8 @@ pub(super) struct ReaderInterest {
     focus: WordSet,
     /// The words of the newest messages.
     newest: WordSet,
+    /// Marks for the words of the request, and for those of the focus.
+    marks: [WordMarks; 2],
 }
 
 impl ReaderInterest {
@@ -51,9 +54,16 @@ impl ReaderInterest {
             all
         };
         let parts = later.into_iter().flat_map(|later| &later.deeds).flat_map(|deed| &deed.parts);
+        let (asked, focus) = (telling(request), telling(&focus.join(" ")));
+        let marks_of = |words: &WordSet| {
+            let mut marks = WordMarks::default();
+            words.iter().for_each(|word| marks.add(*word));
+            marks
+        };
         Self {
-            asked: telling(request),
-            focus: telling(&focus.join(" ")),
+            marks: [marks_of(&asked), marks_of(&focus)],
+            asked,
+            focus,
             newest: parts.flat_map(|part| part.words.iter().map(|word| key(*word))).collect(),
         }
     }
@@ -68,10 +78,16 @@ impl ReaderInterest {
         2 + asked + u64::from(newest) + 12 * count(&self.focus)
     }
 
-    /// The most that the factor can be where `may_hold` says which words there may be.
-    fn most(&self, may_hold: &dyn Fn(u32) -> bool) -> u64 {
-        let count = |set: &WordSet| set.iter().filter(|word| may_hold(**word)).count() as u64;
-        3 + ASKED * count(&self.asked) / self.asked.len().max(1) as u64 + 12 * count(&self.focus)
+    /// The most that the factor can be for a part of a deed with these marks.
+    fn most(&self, of: &WordMarks) -> u64 {
+        let count = |words: &WordSet, marks: &WordMarks| {
+            // Words that share a mark are as many as the set has more of.
+            let shared = marks.shared(of);
+            if shared == 0 { 0 } else { shared + words.len() as u64 - marks.shared(marks) }
+        };
+        let asked = count(&self.asked, &self.marks[0]);
+        let asked = ASKED * asked / self.asked.len().max(1) as u64;
+        3 + asked + 12 * count(&self.focus, &self.marks[1])
     }
 }
 
@@ -205,22 +221,30 @@ impl<'a> DeedChoice<'a> {
             held: WordSet::default(),
             told: Vec::new(),
         };
-        let all = deeds.iter().enumerate().map(|(at, deed)| (choice.bound(at, deed), at));
+        let all = (0..deeds.len()).map(|at| (choice.bound(at), at));
         choice.unread = all.collect::<Vec<_>>().into();
         choice
     }
 
     /// The most that a part of a deed can be worth for each of its tokens.
-    fn bound(&self, at: usize, deed: &Deed) -> u64 {
-        let made;
-        let bound = match &deed.bound {
-            Some(bound) => &**bound,
-            None => {
-                made = DeedBound::of(deed, self.table);
-                &made
-            }
-        };
-        bound.now(self.table, self.newness(at), |may_hold| self.interest.most(may_hold))
+    fn bound(&self, at: usize) -> u64 {
+        let bound = self.deed_bound(at);
+        bound.now(self.table, self.newness(at), self.interest.most(bound.marks()))
+    }
+
+    fn deed_bound(&self, at: usize) -> Cow<'a, DeedBound> {
+        let deed = &self.deeds[at];
+        match &deed.bound {
+            Some(bound) => Cow::Borrowed(bound),
+            None => Cow::Owned(DeedBound::of(deed, self.table)),
+        }
+    }
+
+    /// The least tokens for a line of a deed.
+    fn least(&self, at: usize) -> u64 {
+        let [title, part] = self.deed_bound(at).least_tokens();
+        let is_words = matches!(self.deeds[at].kind, DeedKind::Words(_));
+        self.least_line + title + if is_words { self.joint + 1 + part } else { 0 }
     }
 
     /// The newest deed weighs half as much again as the oldest, and the task more than all.
@@ -230,12 +254,17 @@ impl<'a> DeedChoice<'a> {
         (64 * NEWEST + 64 * at as u64 / last) * task
     }
 
-    /// Puts the parts of each deed into the queue that may be worth more than the best part there.
-    fn read_on(&mut self) {
+    /// Puts the parts of each deed into the queue that may be worth more than the best part there. Deeds without a line
+    /// that fits are put off.
+    fn read_on(&mut self, room: u64, put_off: &mut Vec<(u64, usize)>) {
         while let Some((bound, at)) = self.unread.peek().copied()
             && self.queue.peek().is_none_or(|best| best.density <= bound)
         {
             self.unread.pop();
+            if self.least(at) > room {
+                put_off.push((bound, at));
+                continue;
+            }
             let deed = &self.deeds[at];
             let mut title = self.printer.title(deed);
             if deed.times > 1 {
@@ -325,11 +354,11 @@ impl<'a> DeedChoice<'a> {
 
     /// Takes parts, the best first, until `room` tokens are used or nothing is left.
     pub fn take(&mut self, mut room: u64) {
-        let mut passed_over = Vec::new();
+        let (mut passed_over, mut put_off) = (Vec::new(), Vec::new());
         // No part takes fewer tokens than its joint, and a new line takes more.
         while room > self.joint {
             if room >= self.least_line {
-                self.read_on();
+                self.read_on(room, &mut put_off);
             }
             let Some(next) = self.queue.pop() else { break };
             let (at, index) = (next.deed as usize, next.part as usize);
@@ -340,7 +369,7 @@ impl<'a> DeedChoice<'a> {
             if own.is_none() && ranked.is_open || !is_waiting {
                 continue;
             }
-            if !ranked.is_open && room < self.least_line {
+            if self.least_of(ranked, own) > room {
                 passed_over.push(next);
                 continue;
             }
@@ -354,7 +383,7 @@ impl<'a> DeedChoice<'a> {
                 self.queue.push(now);
                 continue;
             }
-            let cost = self.cost(ranked, deed, own, room);
+            let cost = self.cost(ranked, deed, own);
             if cost > room {
                 passed_over.push(now);
                 continue;
@@ -363,6 +392,14 @@ impl<'a> DeedChoice<'a> {
             self.tell(at, index);
         }
         self.queue.extend(passed_over);
+        self.unread.extend(put_off);
+    }
+
+    /// The least tokens of a part, which need no count.
+    fn least_of(&self, ranked: &RankedDeed, part: Option<&DeedPart>) -> u64 {
+        let line = self.least_line + least_tokens(ranked.title.len());
+        let line = if ranked.is_open { 0 } else { line };
+        line + part.map_or(0, |part| self.joint + 1 + least_tokens(part.text.len()))
     }
 
     fn set(&mut self, at: usize, part: usize, to: PartFate) {
@@ -370,13 +407,9 @@ impl<'a> DeedChoice<'a> {
         done.into_iter().for_each(|fate| *fate = to);
     }
 
-    /// The tokens of a part, with its title where that is not told yet. A part that is far too long is not counted.
-    fn cost(&self, ranked: &RankedDeed, deed: &Deed, part: Option<&DeedPart>, room: u64) -> u64 {
+    /// The tokens of a part, with its title where that is not told yet.
+    fn cost(&self, ranked: &RankedDeed, deed: &Deed, part: Option<&DeedPart>) -> u64 {
         let count = |text: &str| u64::from(self.counter.count(text, TextKind::Prose));
-        let about = part.map_or(0, |part| part.text.len() as u64 / 12);
-        if about > room {
-            return about;
-        }
         let title = if ranked.is_open {
             0
         } else {

@@ -94,26 +94,26 @@ pub(super) struct DeedBound {
     title_slope: u64,
     /// Marks for its words.
     marks: WordMarks,
+    /// Bytes of its title and of its shortest part, or fewer. Longer ones take more tokens.
+    least: [usize; 2],
 }
 
-/// A set of words that may hold a few words too many.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct WordMarks([u64; 16]);
+/// Marks of words, of which two words may share one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct WordMarks([u64; 16]);
 
 impl WordMarks {
-    /// The place of a word. The upper bits are mixed best.
-    fn place(word: u32) -> (usize, u64) {
-        ((word >> 28) as usize, 1 << (word >> 22 & 63))
+    pub fn add(&mut self, word: u32) {
+        // The upper bits are mixed best.
+        if let Some(marks) = self.0.get_mut((word >> 28) as usize) {
+            *marks |= 1 << (word >> 22 & 63);
+        }
     }
 
-    fn add(&mut self, word: u32) {
-        let (at, bit) = Self::place(key(word));
-        self.0[at] |= bit;
-    }
-
-    fn may_hold(&self, word: u32) -> bool {
-        let (at, bit) = Self::place(key(word));
-        self.0[at] & bit != 0
+    /// How many marks both have.
+    pub fn shared(&self, other: &Self) -> u64 {
+        let both = self.0.iter().zip(&other.0).map(|(one, other)| (one & other).count_ones());
+        u64::from(both.sum::<u32>())
     }
 }
 
@@ -135,11 +135,13 @@ impl DeedBound {
             };
             let worth = AGAIN * title;
             let most = DONE + told(&own, table) + TIMES * deeds;
+            bound.least[0] = if cost > LINE { text.len() } else { 0 };
             bound.title = per_token(worth * most, cost);
             bound.title_slope = per_token(worth * (weight(&own) + TIMES), cost);
         }
+        bound.least[1] = deed.parts.iter().map(|part| part.text.len()).min().unwrap_or(0);
         for part in &deed.parts {
-            part.words.iter().for_each(|word| bound.marks.add(*word));
+            part.words.iter().for_each(|word| bound.marks.add(key(*word)));
             let may_be_used =
                 part.kind == PartKind::Output && part.words.iter().any(|word| is_name(*word));
             let worth = AGAIN * part_worth(deed, part) * if may_be_used { USED } else { 1 };
@@ -150,19 +152,28 @@ impl DeedBound {
         bound
     }
 
-    /// The bound with the words of now, for a deed of this newness. `factor` is the most for a part that holds all of
-    /// what it asks the set about.
-    pub fn now(
-        &self,
-        table: &WordTable,
-        newness: u64,
-        factor: impl Fn(&dyn Fn(u32) -> bool) -> u64,
-    ) -> u64 {
+    /// The bound with the words of now, for a deed of this newness. `factor` is the most that a part gains by what the
+    /// reader asks for.
+    pub fn now(&self, table: &WordTable, newness: u64, factor: u64) -> u64 {
         let grown = table.deeds_log().saturating_sub(self.deeds);
-        let factor = factor(&|word| self.marks.may_hold(word));
         let part = (self.base + self.slope * grown) * factor;
         (part + self.title + self.title_slope * grown) * newness / UNIT + 1
     }
+
+    /// Marks for the words of the deed.
+    pub fn marks(&self) -> &WordMarks {
+        &self.marks
+    }
+
+    /// The least tokens of the title and of a part.
+    pub fn least_tokens(&self) -> [u64; 2] {
+        self.least.map(least_tokens)
+    }
+}
+
+/// The least tokens of a text with so many bytes.
+pub(super) fn least_tokens(bytes: usize) -> u64 {
+    bytes as u64 / 12
 }
 
 /// A worth for each token, rounded up.
