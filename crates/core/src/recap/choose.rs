@@ -266,10 +266,7 @@ impl<'a> DeedChoice<'a> {
                 continue;
             }
             let deed = &self.deeds[at];
-            let mut title = self.printer.title(deed);
-            if deed.times > 1 {
-                title.push_str(&format!(" ({} times)", deed.times));
-            }
+            let title = self.printer.full_title(deed);
             self.ranked[at] = Some(RankedDeed {
                 title_words: words(&title),
                 newness: self.newness(at),
@@ -279,19 +276,29 @@ impl<'a> DeedChoice<'a> {
                 is_open: false,
                 done: vec![PartFate::Waiting; deed.parts.len()],
             });
-            self.queue_parts(at);
+            if !self.queue_parts(at, room) {
+                put_off.push((bound, at));
+            }
         }
     }
 
-    /// Puts the title and the parts of a deed that are not told yet into the queue, with their present densities.
-    fn queue_parts(&mut self, at: usize) {
-        let Some(ranked) = &self.ranked[at] else { return };
+    /// Puts the title and the parts of a deed that are not told yet into the queue, with their present densities, but
+    /// for those that surely take more than `room` tokens. Returns whether there were none of these.
+    fn queue_parts(&mut self, at: usize, room: u64) -> bool {
+        let Some(ranked) = &self.ranked[at] else { return true };
         let has_title = !matches!(self.deeds[at].kind, DeedKind::Words(_)) && !ranked.is_listed;
         let title = (has_title && !ranked.is_open).then_some(TITLE);
         let waiting = (0..).zip(&ranked.done).filter(|(_, fate)| **fate == PartFate::Waiting);
         let parts = title.into_iter().chain(waiting.map(|(part, _)| part));
+        let mut is_all = true;
+        let parts = parts.filter(|part| {
+            let fits = self.least_of(ranked, self.deeds[at].parts.get(*part as usize)) <= room;
+            is_all &= fits;
+            fits
+        });
         let parts: Vec<QueuedPart> = parts.map(|part| self.queued(ranked, at, part)).collect();
         self.queue.extend(parts);
+        is_all
     }
 
     fn queued(&self, ranked: &RankedDeed, deed: usize, part: u32) -> QueuedPart {
@@ -392,7 +399,13 @@ impl<'a> DeedChoice<'a> {
             self.tell(at, index);
         }
         self.queue.extend(passed_over);
-        self.unread.extend(put_off);
+        // With more room, all parts of these deeds are looked at again.
+        for (bound, at) in put_off {
+            if self.ranked[at].as_ref().is_none_or(|ranked| !ranked.is_open) {
+                self.ranked[at] = None;
+                self.unread.push((bound, at));
+            }
+        }
     }
 
     /// The least tokens of a part, which need no count.
@@ -433,7 +446,7 @@ impl<'a> DeedChoice<'a> {
         self.told.push((at, part));
         // The other parts cost less now, because the title is paid for.
         if opens {
-            self.queue_parts(at);
+            self.queue_parts(at, u64::MAX);
         }
     }
 

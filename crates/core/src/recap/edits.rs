@@ -1,12 +1,14 @@
 //! The deeds that a recap may tell: edits of one file are joined, and failures that are over say so.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::recap::checks::CheckResult;
 use crate::recap::deed::{CallEnding, Deed, DeedKind, FileEdit};
 use crate::recap::gather::GatheredFacts;
+use crate::recap::words::WordTable;
 
 /// Two edits of one file are joined only where at most this many deeds lie between them.
 const NEAR: usize = 4;
@@ -31,7 +33,7 @@ pub(super) fn tellable<'a>(
             DeedKind::Change(edit) => {
                 let known = edited.get(&edit.files[..]).copied();
                 if let Some(before) = known.filter(|at| told.len() - at <= NEAR)
-                    && join(&mut told[before], deed, edit)
+                    && join(&mut told[before], deed, edit, &gathered.words)
                 {
                     continue;
                 }
@@ -62,7 +64,7 @@ pub(super) fn tellable<'a>(
 }
 
 /// Joins an edit with an earlier one of the same files. Returns whether they can be joined.
-fn join(before: &mut Cow<'_, Deed>, deed: &Deed, edit: &FileEdit) -> bool {
+fn join(before: &mut Cow<'_, Deed>, deed: &Deed, edit: &FileEdit, table: &WordTable) -> bool {
     let joins = |kind: &DeedKind| match kind {
         DeedKind::Change(known) => {
             !known.removed && !edit.removed && known.command.is_none() && edit.command.is_none()
@@ -78,7 +80,11 @@ fn join(before: &mut Cow<'_, Deed>, deed: &Deed, edit: &FileEdit) -> bool {
         known.last = edit.last.max(deed.message);
         known.written = edit.written.or(known.written);
     }
-    before.parts_mut().extend(deed.parts.iter().cloned());
+    let bound = before.bound.take();
+    before.parts.extend(deed.parts.iter().cloned());
+    if let (Some(bound), Some(other)) = (bound, &deed.bound) {
+        before.bound = Some(Arc::new(bound.joined(other, before, table)));
+    }
     true
 }
 

@@ -155,6 +155,7 @@ impl GatheredFacts {
             Some(known) if known.kind == deed.kind => {
                 known.times += deed.times;
                 known.message = known.message.max(deed.message);
+                known.bound = Some(Arc::new(DeedBound::of(known, &self.words)));
                 at
             }
             _ => {
@@ -189,6 +190,7 @@ impl GatheredFacts {
         {
             let times = std::mem::take(&mut self.deeds[before].times);
             self.deeds[deed].times += times;
+            self.deeds[deed].bound = None;
         }
     }
 

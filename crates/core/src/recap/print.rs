@@ -100,6 +100,15 @@ impl DeedPrinter<'_> {
         }
     }
 
+    /// The title, with how often the deed was done.
+    pub fn full_title(&self, deed: &Deed) -> String {
+        let mut title = self.title(deed);
+        if deed.times > 1 {
+            title.push_str(&format!(" ({} times)", deed.times));
+        }
+        title
+    }
+
     fn call(&self, call: &CallDeed) -> String {
         let (label, over) = match call.ending {
             CallEnding::Shown => (label::SAW, None),

@@ -3,7 +3,7 @@
 
 use crate::recap::deed::{CallEnding, CallSubject, Deed, DeedKind, DeedPart, PartKind, Speaker};
 use crate::recap::print::DeedPrinter;
-use crate::recap::words::{WordTable, is_name, key, words};
+use crate::recap::words::{WordTable, key, words};
 
 /// What a part is worth, by whose words or what deed it is. Only the ratios count.
 mod worth {
@@ -76,9 +76,6 @@ pub(super) fn about_tokens(text: &str) -> u64 {
 
 /// Fractions of a bound are kept in parts of this.
 const UNIT: u64 = 256;
-/// The words that a title may gain after its deed entered: how often it was done, marked as a figure.
-const TIMES: u64 = 3;
-
 /// The most that a title or any part of a deed can be worth for each of its tokens. How new the deed is and what the
 /// reader asks for is not in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -122,34 +119,55 @@ impl DeedBound {
     pub fn of(deed: &Deed, table: &WordTable) -> Self {
         let deeds = table.deeds_log();
         let mut bound = Self { deeds, ..Self::default() };
-        let title = title_worth(deed);
-        if title > 0 {
-            let text = DeedPrinter::default().title(deed);
-            let own = words(&text);
-            // A path is printed shorter where most files are in one folder.
-            let cost = match &deed.kind {
-                DeedKind::Call(call) if !matches!(call.subject, CallSubject::File(..)) => {
-                    LINE + about_tokens(&text)
-                }
-                _ => LINE,
-            };
-            let worth = AGAIN * title;
-            let most = DONE + told(&own, table) + TIMES * deeds;
-            bound.least[0] = if cost > LINE { text.len() } else { 0 };
-            bound.title = per_token(worth * most, cost);
-            bound.title_slope = per_token(worth * (weight(&own) + TIMES), cost);
-        }
+        bound.set_title(deed, table);
         bound.least[1] = deed.parts.iter().map(|part| part.text.len()).min().unwrap_or(0);
         for part in &deed.parts {
             part.words.iter().for_each(|word| bound.marks.add(key(*word)));
-            let may_be_used =
-                part.kind == PartKind::Output && part.words.iter().any(|word| is_name(*word));
+            let may_be_used = part.kind == PartKind::Output
+                && part.words.iter().any(|word| table.is_rare_name(*word));
             let worth = AGAIN * part_worth(deed, part) * if may_be_used { USED } else { 1 };
             let cost = about_tokens(&part.text);
             bound.base = bound.base.max(per_token(worth * told(&part.words, table), cost));
             bound.slope = bound.slope.max(per_token(worth * weight(&part.words), cost));
         }
         bound
+    }
+
+    /// Renews what the title adds, with the words of now.
+    fn set_title(&mut self, deed: &Deed, table: &WordTable) {
+        let title = title_worth(deed);
+        if title == 0 {
+            return;
+        }
+        let text = DeedPrinter::default().full_title(deed);
+        let own = words(&text);
+        // A path is printed shorter where most files are in one folder.
+        let is_whole = match &deed.kind {
+            DeedKind::Call(call) => !matches!(call.subject, CallSubject::File(..)),
+            _ => false,
+        };
+        let cost = LINE + if is_whole { about_tokens(&text) } else { 0 };
+        self.least[0] = if is_whole { text.len() } else { 0 };
+        let worth = AGAIN * title;
+        self.title = per_token(worth * (DONE + told(&own, table)), cost);
+        self.title_slope = per_token(worth * weight(&own), cost);
+    }
+
+    /// The bound of a deed that has the parts of both. Its title is another one by now.
+    pub fn joined(&self, other: &Self, deed: &Deed, table: &WordTable) -> Self {
+        let deeds = table.deeds_log();
+        let base = |bound: &Self| bound.base + bound.slope * deeds.saturating_sub(bound.deeds);
+        let mut joined = Self {
+            base: base(self).max(base(other)),
+            deeds,
+            slope: self.slope.max(other.slope),
+            marks: self.marks,
+            least: [0, self.least[1].min(other.least[1])],
+            ..Self::default()
+        };
+        joined.marks.0.iter_mut().zip(&other.marks.0).for_each(|(own, other)| *own |= other);
+        joined.set_title(deed, table);
+        joined
     }
 
     /// The bound with the words of now, for a deed of this newness. `factor` is the most that a part gains by what the
