@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::recap::words::{WordNumbers, words};
+use crate::recap::words::{WordNumbers, WordTable, words};
 use crate::recap::worth::DeedBound;
 use crate::salient::shorten;
 use crate::tools::command::CommandRun;
@@ -199,6 +199,11 @@ impl Deed {
     pub fn went_wrong(&self) -> bool {
         let wrong = [CallEnding::Failed, CallEnding::Rejected, CallEnding::Stopped];
         self.ending().is_some_and(|ending| wrong.contains(&ending))
+    }
+
+    /// Makes the bound anew, with the words of now.
+    pub(super) fn bound_by(&mut self, table: &WordTable) {
+        self.bound = Some(Arc::new(DeedBound::of(self, table)));
     }
 
     /// The parts, for a change of them.

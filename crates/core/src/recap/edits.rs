@@ -42,7 +42,6 @@ pub(super) fn tellable<'a>(
                 if edit.command.is_some() && calls.contains(&deed.message) {
                     let mut deed = deed.clone();
                     deed.kind = DeedKind::Change(FileEdit { command: None, ..edit.clone() });
-                    deed.bound = None;
                     told.push(Cow::Owned(deed));
                     continue;
                 }

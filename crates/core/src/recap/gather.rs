@@ -232,6 +232,7 @@ impl GatheredFacts {
         let is_answer = |deed: &&mut Deed| deed.kind == DeedKind::Words(Speaker::Answer);
         if let Some(answer) = self.deeds.last_mut().filter(is_answer) {
             prose::mark_answered(answer.parts_mut(), &parts);
+            answer.bound_by(&self.words);
         }
         self.give_reason(&parts);
         self.push(Deed::words(message, Speaker::User, parts));

@@ -1,7 +1,6 @@
 //! The facts that were gathered of a span, and how each new fact is added.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -16,7 +15,6 @@ use crate::recap::print::DeedPrinter;
 use crate::recap::standing::StandingFacts;
 use crate::recap::tasks::TaskList;
 use crate::recap::words::WordTable;
-use crate::recap::worth::DeedBound;
 use crate::redact::KnownSecrets;
 use crate::tools::programs::programs;
 use crate::view::{BlockKind, Role};
@@ -155,7 +153,7 @@ impl GatheredFacts {
             Some(known) if known.kind == deed.kind => {
                 known.times += deed.times;
                 known.message = known.message.max(deed.message);
-                known.bound = Some(Arc::new(DeedBound::of(known, &self.words)));
+                known.bound_by(&self.words);
                 at
             }
             _ => {
@@ -166,7 +164,7 @@ impl GatheredFacts {
     }
 
     fn push_new(&mut self, mut deed: Deed) -> usize {
-        deed.bound = Some(Arc::new(DeedBound::of(&deed, &self.words)));
+        deed.bound_by(&self.words);
         self.deeds.push(deed);
         self.deeds.len() - 1
     }

@@ -28,12 +28,13 @@ impl GatheredFacts {
     /// Settles the open failures and rejections for which `settles` holds, because of the message `at`, and returns
     /// whether there were any. The user's reason for a settled rejection stays as a request.
     pub(super) fn settle(&mut self, at: u32, settles: impl Fn(&OpenFailure) -> bool) -> bool {
-        let deeds = &mut self.deeds;
+        let (deeds, words) = (&mut self.deeds, &self.words);
         let before = self.open.len();
         self.open.retain(|open| {
             let settled = settles(open);
             if let Some(deed) = deeds.get_mut(open.deed).filter(|_| settled) {
                 settle_deed(deed, at, open.reason.as_deref());
+                deed.bound_by(words);
             }
             !settled
         });

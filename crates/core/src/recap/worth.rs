@@ -6,7 +6,7 @@ use crate::recap::print::DeedPrinter;
 use crate::recap::words::{WordTable, key, words};
 
 /// What a part is worth, by whose words or what deed it is. Only the ratios count.
-mod worth {
+mod values {
     /// The user's words: nobody can look them up elsewhere, and they hold until the user says otherwise.
     pub const USER: u64 = 240;
     /// An answer concludes a turn.
@@ -40,12 +40,12 @@ pub(super) const LINE: u64 = 5;
 pub(super) fn title_worth(deed: &Deed) -> u64 {
     match &deed.kind {
         DeedKind::Words(_) => 0,
-        DeedKind::Change(_) => worth::DEED,
+        DeedKind::Change(_) => values::DEED,
         DeedKind::Call(call) => match call.ending {
-            CallEnding::Failed => worth::OPEN,
-            CallEnding::Rejected | CallEnding::Stopped => worth::USER,
-            CallEnding::Ended | CallEnding::Settled(_) => worth::DEED,
-            CallEnding::Shown => worth::OUTPUT,
+            CallEnding::Failed => values::OPEN,
+            CallEnding::Rejected | CallEnding::Stopped => values::USER,
+            CallEnding::Ended | CallEnding::Settled(_) => values::DEED,
+            CallEnding::Shown => values::OUTPUT,
         },
     }
 }
@@ -53,17 +53,17 @@ pub(super) fn title_worth(deed: &Deed) -> u64 {
 /// What a part of a deed is worth.
 pub(super) fn part_worth(deed: &Deed, part: &DeedPart) -> u64 {
     let by = |speaker: &Speaker| match speaker {
-        Speaker::User | Speaker::Application => worth::USER,
-        Speaker::Answer | Speaker::Note => worth::ANSWER,
-        Speaker::Assistant => worth::ASSISTANT,
+        Speaker::User | Speaker::Application => values::USER,
+        Speaker::Answer | Speaker::Note => values::ANSWER,
+        Speaker::Assistant => values::ASSISTANT,
     };
     match &part.kind {
-        PartKind::Answered => worth::USER,
-        PartKind::Sentence => deed.speaker().map_or(worth::DEED, by),
-        PartKind::Code => worth::CODE,
+        PartKind::Answered => values::USER,
+        PartKind::Sentence => deed.speaker().map_or(values::DEED, by),
+        PartKind::Code => values::CODE,
         PartKind::Verdict => title_worth(deed),
-        PartKind::NewLine(_) => worth::NEW_LINE,
-        PartKind::OldLine | PartKind::Output => worth::OUTPUT,
+        PartKind::NewLine(_) => values::NEW_LINE,
+        PartKind::OldLine | PartKind::Output => values::OUTPUT,
     }
 }
 
