@@ -14,83 +14,17 @@ use rustc_hash::FxHashSet;
 
 use crate::counter::{Counter, TextKind};
 use crate::recap::deed::{CallEnding, Deed, DeedKind, DeedPart, PartKind, Speaker};
-use crate::recap::gather::GatheredFacts;
+use crate::recap::interest::ReaderInterest;
 use crate::recap::print::{DeedPrinter, text};
 use crate::recap::words::{WordNumbers, WordSet, WordTable, key, words};
 use crate::recap::worth::{
-    AGAIN, DONE, DeedBound, LINE, SHORT, USED, WordMarks, about_tokens, least_tokens, part_worth,
-    title_worth,
+    AGAIN, DONE, DeedBound, LINE, SHORT, USED, about_tokens, least_tokens, part_worth, title_worth,
 };
 
 /// The newest deed weighs half as much again as the oldest.
 const NEWEST: u64 = 2;
-/// A part that holds the whole request weighs this much more, in halves. One that holds a share of its words gains that
-/// share, so a long request names no particular part.
-const ASKED: u64 = 48;
 
-/// What the reader is about to do.
-#[derive(Debug, Default)]
-pub(super) struct ReaderInterest {
-    /// The words of the open request.
-    asked: WordSet,
-    /// The words of a focus, which somebody asked to keep.
-    focus: WordSet,
-    /// The words of the newest messages.
-    newest: WordSet,
-    /// Marks for the words of the request, and for those of the focus.
-    marks: [WordMarks; 2],
-}
-
-impl ReaderInterest {
-    /// The interest of a reader with this request and focus, who sees the messages of `later`.
-    pub fn of(request: &str, focus: &[String], later: Option<&GatheredFacts>) -> Self {
-        let tells = |word: &&str| !crate::recap::ordinary::is_ordinary(word) && word.len() > 2;
-        let telling = |text: &str| -> WordSet {
-            let mut all = WordSet::default();
-            let plain = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-            plain
-                .filter(tells)
-                .for_each(|word| all.extend(words(word).iter().map(|word| key(*word))));
-            all
-        };
-        let parts = later.into_iter().flat_map(|later| &later.deeds).flat_map(|deed| &deed.parts);
-        let (asked, focus) = (telling(request), telling(&focus.join(" ")));
-        let marks_of = |words: &WordSet| {
-            let mut marks = WordMarks::default();
-            words.iter().for_each(|word| marks.add(*word));
-            marks
-        };
-        Self {
-            marks: [marks_of(&asked), marks_of(&focus)],
-            asked,
-            focus,
-            newest: parts.flat_map(|part| part.words.iter().map(|word| key(*word))).collect(),
-        }
-    }
-
-    /// The factor for a part with these words, in halves.
-    fn factor(&self, own: &[u32], table: &WordTable) -> u64 {
-        let count =
-            |set: &WordSet| own.iter().filter(|word| set.contains(&key(**word))).count() as u64;
-        let newest =
-            own.iter().any(|word| table.is_rare_name(*word) && self.newest.contains(&key(*word)));
-        let asked = ASKED * count(&self.asked) / self.asked.len().max(1) as u64;
-        2 + asked + u64::from(newest) + 12 * count(&self.focus)
-    }
-
-    /// The most that the factor can be for a part of a deed with these marks.
-    fn most(&self, of: &WordMarks) -> u64 {
-        let count = |words: &WordSet, marks: &WordMarks| {
-            // Words that share a mark are as many as the set has more of.
-            let shared = marks.shared(of);
-            if shared == 0 { 0 } else { shared + words.len() as u64 - marks.shared(marks) }
-        };
-        let asked = count(&self.asked, &self.marks[0]);
-        let asked = ASKED * asked / self.asked.len().max(1) as u64;
-        3 + asked + 12 * count(&self.focus, &self.marks[1])
-    }
-}
-
+/// What became of a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum PartFate {
     #[default]

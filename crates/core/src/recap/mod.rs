@@ -18,6 +18,7 @@ pub mod ground;
 pub(crate) mod guard;
 pub(crate) mod history;
 pub mod idtable;
+mod interest;
 mod later;
 pub mod lost_names;
 mod names;

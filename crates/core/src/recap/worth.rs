@@ -208,3 +208,37 @@ fn weight(words: &[u32]) -> u64 {
 fn told(words: &[u32], table: &WordTable) -> u64 {
     words.iter().map(|word| table.rarity(*word)).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recap::deed::CallDeed;
+
+    #[test]
+    fn no_part_is_worth_more_than_the_bound() {
+        let mut table = WordTable::default();
+        let deed = |at: u32| {
+            let call =
+                CallDeed::new(CallSubject::Command(format!("make x{at}")), CallEnding::Ended);
+            let line = format!("the load_{at} of {} is {at} now", at % 3);
+            let parts =
+                [PartKind::Verdict, PartKind::Output].map(|kind| DeedPart::new(&line, kind));
+            Deed::new(at, DeedKind::Call(call), parts.into())
+        };
+        let mut deeds: Vec<Deed> = (0..40).map(deed).collect();
+        for deed in &mut deeds {
+            table.add(deed.parts.iter().map(|part| &part.words), None);
+            deed.bound_by(&table);
+        }
+        for deed in &deeds {
+            let title = DeedPrinter::default().title(deed);
+            for part in &deed.parts {
+                let worth = title_worth(deed) * AGAIN * (DONE + told(&words(&title), &table))
+                    + part_worth(deed, part) * AGAIN * told(&part.words, &table) * 2;
+                let cost = SHORT + LINE + about_tokens(&title) + about_tokens(&part.text);
+                let bound = deed.bound.as_ref().map_or(0, |bound| bound.now(&table, 64, 2));
+                assert!(worth * 64 / cost <= bound, "{} {bound}", worth * 64 / cost);
+            }
+        }
+    }
+}
