@@ -1,4 +1,4 @@
-//! Chooses the parts of deeds for a recap. Everything is told while there is room. Where room is short, one ranking
+//! Chooses the parts of deeds for a recap. While there is room, a recap holds everything. Where room is short, one ranking
 //! decides: the worth of a part for each of its tokens. The worth is made of
 //!
 //! - whose words or what kind of deed it is ([`worth`]),
@@ -120,7 +120,7 @@ struct QueuedPart {
     part: u32,
 }
 
-/// The part that stands for the title.
+/// The index that means the title.
 const TITLE: u32 = u32::MAX;
 
 impl Ord for QueuedPart {
@@ -241,7 +241,7 @@ impl<'a> DeedChoice<'a> {
         choice
     }
 
-    /// The title and the parts of a deed that are not told yet, with their present densities.
+    /// The title and the parts of a deed that have no place yet, with their present densities.
     fn parts_of(&self, at: usize) -> Vec<QueuedPart> {
         let ranked = &self.deeds[at];
         let has_title = !matches!(ranked.deed.kind, DeedKind::Words(_)) && !ranked.is_listed;
@@ -332,7 +332,7 @@ impl<'a> DeedChoice<'a> {
                 self.chosen[at].done[index] = PartFate::Repeated;
                 continue;
             }
-            // What was taken since may have made the part worth less.
+            // The parts that were taken since may have made this one worth less.
             let now = self.queued(at, next.part);
             if now.density < next.density && self.queue.peek().is_some_and(|other| other > &now) {
                 self.queue.push(now);
@@ -350,7 +350,7 @@ impl<'a> DeedChoice<'a> {
         room
     }
 
-    /// The tokens of a part, with its title where that is not told yet. A part that is far too long is not counted.
+    /// The tokens of a part, with its title where the deed has no line yet. A part that is far too long is not counted.
     fn cost(&self, at: usize, part: Option<&DeedPart>, room: u64) -> u64 {
         let ranked = &self.deeds[at];
         let count = |text: &str| u64::from(self.counter.count(text, TextKind::Prose));
