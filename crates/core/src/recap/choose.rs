@@ -152,6 +152,8 @@ struct RankedDeed<'a> {
     is_listed: bool,
     /// Whether it is about files that the agent made for itself alone.
     is_aside: bool,
+    /// Whether it is a message of the user that is told whole, or not at all.
+    is_whole: bool,
 }
 
 /// Chooses the parts of deeds, and counts what they cost.
@@ -195,8 +197,10 @@ pub(super) struct ListedElsewhere<'a> {
     pub task: &'a [usize],
 }
 
-/// The task weighs this much more than other words of the user.
+/// The task, and the rest of a user's message of which a part is told, weigh this much more than other words of the user.
 const TASK: u64 = 64;
+/// A message of the user of more bytes than this may be told in part.
+const WHOLE: usize = 1_000;
 
 impl<'a> DeedChoice<'a> {
     /// Ranks the deeds, which are in order with the oldest first.
@@ -221,6 +225,7 @@ impl<'a> DeedChoice<'a> {
                     * if listed.task.contains(&at) { TASK } else { 1 },
                 is_listed: is_listed(deed, &listed),
                 is_aside: is_aside(deed, &listed),
+                is_whole: is_whole(deed),
                 title,
             }
         };
@@ -282,6 +287,8 @@ impl<'a> DeedChoice<'a> {
             cost += about_tokens(&own.text);
         }
         let aside = if ranked.is_aside { 8 } else { 1 };
+        // The rest of a message comes next.
+        let worth = if ranked.is_whole && self.chosen[at].is_open { worth * TASK } else { worth };
         worth * ranked.newness / (SHORT + cost) / aside
     }
 
@@ -434,6 +441,12 @@ fn is_listed(deed: &Deed, listed: &ListedElsewhere<'_>) -> bool {
         DeedKind::Call(_) => listed.checks.contains(&deed.message),
         _ => false,
     }
+}
+
+/// Whether a deed is a message of the user that is short enough to be told whole.
+fn is_whole(deed: &Deed) -> bool {
+    let chars: usize = deed.parts.iter().map(|part| part.text.len()).sum();
+    deed.is_users() && chars <= WHOLE
 }
 
 fn is_aside(deed: &Deed, listed: &ListedElsewhere<'_>) -> bool {
