@@ -1,7 +1,7 @@
 //! Chooses the parts of deeds for a recap. While there is room, a recap holds everything. Where room is short, one ranking
 //! decides: the worth of a part for each of its tokens. The worth is made of
 //!
-//! - whose words or what kind of deed it is ([`worth`]),
+//! - whose words or what kind of deed it is ([`super::worth`]),
 //! - how rare its words are; words that the recap holds already count little,
 //! - what the open request and the newest messages are about, and
 //! - how new it is.
@@ -17,26 +17,7 @@ use crate::recap::deed::{CallEnding, Deed, DeedKind, DeedPart, PartKind, Speaker
 use crate::recap::gather::GatheredFacts;
 use crate::recap::print::{DeedPrinter, text};
 use crate::recap::words::{WordNumbers, WordSet, WordTable, key, words};
-
-/// What a part is worth, by whose words or what deed it is. Only the ratios count.
-mod worth {
-    /// The user's words: nobody can look them up elsewhere, and they hold until the user says otherwise.
-    pub const USER: u64 = 240;
-    /// An answer concludes a turn.
-    pub const ANSWER: u64 = 80;
-    /// What the assistant says beside its calls.
-    pub const ASSISTANT: u64 = 64;
-    /// What a change or a run was, and how it ended.
-    pub const DEED: u64 = 96;
-    /// What failed and is not over yet.
-    pub const OPEN: u64 = 64;
-    /// What a file says now. It can be read again there …
-    pub const NEW_LINE: u64 = 20;
-    /// … and so can code that somebody quotes.
-    pub const CODE: u64 = 12;
-    /// Output, and what a change took away.
-    pub const OUTPUT: u64 = 1;
-}
+use crate::recap::worth::{part_worth, title_worth};
 
 /// A word that the recap holds already counts a fourth of a new one.
 const AGAIN: u64 = 4;
@@ -277,8 +258,8 @@ impl<'a> DeedChoice<'a> {
         if !self.chosen[at].is_open {
             let is_words = matches!(ranked.deed.kind, DeedKind::Words(_));
             if !is_words && !ranked.is_listed {
-                worth +=
-                    title_worth(ranked.deed) * (DONE * AGAIN + self.told_by(&ranked.title_words));
+                let told = DONE * AGAIN + self.told_by(&ranked.title_words);
+                worth += title_worth(ranked.deed) * told * self.asked(&ranked.title_words) / 2;
             }
             cost += 5 + about_tokens(&ranked.title);
         }
@@ -301,15 +282,20 @@ impl<'a> DeedChoice<'a> {
         words.iter().map(tells).sum::<u64>()
     }
 
+    fn asked(&self, words: &[u32]) -> u64 {
+        self.interest.factor(words, false, self.table)
+    }
+
     /// The factor for what the reader asks for. A line of output also gains where the assistant used its names.
     fn use_of(&self, at: usize, part: &DeedPart) -> u64 {
         let is_output = part.kind == PartKind::Output;
-        let factor = self.interest.factor(&part.words, is_output, self.table);
+        let factor = self.interest.factor(&part.words, is_output, self.table)
+            + self.asked(&self.deeds[at].title_words)
+            - 2;
         let message = self.deeds[at].deed.message;
         let is_used =
             |word: &u32| self.table.is_rare_name(*word) && self.table.is_used_after(*word, message);
-        let used = part.kind == PartKind::Output && part.words.iter().any(is_used);
-        if used { factor * USED } else { factor }
+        if is_output && part.words.iter().any(is_used) { factor * USED } else { factor }
     }
 
     /// Whether the recap says a part already, or the assistant said a line of output in words of its own.
@@ -455,37 +441,6 @@ fn is_aside(deed: &Deed, listed: &ListedElsewhere<'_>) -> bool {
             edit.files.iter().all(|path| listed.asides.contains(path.as_str()))
         }
         _ => false,
-    }
-}
-
-/// What a deed's title is worth.
-fn title_worth(deed: &Deed) -> u64 {
-    match &deed.kind {
-        DeedKind::Words(_) => 0,
-        DeedKind::Change(_) => worth::DEED,
-        DeedKind::Call(call) => match call.ending {
-            CallEnding::Failed => worth::OPEN,
-            CallEnding::Rejected | CallEnding::Stopped => worth::USER,
-            CallEnding::Ended | CallEnding::Settled(_) => worth::DEED,
-            CallEnding::Shown => worth::OUTPUT,
-        },
-    }
-}
-
-/// What a part of a deed is worth.
-fn part_worth(deed: &Deed, part: &DeedPart) -> u64 {
-    let by = |speaker: &Speaker| match speaker {
-        Speaker::User | Speaker::Application => worth::USER,
-        Speaker::Answer | Speaker::Note => worth::ANSWER,
-        Speaker::Assistant => worth::ASSISTANT,
-    };
-    match &part.kind {
-        PartKind::Answered => worth::USER,
-        PartKind::Sentence => deed.speaker().map_or(worth::DEED, by),
-        PartKind::Code => worth::CODE,
-        PartKind::Verdict => title_worth(deed),
-        PartKind::NewLine(_) => worth::NEW_LINE,
-        PartKind::OldLine | PartKind::Output => worth::OUTPUT,
     }
 }
 

@@ -43,6 +43,7 @@ mod verdicts;
 pub(crate) mod visible;
 pub mod vocabulary;
 mod words;
+mod worth;
 
 pub use crate::seal::{END, NOTE_START};
 
