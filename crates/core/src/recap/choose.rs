@@ -133,7 +133,7 @@ struct RankedDeed<'a> {
     is_listed: bool,
     /// Whether it is about files that the agent made for itself alone.
     is_aside: bool,
-    /// Whether it is a message of the user that is told whole, or not at all.
+    /// Whether it is a message of the user that the recap holds whole, or not at all.
     is_whole: bool,
 }
 
@@ -178,9 +178,9 @@ pub(super) struct ListedElsewhere<'a> {
     pub task: &'a [usize],
 }
 
-/// The task, and the rest of a user's message of which a part is told, weigh this much more than other words of the user.
+/// The task, and the rest of a user's message of which the recap holds a part, weigh this much more than other words of the user.
 const TASK: u64 = 64;
-/// A message of the user of more bytes than this may be told in part.
+/// A recap may hold a part of a user's message with more bytes than this.
 const WHOLE: usize = 1_000;
 
 impl<'a> DeedChoice<'a> {
@@ -429,7 +429,7 @@ fn is_listed(deed: &Deed, listed: &ListedElsewhere<'_>) -> bool {
     }
 }
 
-/// Whether a deed is a message of the user that is short enough to be told whole.
+/// Whether a deed is a message of the user that is short enough to stay whole.
 fn is_whole(deed: &Deed) -> bool {
     let chars: usize = deed.parts.iter().map(|part| part.text.len()).sum();
     deed.is_users() && chars <= WHOLE
