@@ -1,5 +1,5 @@
-//! Chooses the parts of deeds for a recap. While there is room, a recap holds everything. Where room is short, one ranking
-//! decides: the worth of a part for each of its tokens. The worth is made of
+//! Chooses the parts of deeds for a recap. While there is room, a recap holds everything. Where room is short, one
+//! ranking decides: the worth of a part for each of its tokens. The worth is made of
 //!
 //! - whose words or what kind of deed it is ([`super::worth`]),
 //! - how rare its words are; words that the recap holds already count little,
@@ -178,7 +178,8 @@ pub(super) struct ListedElsewhere<'a> {
     pub task: &'a [usize],
 }
 
-/// The task, and the rest of a user's message of which the recap holds a part, weigh this much more than other words of the user.
+/// The task, and the rest of a user's message of which the recap holds a part, weigh this much more than other words of
+/// the user.
 const TASK: u64 = 64;
 /// A recap may hold a part of a user's message with more bytes than this.
 const WHOLE: usize = 1_000;
