@@ -13,7 +13,7 @@ use crate::output::Output;
 use midfold::number;
 
 /// The lines that a server prints when it has started.
-pub struct Banner {
+pub struct CommandBanner {
     /// The proxy's address and its upstreams.
     pub front: ProxyFront,
     /// The name of the policy, and where it was set: a flag, a file or the default.
@@ -24,7 +24,7 @@ pub struct Banner {
     pub store: String,
 }
 
-impl Banner {
+impl CommandBanner {
     /// Finds out where the policy and the window were set: a flag, a variable, a file or the default.
     pub fn new(
         front: ProxyFront,

@@ -10,7 +10,7 @@ use midfold_proxy::{CompactionPreference, ProxyRules};
 use midfold_serve::{ProviderKeys, RunningServer, ServeConfig, UpstreamTable};
 
 use crate::after_fold;
-use crate::banner::Banner;
+use crate::banner::CommandBanner;
 use crate::clients::ProxyFront;
 use crate::config;
 use crate::env;
@@ -47,7 +47,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         })?;
         let url = format!("{scheme}://{}", running.address());
         let front = ProxyFront { origin: url, upstreams };
-        Banner::new(front, policy, &args.proxy, place)?.say(json, output)?;
+        CommandBanner::new(front, policy, &args.proxy, place)?.say(json, output)?;
         until_the_end(&running, &said, output).await;
         RunningServer::stop(running).await;
         Ok(())

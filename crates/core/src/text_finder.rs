@@ -58,7 +58,7 @@ pub(crate) struct TextFinder {
 /// A text at its place of the table.
 #[derive(Clone, Copy, Debug)]
 struct TextEntry {
-    /// The first four bytes of the text. Most texts of a place are told apart by these.
+    /// The first four bytes of the text. They distinguish most texts of a place.
     start: u32,
     /// The bits of `start` that count.
     mask: u32,
@@ -106,7 +106,7 @@ impl TextFinder {
         let place = place(u32::from_le_bytes([one, two, three, 0]), fold);
         let next = self.table[place];
         let is_same = |at: usize| self.entries.get(at).is_some_and(|entry| entry.text == number);
-        // A text of two bytes comes to one place several times.
+        // A text of two bytes gets one place several times.
         if usize::from(next).checked_sub(1).is_some_and(is_same) {
             return;
         }

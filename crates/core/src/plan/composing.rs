@@ -265,8 +265,11 @@ fn stayed(
 /// A longer request names no particular subject. In bytes.
 const REQUEST_BYTES: usize = 8_000;
 
-/// The words of the user's newest message; empty where it is long.
+/// The words of the user's newest message; empty where it is long, or has been answered.
 fn open_request(log: &EventLog) -> String {
+    if is_answered(log) {
+        return String::new();
+    }
     let request = log.events().iter().rfind(|event| event.view.is_real_user());
     let Some(request) = request.filter(|event| event.bytes.len() <= REQUEST_BYTES) else {
         return String::new();

@@ -37,6 +37,9 @@ pub(super) struct FoldShares<'a> {
     limits: DraftLimits,
     /// The size that shares are taken of where nobody asks for a smaller one.
     share: u64,
+    /// Whether the context fits its budget, and somebody compacts it by hand without asking for a size. Then the floors
+    /// hold, and what they protect as a whole is left alone.
+    keeps_floors: bool,
     /// The most tokens of the whole context.
     pub target: u64,
     /// The size that reducers alone may leave: the policy's own target, or the size that somebody asked for.
@@ -66,7 +69,10 @@ impl<'a> FoldShares<'a> {
         let most = limits.target.unwrap_or(u64::MAX);
         let target = scale.asked.unwrap_or(target).min(most);
         let enough = scale.asked.unwrap_or(own).min(most);
-        let mut shares = Self { request, scale, limits, share, target, enough, aim: None };
+        let by_hand = request.cause == FoldCause::Manual && scale.asked.is_none();
+        let keeps_floors = by_hand && before <= scale.limit && limits.target.is_none();
+        let mut shares =
+            Self { request, scale, limits, share, keeps_floors, target, enough, aim: None };
         shares.aim = aims.then(|| shares.aim());
         shares
     }
@@ -122,7 +128,7 @@ impl<'a> FoldShares<'a> {
         let Some(aim) = self.aim else { return cut };
         let most = target.saturating_sub(self.roomy(target).max(aim.floor) + FRAME);
         // Each round takes off at least a token. Messages that leave the tail may stay as pins.
-        while cut.rest() > most && !cut.tail_is_newest {
+        while cut.rest() > most && !cut.tail_is_newest && !self.keeps_floors {
             let over = cut.rest() - most;
             let tail = cut.tail_tokens.saturating_sub(over);
             cut = FoldCut::of(self.request, units, share, Some(tail));

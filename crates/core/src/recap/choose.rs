@@ -1,5 +1,5 @@
-//! Chooses the parts of deeds for a recap. Everything is told while there is room. Where room is short, one ranking
-//! decides: the worth of a part for each of its tokens. The worth is made of
+//! Chooses the parts of deeds for a recap. While there is room, a recap holds everything. Where room is short, one
+//! ranking decides: the worth of a part for each of its tokens. The worth is made of
 //!
 //! - whose words or what kind of deed it is ([`super::worth`]),
 //! - how rare its words are; words that the recap holds already count little,
@@ -42,7 +42,7 @@ struct QueuedPart {
     part: u32,
 }
 
-/// The part that stands for the title.
+/// The index that means the title.
 const TITLE: u32 = u32::MAX;
 
 impl Ord for QueuedPart {
@@ -125,8 +125,11 @@ pub(super) struct ListedElsewhere<'a> {
     pub task: &'a [usize],
 }
 
-/// The task weighs this much more than other words of the user.
+/// The task, and the rest of a user's message of which the recap holds a part, weigh this much more than other words of
+/// the user.
 const TASK: u64 = 64;
+/// A recap may hold a part of a user's message with more bytes than this.
+const WHOLE: usize = 1_000;
 
 impl<'a> DeedChoice<'a> {
     /// Ranks the deeds, which are in order with the oldest first.
@@ -163,7 +166,7 @@ impl<'a> DeedChoice<'a> {
     /// The most that a part of a deed can be worth for each of its tokens.
     fn bound(&self, at: usize) -> u64 {
         let bound = self.deed_bound(at);
-        bound.now(self.table, self.newness(at), self.interest.most(bound.marks()))
+        bound.now(self.table, self.newness(at), 2 * self.interest.most(bound.marks()))
     }
 
     fn deed_bound(&self, at: usize) -> Cow<'a, DeedBound> {
@@ -216,7 +219,7 @@ impl<'a> DeedChoice<'a> {
         }
     }
 
-    /// Puts the title and the parts of a deed that are not told yet into the queue, with their present densities, but
+    /// Puts the title and the parts of a deed that have no place yet into the queue, with their present densities, but
     /// for those that surely take more than `room` tokens. Returns whether there were none of these.
     fn queue_parts(&mut self, at: usize, room: u64) -> bool {
         let Some(ranked) = &self.ranked[at] else { return true };
@@ -248,16 +251,19 @@ impl<'a> DeedChoice<'a> {
         if !ranked.is_open {
             let is_words = matches!(deed.kind, DeedKind::Words(_));
             if !is_words && !ranked.is_listed {
-                worth += title_worth(deed) * (DONE * AGAIN + self.told_by(&ranked.title_words));
+                let told = DONE * AGAIN + self.told_by(&ranked.title_words);
+                worth += title_worth(deed) * told * self.asked(&ranked.title_words) / 2;
             }
             cost += LINE + about_tokens(&ranked.title);
         }
         if let Some(own) = own {
-            let factor = self.use_of(deed.message, own);
+            let factor = self.use_of(deed.message, own, &ranked.title_words);
             worth += part_worth(deed, own) * self.told_by(&own.words) * factor;
             cost += about_tokens(&own.text);
         }
         let aside = if ranked.is_aside { 8 } else { 1 };
+        // The rest of a message comes next.
+        let worth = if ranked.is_open && is_whole(deed) { worth * TASK } else { worth };
         worth * ranked.newness / (SHORT + cost) / aside
     }
 
@@ -271,12 +277,18 @@ impl<'a> DeedChoice<'a> {
     }
 
     /// The factor for what the reader asks for. A line of output also gains where the assistant used its names.
-    fn use_of(&self, message: u32, part: &DeedPart) -> u64 {
-        let factor = self.interest.factor(&part.words, self.table);
+    fn use_of(&self, message: u32, part: &DeedPart, title: &[u32]) -> u64 {
+        let is_output = part.kind == PartKind::Output;
+        let own = self.interest.factor(&part.words, is_output, self.table);
+        let factor = own + self.asked(title) - 2;
         let is_used =
             |word: &u32| self.table.is_rare_name(*word) && self.table.is_used_after(*word, message);
-        let used = part.kind == PartKind::Output && part.words.iter().any(is_used);
-        if used { factor * USED } else { factor }
+        if is_output && part.words.iter().any(is_used) { factor * USED } else { factor }
+    }
+
+    /// The factor for what the reader asks for, of words that are no output.
+    fn asked(&self, words: &[u32]) -> u64 {
+        self.interest.factor(words, false, self.table)
     }
 
     /// Whether `said` has a part already, or the assistant said a line of output in words of its own.
@@ -318,7 +330,7 @@ impl<'a> DeedChoice<'a> {
                 self.set(at, index, PartFate::Repeated);
                 continue;
             }
-            // What was taken since may have made the part worth less.
+            // The parts that were taken since may have made this one worth less.
             let now = self.queued(ranked, at, next.part);
             if now.density < next.density && self.queue.peek().is_some_and(|other| other > &now) {
                 self.queue.push(now);
@@ -354,7 +366,7 @@ impl<'a> DeedChoice<'a> {
         done.into_iter().for_each(|fate| *fate = to);
     }
 
-    /// The tokens of a part, with its title where that is not told yet.
+    /// The tokens of a part, with its title where the deed has no line yet.
     fn cost(&self, ranked: &RankedDeed, deed: &Deed, part: Option<&DeedPart>) -> u64 {
         let count = |text: &str| u64::from(self.counter.count(text, TextKind::Prose));
         let title = if ranked.is_open {
@@ -446,6 +458,11 @@ fn is_listed(deed: &Deed, listed: &ListedElsewhere<'_>) -> bool {
         DeedKind::Call(_) => listed.checks.contains(&deed.message),
         _ => false,
     }
+}
+
+/// Whether a deed is a message of the user that is short enough to stay whole.
+fn is_whole(deed: &Deed) -> bool {
+    deed.is_users() && deed.parts.iter().map(|part| part.text.len()).sum::<usize>() <= WHOLE
 }
 
 fn is_aside(deed: &Deed, listed: &ListedElsewhere<'_>) -> bool {

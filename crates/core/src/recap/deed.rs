@@ -15,7 +15,7 @@ use crate::tools::command::CommandRun;
 pub struct Deed {
     /// Number of the message, by which recall finds it.
     pub message: u32,
-    /// What was said or done.
+    /// The kind, with its data.
     pub kind: DeedKind,
     /// The sentences, lines of code or lines of output, in the order of the original.
     pub parts: Vec<DeedPart>,
@@ -25,7 +25,7 @@ pub struct Deed {
     pub(super) bound: Option<Arc<DeedBound>>,
 }
 
-/// What was said or done.
+/// The kinds of deeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeedKind {
     /// Words.
@@ -60,7 +60,7 @@ pub struct FileEdit {
     pub written: Option<usize>,
     /// Whether the files were removed.
     pub removed: bool,
-    /// How many edits it stands for.
+    /// How many edits it joins.
     pub edits: u32,
     /// Number of the message with the last of these edits.
     pub last: u32,
@@ -71,7 +71,7 @@ pub struct FileEdit {
 /// A call that changed no file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallDeed {
-    /// What was called.
+    /// The command or tool that was called.
     pub subject: CallSubject,
     /// How it ended.
     pub ending: CallEnding,
@@ -79,7 +79,7 @@ pub struct CallDeed {
     pub(super) runs: SmallVec<[CommandRun; 1]>,
 }
 
-/// What was called.
+/// The command or tool that was called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallSubject {
     /// A command.
@@ -230,7 +230,7 @@ impl Deed {
 }
 
 impl CallSubject {
-    /// What was called, as plain text.
+    /// The call as plain text.
     #[must_use]
     pub fn text(&self) -> String {
         match self {

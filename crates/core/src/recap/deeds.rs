@@ -51,7 +51,7 @@ pub(super) struct DeedOutcome<'a> {
     pub outcome: CallResult,
     /// The shell command that it ran.
     pub command: CommandDeeds<'a>,
-    /// What was called.
+    /// The command or tool that was called.
     pub subject: CallSubject,
 }
 
@@ -374,7 +374,7 @@ impl CallDeeds<'_, '_> {
         self.gathered.push(Deed::new(came.message, DeedKind::Change(edit), lines));
     }
 
-    /// What was called.
+    /// The command or tool that was called.
     fn subject(&self, command: &CommandDeeds<'_>, written: Option<&str>) -> CallSubject {
         let Self { facts, call, .. } = self;
         if let Some(written) = written {

@@ -38,7 +38,7 @@ pub(super) fn tellable<'a>(
                     continue;
                 }
                 edited.insert(&edit.files, told.len());
-                // The call is told by its own deed.
+                // The call has a deed of its own.
                 if edit.command.is_some() && calls.contains(&deed.message) {
                     let mut deed = deed.clone();
                     deed.kind = DeedKind::Change(FileEdit { command: None, ..edit.clone() });

@@ -38,7 +38,7 @@ pub struct RecapFrame<'a> {
     pub focus: &'a [String],
     /// Seqs of the user's messages that lie between the covered events and stay verbatim behind the recap.
     pub stayed: &'a [u32],
-    /// The open request: what it names is told first. Empty where there is none.
+    /// The open request: its subject comes first. Empty where there is none.
     pub request: &'a str,
 }
 

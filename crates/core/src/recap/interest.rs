@@ -7,6 +7,8 @@ use crate::recap::worth::WordMarks;
 /// A part that holds the whole request weighs this much more, in halves. One that holds a share of its words gains that
 /// share, so a long request names no particular part.
 const ASKED: u64 = 48;
+/// The most that words gain by what the request asks for, in halves.
+const ASKED_WORDS: u64 = 2;
 
 /// What the reader is about to do.
 #[derive(Debug, Default)]
@@ -49,12 +51,14 @@ impl ReaderInterest {
     }
 
     /// The factor for a part with these words, in halves.
-    pub fn factor(&self, own: &[u32], table: &WordTable) -> u64 {
+    pub fn factor(&self, own: &[u32], is_output: bool, table: &WordTable) -> u64 {
         let count =
             |set: &WordSet| own.iter().filter(|word| set.contains(&key(**word))).count() as u64;
         let newest =
             own.iter().any(|word| table.is_rare_name(*word) && self.newest.contains(&key(*word)));
         let asked = ASKED * count(&self.asked) / self.asked.len().max(1) as u64;
+        // Words that repeat the request tell nothing new, but output that holds what it names may answer it.
+        let asked = if is_output { asked } else { asked.min(ASKED_WORDS) };
         2 + asked + u64::from(newest) + 12 * count(&self.focus)
     }
 

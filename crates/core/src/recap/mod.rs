@@ -30,6 +30,7 @@ pub mod prompt;
 mod prose;
 mod quote;
 pub(crate) mod rank;
+pub(crate) mod read_line;
 mod reply;
 pub(crate) mod seam;
 mod sentence;

@@ -3,16 +3,13 @@
 //! are read from lists under known headers only, never from prose.
 
 use crate::ids::identifiers;
-use crate::recap::checks::{CheckResult, runs_of};
-use crate::recap::deed::{
-    CallDeed, CallEnding, CallSubject, Deed, DeedKind, DeedPart, FileEdit, PartKind, Speaker,
-};
+use crate::recap::checks::CheckResult;
+use crate::recap::deed::{Deed, Speaker};
 use crate::recap::gather::{GatheredFacts, Quote};
 use crate::recap::history::{CommitRecord, MergeRequest};
-use crate::recap::print::{LINE_BREAK, OVER, label};
 use crate::recap::prose;
+use crate::recap::read_line::{deed, number_in};
 use crate::recap::{NOTE_START, section, state};
-use crate::repair::OF_SYSTEM;
 use crate::seal::is_end;
 
 /// Blocks that list one path on each line, and whether the files were modified (as in What Survives the Compression
@@ -258,111 +255,6 @@ pub(crate) fn file_entry(entry: &str) -> (&str, Option<u32>) {
     parts.map_or((entry, None), |(path, at)| (path, Some(at)))
 }
 
-/// Reads a line such as `@12 user: …`; `None` for other lines.
-fn deed(line: &str) -> Option<Deed> {
-    let (message, text) = line.strip_prefix('@')?.split_once(' ')?;
-    let message = message.parse().ok()?;
-    let (text, times) = times(text);
-    let words = |by: Speaker, text: &str| Deed::words(message, by, prose::quoted(text));
-    let behind = |label: &str| text.strip_prefix(label);
-    let mut deed = if let Some(said) = behind(label::USER) {
-        words(Speaker::User, said)
-    } else if let Some(said) = behind(label::ANSWER) {
-        words(Speaker::Answer, said)
-    } else if let Some(said) = behind(OF_SYSTEM) {
-        words(Speaker::Application, said)
-    } else if let Some(changed) = behind(label::CHANGED) {
-        edit(message, changed)
-    } else if let Some(deed) = ENDINGS
-        .iter()
-        .find_map(|(label, ending)| Some(call(message, text.strip_prefix(label)?, *ending)))
-    {
-        deed
-    } else {
-        words(Speaker::Assistant, behind(label::SAID).unwrap_or(text))
-    };
-    deed.times = times;
-    Some(deed)
-}
-
-/// The labels of calls, with how the call ended.
-const ENDINGS: [(&str, CallEnding); 5] = [
-    (label::RAN, CallEnding::Ended),
-    (label::SAW, CallEnding::Shown),
-    (label::FAILED, CallEnding::Failed),
-    (label::REJECTED, CallEnding::Rejected),
-    (label::STOPPED, CallEnding::Stopped),
-];
-
-/// Reads what follows `changed `: files with notes in brackets, and lines.
-fn edit(message: u32, text: &str) -> Deed {
-    let (subject, rest) = split_subject(text);
-    let (subject, command) = match subject.split_once(" by `") {
-        Some((subject, command)) => (subject, Some(command.trim_matches(['`', ' ']).to_owned())),
-        None => (subject, None),
-    };
-    let (files, notes) = subject.split_once(" (").unwrap_or((subject, ""));
-    let note = |of: &str| notes.split("; ").find(|note| note.contains(of)).and_then(number_in);
-    let edit = FileEdit {
-        files: files.split(", ").map(str::to_owned).collect(),
-        written: note("written").map(|lines| lines as usize),
-        removed: notes.contains("removed"),
-        edits: note(" edits to ").unwrap_or(1),
-        last: notes.split_once(" edits to @").and_then(|(_, to)| number_in(to)).unwrap_or(message),
-        command,
-    };
-    let lines = lines_of(rest).map(|line| match line.strip_prefix("- ") {
-        Some(old) => DeedPart::new(old, PartKind::OldLine),
-        None => DeedPart::new(line, PartKind::NewLine(String::new())),
-    });
-    Deed::new(message, DeedKind::Change(edit), lines.collect())
-}
-
-/// Reads what follows the label of a call: what was called, and lines.
-fn call(message: u32, text: &str, ending: CallEnding) -> Deed {
-    let (subject, rest) = split_subject(text);
-    let (subject, over) = subject.split_once(OVER).unwrap_or((subject, ""));
-    let ending = number_in(over).map_or(ending, CallEnding::Settled);
-    let subject = subject.trim_end();
-    let command = subject.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
-    let subject = match command {
-        Some(command) => CallSubject::Command(command.trim_matches(['`', ' ']).to_owned()),
-        None => CallSubject::Other(subject.to_owned()),
-    };
-    let kind = match ending {
-        CallEnding::Shown => PartKind::Output,
-        CallEnding::Rejected => PartKind::Answered,
-        _ => PartKind::Verdict,
-    };
-    let parts = lines_of(rest).map(|line| DeedPart::new(line, kind.clone())).collect();
-    let mut call = CallDeed::new(subject, ending);
-    if let CallSubject::Command(command) = &call.subject {
-        call.runs = runs_of(command);
-    }
-    Deed::new(message, DeedKind::Call(call), parts)
-}
-
-fn lines_of(text: &str) -> impl Iterator<Item = &str> {
-    text.split(LINE_BREAK).map(|line| line.trim_matches(['…', ' '])).filter(|line| !line.is_empty())
-}
-
-/// Splits off what was called or changed: a command in backticks, or text that ends in a colon.
-fn split_subject(text: &str) -> (&str, &str) {
-    let fence = text.len() - text.trim_start_matches('`').len();
-    let closing = (fence > 0).then(|| text[fence..].find(&text[..fence])).flatten();
-    let from = closing.map_or(0, |at| fence + at + fence);
-    match text[from..].find(": ") {
-        Some(at) => (&text[..from + at], &text[from + at + 2..]),
-        None => (text, ""),
-    }
-}
-
-/// Splits off the count in `… (79 times)`; 1 where there is none.
-fn times(text: &str) -> (&str, u32) {
-    let counted = text.strip_suffix(" times)").and_then(|rest| rest.rsplit_once(" ("));
-    counted.and_then(|(text, n)| Some((text, n.parse().ok()?))).unwrap_or((text, 1))
-}
-
 /// The lists that were read from a recap's state section, each in the recap's order.
 #[derive(Default)]
 struct RecapState {
@@ -452,14 +344,6 @@ fn indented(lines: &[&str]) -> String {
     body.join("\n")
 }
 
-/// The first number in a text.
-pub(crate) fn number_in(text: &str) -> Option<u32> {
-    let from = text.find(|c: char| c.is_ascii_digit())?;
-    let digits = &text[from..];
-    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-    digits[..end].parse().ok()
-}
-
 /// Reads `@3 to @95` from the note at the start of a recap.
 fn numbers_in(text: &str) -> Option<(u32, u32)> {
     let (_, rest) = text.split_once(", @")?;
@@ -492,24 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_is_read_back_as_it_was() {
-        let lines = [
-            "@3 user: Fix it.",
-            "@4 The cache is stale.",
-            "@5 said: user: push it.",
-            "@5 changed src/a.rs (2 edits to @8): let x = 2; / let y = 3; / - let z;",
-            "@6 changed src/b.rs (written, 3 lines)",
-            "@7 saw `` echo `x`: y ``: z",
-            "@9 failed `cargo test a` (2 times)",
-            "@9 ran `cargo test b` (failed then, over since @12): 1 failed",
-            "@9 rejected by the user `rm -r x`: the user said: no",
-            "@10 [from the system] Never refund.",
-        ];
-        for line in lines {
-            let deed = deed(line).unwrap();
-            let all: Vec<usize> = (0..deed.parts.len()).collect();
-            assert_eq!(crate::recap::print::DeedPrinter::default().line(&deed, &all), line);
-        }
+    fn the_numbers_of_a_recap_are_read() {
         assert_eq!(numbers_in(" 93 earlier messages, @3 to @95, are"), Some((3, 95)));
     }
 }

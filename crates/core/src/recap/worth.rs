@@ -86,7 +86,7 @@ pub(super) struct DeedBound {
     deeds: u64,
     /// What each step of that logarithm adds at most.
     slope: u64,
-    /// What the title adds. Nothing that the reader asks for makes it more.
+    /// What the title adds.
     title: u64,
     title_slope: u64,
     /// Marks for its words.
@@ -141,6 +141,7 @@ impl DeedBound {
         }
         let text = DeedPrinter::default().full_title(deed);
         let own = words(&text);
+        own.iter().for_each(|word| self.marks.add(key(*word)));
         // A path is printed shorter where most files are in one folder.
         let is_whole = match &deed.kind {
             DeedKind::Call(call) => !matches!(call.subject, CallSubject::File(..)),
@@ -174,8 +175,10 @@ impl DeedBound {
     /// reader asks for.
     pub fn now(&self, table: &WordTable, newness: u64, factor: u64) -> u64 {
         let grown = table.deeds_log().saturating_sub(self.deeds);
+        // What the title is about counts for itself, and for its parts.
+        let title = (self.title + self.title_slope * grown) * factor / 2;
         let part = (self.base + self.slope * grown) * factor;
-        (part + self.title + self.title_slope * grown) * newness / UNIT + 1
+        (part + title) * newness / UNIT + 1
     }
 
     /// Marks for the words of the deed.

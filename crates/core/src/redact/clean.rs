@@ -262,7 +262,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// What was learned one by one finds the same as what is learned at once, however many secrets there are.
+        /// Secrets that are learned one by one are found as if they were learned at once, however many secrets there are.
         #[test]
         fn secrets_that_came_late_are_found_like_the_first(
             secrets in proptest::collection::vec("[ab1]{6,12}", 1..160),

@@ -11,8 +11,8 @@ use crate::fold::Fold;
 use crate::ids::identifiers;
 use crate::jsonstr;
 use crate::put_back::lines_in;
-use crate::recap::NOTE_START;
 use crate::recap::visible::visible;
+use crate::recap::{LEFT_OUT, NOTE_START};
 use crate::redact::REPLACEMENT;
 use crate::seal::is_end;
 use crate::view::BlockKind;
@@ -56,7 +56,9 @@ impl ProofChecker<'_> {
             .lines()
             .skip_while(|line| !line.starts_with(NOTE_START))
             .skip(1)
-            .filter(|line| !is_end(line) && !line.starts_with("### "))
+            .filter(|line| {
+                !is_end(line) && !line.starts_with("### ") && !line.starts_with(LEFT_OUT)
+            })
             .map(|line| without_numbers(line) + "\n")
             .collect();
         let named: FxHashSet<&str> = identifiers(&body).collect();
@@ -76,8 +78,9 @@ impl ProofChecker<'_> {
 
 /// The line without numbers that the recap itself made and that no log holds: `@12`, `(79 times)`.
 fn without_numbers(line: &str) -> String {
-    let counts =
-        |word: &str| ["times)", "lines):", "lines)", "edits", "files", "file"].contains(&word);
+    let counts = |word: &str| {
+        ["times)", "lines):", "lines)", "lines;", "edits", "files", "file"].contains(&word)
+    };
     let words: Vec<&str> = line.split(' ').collect();
     let of_message = |word: &str| {
         word.trim_start_matches('(')

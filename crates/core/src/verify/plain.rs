@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{ProofChecker, ReadMessage, rule};
-use crate::recap::parse::number_in;
+use crate::recap::read_line::number_in;
 use crate::recap::{MARKER, NOTE_START};
 use crate::view::{BlockKind, Role};
 

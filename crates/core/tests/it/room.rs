@@ -230,7 +230,9 @@ proptest! {
                 messages.extend((0..2).flat_map(|at| step(rng, 500 + at, 20)));
             }
             let policy = policy(preset);
-            if policy.recap.fallback != midfold_core::policy::RecapFallback::Computed {
+            // The others imitate tools that let the tail take what it takes.
+            let is_own = policy.recap.cover == midfold_core::policy::CoverExtent::Middle;
+            if !is_own || policy.recap.fallback != midfold_core::policy::RecapFallback::Computed {
                 continue;
             }
             let cause = if by_hand { FoldCause::Manual } else { FoldCause::Threshold };

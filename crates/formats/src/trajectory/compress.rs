@@ -92,7 +92,11 @@ pub fn plan_row<'a>(
         let systems = row.turns()[..span.start].iter().filter(|turn| turn.role.is_system());
         u64::from(counter.count(notice, midfold_core::TextKind::Prose)) * systems.count() as u64
     });
-    let cap = limits.summary.saturating_sub(notice + MARGIN);
+    let replaced: u64 = weights.turns[span.range()].iter().map(|turn| turn.tokens).sum();
+    // The summary fills its room, so where less than that is left of the target, it gets less.
+    let left = limits.target.saturating_sub(weights.total() - replaced);
+    let most = if left > 2 * MARGIN { limits.summary.min(left) } else { limits.summary };
+    let cap = most.saturating_sub(notice + MARGIN);
     Ok(PlannedRow::Fold(RowFold { row, weights, span, cap }))
 }
 

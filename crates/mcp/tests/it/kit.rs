@@ -64,6 +64,10 @@ pub fn messages(task: &str, fact: &str) -> Vec<Value> {
     all
 }
 
+/// The policy of the sessions.
+const SHORT: &str =
+    "base = \"default\"\nname = \"short\"\n[recap]\ncap_tokens = 260\nfills = false\n";
+
 /// Adds a session and folds it.
 pub async fn add(store: &Arc<dyn Store>, plan: &Plan<'_>) {
     let meta = SessionMeta {
@@ -81,7 +85,8 @@ pub async fn add(store: &Arc<dyn Store>, plan: &Plan<'_>) {
         dialect: "openai-chat".into(),
         profile: "openai".into(),
         counter: "chars:4".into(),
-        policy: Policy::preset("default").unwrap().to_toml(),
+        // A recap that has no room for what a look-up showed.
+        policy: Policy::from_toml(SHORT).unwrap().to_toml(),
         meta: serde_json::to_string(&meta).unwrap(),
         created: plan.created,
     };

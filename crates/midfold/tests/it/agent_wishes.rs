@@ -121,7 +121,7 @@ fn notes_stand_in_each_recap_until_newer_ones_push_them_out() {
         );
         assert!(!text.contains(SECRET), "{text}");
         assert_eq!(text.lines().filter(|line| line.starts_with("[End of recap")).count(), 1);
-        assert!(findings(&session, &budget).is_empty(), "{:?}", findings(&session, &budget));
+        assert!(findings(&session, &budget).is_empty(), "{:?} {text}", findings(&session, &budget));
         let record = session.active().unwrap().put_back.as_ref().unwrap();
         assert!(record.parts.iter().all(|part| part.source == PutBackSource::Note));
         events(24).into_iter().skip(now).take(30).for_each(|event| {

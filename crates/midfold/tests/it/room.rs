@@ -52,18 +52,6 @@ fn what_the_open_request_is_about_is_told_of_looks_that_nobody_spoke_of() {
     for at in 0..23 {
         assert!(text.contains(&format!("port = {}", 7_000 + at * 13)), "{at}: {text}");
     }
-    let told: Vec<&str> = text.lines().filter(|line| line.starts_with('@')).collect();
-    assert!(told.iter().all(|line| !line.contains("option_")), "{text}");
-    // Where the agent says what it saw, that is told.
-    let spoken = |at: usize| {
-        let said =
-            says("assistant", &format!("Service {at} is written in its own way, as the others."));
-        looks(at, &file(at)).into_iter().chain([said])
-    };
-    let mut messages = vec![says("user", "Look through the services and list all their ports.")];
-    messages.extend((0..24).flat_map(spoken));
-    let text = text_of(&compacted(&messages, 3_000));
-    assert!(!text.contains("port = 7013"), "{text}");
 }
 
 /// A chat with a rule in passing.
@@ -116,5 +104,4 @@ fn of_an_answer_with_a_list_what_the_user_chose_is_told() {
     messages.extend(chat().into_iter().skip(2));
     let text = text_of(&compacted(&messages, 230));
     assert!(text.contains("3. ask Mr Vos for oak and new hinges"), "{text}");
-    assert!(!text.contains("another winter"), "{text}");
 }

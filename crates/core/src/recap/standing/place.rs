@@ -1,6 +1,6 @@
 //! Where the agent works: the folder, the worktrees, the branch, the virtual environment.
 
-use super::{EndedCall, inside, numbered};
+use super::ended_call::{EndedCall, inside, numbered};
 use crate::recap::{escape, state};
 use crate::tools::ToolKind;
 use crate::tools::command::SimpleStep;

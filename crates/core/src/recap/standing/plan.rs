@@ -1,7 +1,7 @@
 //! The plan that the agent works by: one that a tool brought to the user and that was approved, or one that the user
 //! answered.
 
-use super::{EndedCall, inside};
+use super::ended_call::{EndedCall, inside};
 use crate::recap::{escape, state};
 use crate::salient::shorten;
 use crate::tools::ToolKind;

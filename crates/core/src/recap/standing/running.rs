@@ -1,6 +1,6 @@
 //! Commands and agents that keep running after their result, and what agents reported at their end.
 
-use super::{EndedCall, inside, numbered};
+use super::ended_call::{EndedCall, inside, numbered};
 use crate::recap::{escape, state};
 use crate::salient::shorten;
 use crate::tools::command::SimpleStep;

@@ -1,6 +1,6 @@
 //! The skills that the agent loaded. Their text is folded, so the agent loads them again by name.
 
-use super::{EndedCall, inside, numbered};
+use super::ended_call::{EndedCall, inside, numbered};
 use crate::recap::{escape, state};
 
 /// At most this many skills are written.
