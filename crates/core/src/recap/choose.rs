@@ -13,12 +13,13 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashSet;
 
 use crate::counter::{Counter, TextKind};
+use crate::recap::bound::DeedBound;
 use crate::recap::deed::{CallEnding, Deed, DeedKind, DeedPart, PartKind, Speaker};
 use crate::recap::interest::ReaderInterest;
 use crate::recap::print::{DeedPrinter, text};
 use crate::recap::words::{WordNumbers, WordSet, WordTable, key, words};
 use crate::recap::worth::{
-    AGAIN, DONE, DeedBound, LINE, SHORT, USED, about_tokens, least_tokens, part_worth, title_worth,
+    AGAIN, DONE, LINE, SHORT, USED, about_tokens, least_tokens, part_worth, title_worth,
 };
 
 /// The newest deed weighs half as much again as the oldest.
@@ -96,7 +97,7 @@ pub(super) struct DeedChoice<'a> {
     held: WordSet,
     /// The texts that the chosen parts hold.
     said: FxHashSet<&'a str>,
-    /// What was chosen, in this order: the index of the deed and of the part.
+    /// The chosen parts, in this order: the index of the deed and of the part.
     told: Vec<(usize, usize)>,
 }
 
@@ -220,7 +221,7 @@ impl<'a> DeedChoice<'a> {
     }
 
     /// Puts the title and the parts of a deed that have no place yet into the queue, with their present densities, but
-    /// for those that surely take more than `room` tokens. Returns whether there were none of these.
+    /// for those that surely take more than `room` tokens. Returns whether no part was put off.
     fn queue_parts(&mut self, at: usize, room: u64) -> bool {
         let Some(ranked) = &self.ranked[at] else { return true };
         let has_title = !matches!(self.deeds[at].kind, DeedKind::Words(_)) && !ranked.is_listed;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::recap::bound::DeedBound;
 use crate::recap::words::{WordNumbers, WordTable, words};
-use crate::recap::worth::DeedBound;
 use crate::salient::shorten;
 use crate::tools::command::CommandRun;
 

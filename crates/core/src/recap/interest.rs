@@ -1,8 +1,8 @@
 //! What the reader of a recap is about to do, and how much more a part is worth for it.
 
+use crate::recap::bound::WordMarks;
 use crate::recap::gather::GatheredFacts;
 use crate::recap::words::{WordSet, WordTable, key, words};
-use crate::recap::worth::WordMarks;
 
 /// A part that holds the whole request weighs this much more, in halves. One that holds a share of its words gains that
 /// share, so a long request names no particular part.

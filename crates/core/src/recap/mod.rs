@@ -3,6 +3,7 @@
 //! The computed part of a recap can only hold words of the log: code copies, ranks and cuts them. Text from the log
 //! is quoted, escaped and redacted, so it gains no authority.
 
+mod bound;
 pub mod checks;
 mod choose;
 mod claim;

@@ -1,6 +1,7 @@
 //! What deeds and their parts are worth, and a bound of it that is made once, when a deed enters. By the bound, a recap
 //! need not look at the parts of each deed that there ever was.
 
+use crate::recap::bound::{DeedBound, WordMarks};
 use crate::recap::deed::{CallEnding, CallSubject, Deed, DeedKind, DeedPart, PartKind, Speaker};
 use crate::recap::print::DeedPrinter;
 use crate::recap::words::{WordTable, key, words};
@@ -76,44 +77,6 @@ pub(super) fn about_tokens(text: &str) -> u64 {
 
 /// Fractions of a bound are kept in parts of this.
 const UNIT: u64 = 256;
-/// The most that a title or any part of a deed can be worth for each of its tokens. How new the deed is and what the
-/// reader asks for is not in it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct DeedBound {
-    /// The most with the rarity that its words had when it was made. A word gets only more common …
-    base: u64,
-    /// … but for the number of deeds, whose logarithm was this.
-    deeds: u64,
-    /// What each step of that logarithm adds at most.
-    slope: u64,
-    /// What the title adds.
-    title: u64,
-    title_slope: u64,
-    /// Marks for its words.
-    marks: WordMarks,
-    /// Bytes of its title and of its shortest part, or fewer. Longer ones take more tokens.
-    least: [usize; 2],
-}
-
-/// Marks of words, of which two words may share one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct WordMarks([u64; 16]);
-
-impl WordMarks {
-    pub fn add(&mut self, word: u32) {
-        // The upper bits are mixed best.
-        if let Some(marks) = self.0.get_mut((word >> 28) as usize) {
-            *marks |= 1 << (word >> 22 & 63);
-        }
-    }
-
-    /// How many marks both have.
-    pub fn shared(&self, other: &Self) -> u64 {
-        let both = self.0.iter().zip(&other.0).map(|(one, other)| (one & other).count_ones());
-        u64::from(both.sum::<u32>())
-    }
-}
-
 impl DeedBound {
     /// The bound of a deed whose words are in the table.
     pub fn of(deed: &Deed, table: &WordTable) -> Self {
