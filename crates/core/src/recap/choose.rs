@@ -463,7 +463,14 @@ fn is_listed(deed: &Deed, listed: &ListedElsewhere<'_>) -> bool {
 
 /// Whether a deed is a message of the user that is short enough to stay whole.
 fn is_whole(deed: &Deed) -> bool {
-    deed.is_users() && deed.parts.iter().map(|part| part.text.len()).sum::<usize>() <= WHOLE
+    let mut left = WHOLE;
+    // Stops early, because this is asked for each part of a message that may have thousands.
+    let mut fits = |part: &DeedPart| {
+        let rest = left.checked_sub(part.text.len());
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    deed.is_users() && deed.parts.iter().all(&mut fits)
 }
 
 fn is_aside(deed: &Deed, listed: &ListedElsewhere<'_>) -> bool {
