@@ -166,7 +166,13 @@ async fn a_request_has_a_bound_on_its_rounds() {
             let asked = setting.upstream.requests().len();
             agent.turn().await;
             let run = agent.run();
-            assert_eq!(setting.upstream.requests().len() - asked, 6, "{dialect:?} {stream}");
+            // The last request offers no tool. Where what was looked up overflows the model's
+            // window, it is folded and sent again, so only those with the tool are counted.
+            let offered = setting.upstream.requests()[asked..]
+                .iter()
+                .filter(|sent| String::from_utf8_lossy(&sent.body).contains("\"query\":{\"type\""))
+                .count();
+            assert_eq!(offered, 5, "{dialect:?} {stream}");
             assert_eq!(setting.figure("midfold_recalls_total"), 10, "{dialect:?} {stream}");
             assert!(agent.end().is_none(), "{dialect:?} {stream}: {:?}", agent.end());
             assert_eq!(setting.upstream.stats().refused, [""; 0], "{dialect:?} {stream}");

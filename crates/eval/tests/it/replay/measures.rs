@@ -197,7 +197,7 @@ fn losses_say_where_when_how_often_and_whether_a_search_helps() {
         ]
     );
     assert_eq!(found.measures.reachable, share(3, 3));
-    assert!((found.measures.within_reach() - 2.0 / 3.0).abs() < 1e-9);
+    assert!((found.measures.within_reach() - 1.0).abs() < 1e-9);
 }
 
 #[test]
