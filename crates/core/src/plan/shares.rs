@@ -65,7 +65,15 @@ impl<'a> FoldShares<'a> {
         let share = if halves || !request.cause.is_free() { whole.min(before) } else { whole };
         let own = goals.target.of(whole).min(scale.limit);
         let halved = goals.target.of(before).max(before / 2);
-        let target = if halves { own.min(halved) } else { own };
+        let target = match () {
+            () if halves => own.min(halved),
+            // A fold before the line (a tier, a cold cache, the end of some work, a wish of the agent) leaves the part
+            // of the context that a fold at the line leaves. A recap that may fill the whole target would free nothing.
+            () if aims && request.cause.is_free() => {
+                own.min(part(before, goals.target, request.policy.trigger.threshold))
+            }
+            () => own,
+        };
         let most = limits.target.unwrap_or(u64::MAX);
         let target = scale.asked.unwrap_or(target).min(most);
         let enough = scale.asked.unwrap_or(own).min(most);

@@ -1,5 +1,5 @@
 //! Deeds: what one message said or did, as data. Grouping, settling, ranking and shortening read these fields; only
-//! [`super::print`] writes them as text.
+//! `print.rs` writes them as text.
 
 use std::sync::Arc;
 
@@ -143,7 +143,7 @@ pub enum PartKind {
 pub(super) const PART_CHARS: usize = 480;
 
 impl DeedPart {
-    /// A part from a text, which is put on one line and cut at [`PART_CHARS`] characters.
+    /// A part from a text, which is put on one line and cut at `PART_CHARS` characters.
     #[must_use]
     pub fn new(text: &str, kind: PartKind) -> Self {
         let text = shorten(text, PART_CHARS);

@@ -263,6 +263,24 @@ proptest! {
         }
     }
 
+    /// A fold before the line frees its part of the context, also where the recap has something for any room.
+    #[test]
+    fn an_early_fold_leaves_the_part_that_a_fold_at_the_line_leaves(seed in any::<u64>(), tokens in 40usize..200) {
+        let messages = talk(&mut Rng::new(seed), 40, 60, tokens);
+        let whole = log_of(&messages).tokens();
+        for (preset, _) in OWN {
+            let policy = policy(preset);
+            let (target, line) = (policy.fold.target, policy.trigger.threshold);
+            for window in [whole * 3 / 2, whole * 3] {
+                let most = whole.min(line.of(window)) * u64::from(target.0) / u64::from(line.0);
+                for cause in [FoldCause::Tier, FoldCause::Cold, FoldCause::Seam, FoldCause::Agent] {
+                    let fold = folded(&messages, preset, window, None, cause, &[]).unwrap();
+                    prop_assert!(fold.tokens_after <= most + 1, "{preset} {window} {cause:?}: {} of {most}", fold.tokens_after);
+                }
+            }
+        }
+    }
+
     /// By hand, a conversation that is larger than the window gets the policy's target, and a smaller one half of its
     /// size.
     #[test]
