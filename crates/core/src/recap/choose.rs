@@ -124,6 +124,8 @@ pub(super) struct ListedElsewhere<'a> {
     pub said: FxHashSet<&'a str>,
     /// The indices of the deeds that say what the task is, which the context shows nowhere else.
     pub task: &'a [usize],
+    /// The tokens that the list of read files takes. Output leaves them, since titles of reads count as listed.
+    pub for_read: u64,
 }
 
 /// The task, and the rest of a user's message of which the recap holds a part, weigh this much more than other words of
@@ -323,7 +325,9 @@ impl<'a> DeedChoice<'a> {
             if own.is_none() && ranked.is_open || !is_waiting {
                 continue;
             }
-            if self.least_of(ranked, own) > room {
+            let is_output = own.is_some_and(|own| own.kind == PartKind::Output);
+            let free = room.saturating_sub(if is_output { self.listed.for_read } else { 0 });
+            if self.least_of(ranked, own) > free {
                 passed_over.push(next);
                 continue;
             }
@@ -338,7 +342,7 @@ impl<'a> DeedChoice<'a> {
                 continue;
             }
             let cost = self.cost(ranked, deed, own);
-            if cost > room {
+            if cost > free {
                 passed_over.push(now);
                 continue;
             }

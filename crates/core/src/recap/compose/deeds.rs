@@ -42,12 +42,13 @@ struct DeedDraft<'a> {
 
 impl RecapWriter<'_> {
     /// Writes the sections with words and deeds into `room` tokens. `checks` are the messages of checks that the state
-    /// lists; `is_first` says that nothing comes between the header and these sections.
+    /// lists; output leaves `for_read` tokens; `is_first` says that nothing comes between the header and these sections.
     pub(super) fn deeds(
         &mut self,
         checks: &FxHashSet<u32>,
         root: Option<&str>,
         room: u64,
+        for_read: u64,
         is_first: bool,
     ) -> DeedSections {
         // A cap of 0 comes from policies without a computed recap: they need only the names that leave the context.
@@ -63,7 +64,7 @@ impl RecapWriter<'_> {
         let words = frame.later.into_iter().flat_map(|later| &later.deeds);
         let words = words.filter(|deed| deed.speaker().is_some());
         let said = words.flat_map(|deed| &deed.parts).map(|part| &*part.text).collect();
-        let listed = ListedElsewhere { checks, asides: &asides, said, task: &task };
+        let listed = ListedElsewhere { checks, asides: &asides, said, task: &task, for_read };
         let interest = ReaderInterest::of(frame.request, frame.focus, frame.later);
         let table = &gathered.words;
         let is_bare = frame.is_short() && is_first;

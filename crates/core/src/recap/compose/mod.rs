@@ -2,7 +2,7 @@
 //!
 //! The sections come in the order in which a reader needs them: the task, the state, work done and findings,
 //! failures, files, and a line that counts everything left out. The state and the changed files come first, within a
-//! share of the cap; deeds take the rest, and files that were only read take whatever room remains.
+//! share of the cap; words and deeds take the rest, then files that were only read, then output.
 
 mod deeds;
 mod files;
@@ -89,12 +89,13 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     let state = std::mem::take(&mut writer.out);
     let files_share = if frame.file_blocks { FILE_BLOCKS } else { CHANGED };
     let for_files = (body * files_share / 100).max(LEAST_FILES.min(body / 3));
-    // Written on trial: deeds leave just the tokens that the changed files take.
+    // Written on trial: deeds leave just the tokens that the changed files take, and output those of read files, too.
+    let for_all = writer.cost(&writer.files(for_files, true).0);
     let for_files = writer.cost(&writer.files(for_files, false).0);
     let for_counts = writer.cost(LEFT_OUT_SAMPLE);
     let for_counts = if for_counts <= body / COUNTS { for_counts } else { 0 };
     let room = writer.left.saturating_sub(for_files + for_counts);
-    let deeds = writer.deeds(&checks, root.as_deref(), room, state.is_empty());
+    let deeds = writer.deeds(&checks, root.as_deref(), room, for_all - for_files, state.is_empty());
     // A reader needs the task first and then the state.
     writer.out = head + &deeds.task + &state + &deeds.rest;
     // A file can be read again, so deeds come before files that were only read.
