@@ -4,7 +4,7 @@
 
 /** What it takes, in tokens of four characters. The loop believes in more. */
 const LIMIT = 12_000
-const STEPS = 24
+const STEPS = 30
 const ANSWER = 'The batch is retried without its key.'
 const READ_FILE = { type: 'function', function: { name: 'read_file', parameters: {} } }
 
