@@ -19,7 +19,7 @@ use crate::recap::interest::ReaderInterest;
 use crate::recap::print::{DeedPrinter, text};
 use crate::recap::words::{WordNumbers, WordSet, WordTable, key, words};
 use crate::recap::worth::{
-    AGAIN, DONE, LINE, SHORT, USED, about_tokens, least_tokens, part_worth, title_worth,
+    AGAIN, DONE, FOUND, LINE, SHORT, USED, about_tokens, least_tokens, part_worth, title_worth,
 };
 
 /// The newest deed weighs half as much again as the oldest.
@@ -261,7 +261,8 @@ impl<'a> DeedChoice<'a> {
         }
         if let Some(own) = own {
             let factor = self.use_of(deed.message, own, &ranked.title_words);
-            worth += part_worth(deed, own) * self.told_by(&own.words) * factor;
+            let most = if own.kind == PartKind::Output { FOUND } else { u64::MAX };
+            worth += (part_worth(deed, own) * factor).min(most) * self.told_by(&own.words);
             cost += about_tokens(&own.text);
         }
         let aside = if ranked.is_aside { 8 } else { 1 };

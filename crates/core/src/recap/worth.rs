@@ -10,18 +10,12 @@ use crate::recap::words::{WordTable, key, words};
 mod values {
     /// The user's words: nobody can look them up elsewhere, and they hold until the user says otherwise.
     pub const USER: u64 = 240;
-    /// An answer concludes a turn.
-    pub const ANSWER: u64 = 80;
-    /// What the assistant says beside its calls.
-    pub const ASSISTANT: u64 = 64;
+    /// The assistant's words: its conclusions carry the story.
+    pub const ASSISTANT: u64 = 120;
     /// What a change or a run was, and how it ended.
     pub const DEED: u64 = 96;
-    /// What failed and is not over yet.
-    pub const OPEN: u64 = 64;
-    /// What a file says now. It can be read again there …
-    pub const NEW_LINE: u64 = 20;
-    /// … and so can code that somebody quotes.
-    pub const CODE: u64 = 12;
+    /// What a file says now, and code that somebody quotes. A file can be read again.
+    pub const CODE: u64 = 20;
     /// Output, and what a change took away.
     pub const OUTPUT: u64 = 1;
 }
@@ -33,7 +27,9 @@ pub(super) const DONE: u64 = 4;
 /// A part is weighed as if it had this many tokens more, because two words tell little, whatever they are.
 pub(super) const SHORT: u64 = 20;
 /// A line of output whose names the assistant used later weighs this much more.
-pub(super) const USED: u64 = 12;
+pub(super) const USED: u64 = 6;
+/// The most that output is worth, in halves: however well it answers the request, it is a finding like any other deed.
+pub(super) const FOUND: u64 = 2 * values::DEED;
 /// What the number and the joints of a line cost beside its texts, in tokens.
 pub(super) const LINE: u64 = 5;
 
@@ -43,9 +39,8 @@ pub(super) fn title_worth(deed: &Deed) -> u64 {
         DeedKind::Words(_) => 0,
         DeedKind::Change(_) => values::DEED,
         DeedKind::Call(call) => match call.ending {
-            CallEnding::Failed => values::OPEN,
             CallEnding::Rejected | CallEnding::Stopped => values::USER,
-            CallEnding::Ended | CallEnding::Settled(_) => values::DEED,
+            CallEnding::Ended | CallEnding::Failed | CallEnding::Settled(_) => values::DEED,
             CallEnding::Shown => values::OUTPUT,
         },
     }
@@ -55,15 +50,13 @@ pub(super) fn title_worth(deed: &Deed) -> u64 {
 pub(super) fn part_worth(deed: &Deed, part: &DeedPart) -> u64 {
     let by = |speaker: &Speaker| match speaker {
         Speaker::User | Speaker::Application => values::USER,
-        Speaker::Answer | Speaker::Note => values::ANSWER,
-        Speaker::Assistant => values::ASSISTANT,
+        Speaker::Assistant | Speaker::Answer | Speaker::Note => values::ASSISTANT,
     };
     match &part.kind {
         PartKind::Answered => values::USER,
         PartKind::Sentence => deed.speaker().map_or(values::DEED, by),
-        PartKind::Code => values::CODE,
         PartKind::Verdict => title_worth(deed),
-        PartKind::NewLine(_) => values::NEW_LINE,
+        PartKind::Code | PartKind::NewLine(_) => values::CODE,
         PartKind::OldLine | PartKind::Output => values::OUTPUT,
     }
 }

@@ -15,8 +15,9 @@ use crate::jsonstr;
 
 /// The names of the objects in a script whose members are the tools.
 const HOLDERS: [&str; 2] = ["tools", "codemode"];
-/// Arguments that hold the script, where the arguments are not the script itself.
-const CODE: [&str; 3] = ["code", "script", "source"];
+/// Arguments that hold the script, where the arguments are not the script itself. Proxies that know no custom tools send
+/// the text of one as `input`.
+const CODE: [&str; 4] = ["code", "script", "source", "input"];
 /// Values nested deeper than this are not read.
 const DEEPEST: usize = 32;
 

@@ -68,7 +68,7 @@ impl RunningWork {
             Some(at) if self.tasks[at].is_agent => self.note_status(call.message, text, at),
             Some(at) => {
                 let status = inside(text, "status").is_some_and(|status| status != "running");
-                if call.outcome.exit.is_some() || status {
+                if call.outcome.exit.is_some() || call.outcome.is_over || status {
                     self.tasks.remove(at);
                 }
             }

@@ -35,6 +35,7 @@ struct OutcomeFile {
     absent: NoisePatterns,
     /// Messages that the command keeps running after its result.
     background: NoisePatterns,
+    over: NoisePatterns,
     /// Messages at the end of a result that something keeps running.
     left: NoisePatterns,
     /// Messages of a shell that it could not read the command.
@@ -167,6 +168,8 @@ pub(super) struct KnownOutcomes {
     noise: Vec<LineGlob>,
     absent: Vec<LineGlob>,
     background: Vec<LineGlob>,
+    /// Say that a command which kept running has ended.
+    over: Vec<LineGlob>,
     left: Vec<LineGlob>,
     unread: Vec<LineGlob>,
     /// Patterns of lines that say why something failed, each with its rank in the list of its tool.
@@ -242,6 +245,7 @@ impl KnownOutcomes {
             noise: globs(&file.noise.lines),
             absent: globs(&file.absent.lines),
             background: globs(&file.background.lines),
+            over: globs(&file.over.lines),
             left: globs(&file.left.lines),
             unread: globs(&file.unread.lines),
             causes,
@@ -414,6 +418,12 @@ impl KnownOutcomes {
         first
             .find(|line| any(&self.background, line))
             .or_else(|| last.find(|line| any(&self.left, line)))
+    }
+
+    /// Whether the client says that a command which kept running has ended.
+    pub(super) fn is_over(&self, windows: &ResultWindows<'_>) -> bool {
+        let mut first = lines::lines(windows.head).filter(|line| lines::says(line)).take(3);
+        first.any(|line| any(&self.over, &line))
     }
 
     /// Whether the shell could not read the command, so that nothing of it ran.

@@ -54,6 +54,8 @@ pub struct CallResult {
     pub runs_on: bool,
     /// The id by which later calls ask for the running command's output.
     pub runs_as: Option<String>,
+    /// Whether the client says that a command which kept running has ended.
+    pub is_over: bool,
     /// Whether the shell could not read the command, so that nothing of it ran.
     pub unread: bool,
     /// Whether the output shows that the command is a check, which its name does not show.
@@ -166,6 +168,7 @@ pub(super) fn read(
         outcome.telling = outcome.telling.or_else(|| known.first_line(&windows));
         return outcome;
     }
+    outcome.is_over = known.is_over(&windows);
     match facts.kind {
         ToolKind::Shell => shell(known, facts, text, (flagged, flags_each), &mut outcome),
         kind => {

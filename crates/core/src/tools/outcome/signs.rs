@@ -48,6 +48,12 @@ pub(super) struct OutcomeSigns {
     pub of_runner: bool,
 }
 
+/// Whether all numbers of a line before the time are 0.
+fn counts_nothing(line: &str) -> bool {
+    let counts = line.split(" in ").next().unwrap_or_default();
+    counts.contains('0') && !counts.bytes().any(|b| matches!(b, b'1'..=b'9'))
+}
+
 impl OutcomeSigns {
     /// Whether totals without failures follow the last totals with failures, and no error comes after those.
     pub(super) fn recovered(&self) -> bool {
@@ -114,7 +120,10 @@ impl OutcomeSigns {
                 }
             }
             OutcomeSign::Passed => {
-                self.passed = Some((at, line.to_owned()));
+                // The totals of a part that ran nothing do not replace those of a part that ran something.
+                let known = self.passed.take().map(|(_, line)| line);
+                let line = known.filter(|_| counts_nothing(line)).unwrap_or_else(|| line.to_owned());
+                self.passed = Some((at, line));
                 self.passing_tools = of;
             }
             OutcomeSign::Broken | OutcomeSign::Error => {
