@@ -477,7 +477,9 @@ impl KnownOutcomes {
     /// The last line that says something, and is no remark of the harness.
     pub(super) fn last_line(&self, windows: &ResultWindows<'_>) -> Option<String> {
         let mut lines = lines::lines(windows.tail).rev();
-        let tells = |l: &str| lines::says(l) && !self.is_noise(l) && !self.refusals.ends(l);
+        let tells = |l: &str| {
+            lines::says(l) && !self.is_noise(l) && !self.is_idle(l) && !self.refusals.ends(l)
+        };
         let line = lines.find(|line| tells(line))?;
         Some(lines::telling(&line))
     }
