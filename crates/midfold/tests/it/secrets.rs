@@ -200,7 +200,7 @@ fn a_name_that_leaves_with_a_secret_is_not_kept() {
     let output = "-exp/.claude/agent-a52886dc\nOn branch worktree-agent-a52886dc\nnothing to commit, working tree \
                   clean\nworktree-agent-a52886dc";
     let mut messages = vec![json!({"role": "user", "content": "Look where you are."})];
-    messages.push(call("c1", "pwd && git status && git branch --show-current"));
+    messages.push(call("c1", "./print_pwd && git status && git branch --show-current"));
     messages.push(json!({"role": "tool", "tool_call_id": "c1", "content": output}));
     for n in 0..60 {
         let id = format!("d{n}");
@@ -212,7 +212,7 @@ fn a_name_that_leaves_with_a_secret_is_not_kept() {
     let fold = fold_of(&mut session);
     let recap = &fold.recap.as_ref().unwrap().text;
     assert!(
-        recap.contains("`pwd`: [REDACTED]"),
+        recap.contains("`./print_pwd`: [REDACTED]"),
         "the test needs a value that is replaced: {recap}"
     );
     let (findings, clean) = verified(&session, &fold);
