@@ -5,17 +5,11 @@ use bytes::Bytes;
 use crate::view::{EventView, Role};
 use crate::voice::{ClientReminder, Passage};
 
-/// A wire format, as far as the engine needs it. Pure and total: no bytes make it fail, and a part that it does not
-/// know becomes an opaque block.
-pub trait Dialect: Send + Sync {
-    /// The format's name: `openai-chat`, `openai-responses`, `anthropic`, `gemini`, `bedrock`, `ollama`, `sharegpt`.
-    fn name(&self) -> &'static str;
-
-    /// Reads one event.
-    fn view(&self, bytes: &[u8]) -> EventView;
-
+/// What clients write around the words of people: wrappers, reminders, words that a person typed while the agent worked.
+/// Clients do so in all formats alike.
+pub trait ClientWords: Send + Sync {
     /// The passages of the text blocks of one message in the user's role, in order. Each says whose words it holds. By
-    /// default all words are the user's: a format that no client adds text to needs nothing else.
+    /// default all words are the user's.
     fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         texts.iter().map(|text| Passage::user(text)).collect()
     }
@@ -27,7 +21,7 @@ pub trait Dialect: Send + Sync {
         None
     }
 
-    /// A cheap check before [`Dialect::steered`]: false where a recorded text with this end cannot contain such words.
+    /// A cheap check before [`ClientWords::steered`]: false where a recorded text with this end cannot contain such words.
     fn may_be_steered(&self, _end: &[u8]) -> bool {
         false
     }
@@ -45,6 +39,26 @@ pub trait Dialect: Send + Sync {
     /// A cheap check before both: false where a recorded message cannot contain reminders.
     fn may_remind(&self, _recorded: &[u8], _has_results: bool) -> bool {
         false
+    }
+}
+
+/// Text that no client adds to.
+struct NoClientWords;
+
+impl ClientWords for NoClientWords {}
+
+/// A wire format, as far as the engine needs it. Pure and total: no bytes make it fail, and a part that it does not
+/// know becomes an opaque block.
+pub trait Dialect: Send + Sync {
+    /// The format's name: `openai-chat`, `openai-responses`, `anthropic`, `gemini`, `bedrock`, `ollama`, `sharegpt`.
+    fn name(&self) -> &'static str;
+
+    /// Reads one event.
+    fn view(&self, bytes: &[u8]) -> EventView;
+
+    /// What clients write around the words of people in this format. By default nothing.
+    fn client_words(&self) -> &dyn ClientWords {
+        &NoClientWords
     }
 
     /// The speaker's name in a message of the user's role. A format with such names lets several people speak in that

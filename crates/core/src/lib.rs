@@ -69,7 +69,7 @@ mod voice;
 mod void;
 
 pub use counter::{Counter, TextKind};
-pub use dialect::Dialect;
+pub use dialect::{ClientWords, Dialect};
 pub use event::{Hash, RawEvent, Usage};
 pub use passage::{ClientReminder, Passage, Voice};
 pub use profile::{ProviderProfile, ProviderRules, Violation};

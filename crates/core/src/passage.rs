@@ -13,7 +13,7 @@ pub fn passages(event: &Event, dialect: &dyn Dialect) -> Vec<Passage> {
     let blocks = event.view.blocks.iter().filter(|block| block.kind == BlockKind::Text);
     let texts: Vec<_> = blocks.map(|block| block.text(&event.bytes)).collect();
     let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
-    dialect.passages(&texts)
+    dialect.client_words().passages(&texts)
 }
 
 /// The texts of the passages for which `wanted` is true, separated by line breaks.

@@ -24,14 +24,14 @@ pub(crate) struct StandingReminder {
 /// The end of a tool's result counts only for a kind that the client has used beside results before. So a tool can end a
 /// mode, and cannot begin one.
 pub(crate) fn standing(log: &EventLog) -> Vec<StandingReminder> {
-    let dialect = &**log.dialect();
+    let clients = log.dialect().client_words();
     let mut newest: Vec<(ClientReminder, StandingReminder)> = Vec::new();
     for event in log.events() {
         let has_results = event.view.has_results();
         let may = matches!(event.view.role, Role::User | Role::Tool) || has_results;
         if !may
             || event.view.origin == TextOrigin::Recap
-            || !dialect.may_remind(&event.bytes, has_results)
+            || !clients.may_remind(&event.bytes, has_results)
         {
             continue;
         }
@@ -51,20 +51,20 @@ pub(crate) fn standing(log: &EventLog) -> Vec<StandingReminder> {
 
 /// The reminders of an event. Each says whether a tool's result ends with it.
 fn told(event: &Event, log: &EventLog) -> Vec<(ClientReminder, bool)> {
-    let dialect = &**log.dialect();
+    let clients = log.dialect().client_words();
     let texts = |wanted: fn(&BlockKind) -> bool| {
         let blocks = event.view.blocks.iter().filter(move |block| wanted(&block.kind));
         blocks.map(|block| block.text(&event.bytes)).collect::<Vec<_>>()
     };
     let results = texts(|kind| matches!(kind, BlockKind::Result { .. }));
-    let ends = results.iter().filter_map(|text| dialect.reminder_at_end(text));
+    let ends = results.iter().filter_map(|text| clients.reminder_at_end(text));
     let ends = ends.map(|told| (told, true));
     let said = match event.view.role {
         Role::User => texts(|kind| *kind == BlockKind::Text),
         _ => Vec::new(),
     };
     let said: Vec<&str> = said.iter().map(|text| &**text).collect();
-    ends.chain(dialect.reminders(&said).into_iter().map(|told| (told, false))).collect()
+    ends.chain(clients.reminders(&said).into_iter().map(|told| (told, false))).collect()
 }
 
 /// The name of the tool whose result an event holds.

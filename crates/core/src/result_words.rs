@@ -61,7 +61,11 @@ impl ResultWordFinder<'_> {
         if outcome.verdict.is_some_and(|verdict| verdict != CallVerdict::Ok) {
             return Vec::new();
         }
-        answers.of(text).iter().flat_map(|answer| self.dialect.passages(&[&**answer])).collect()
+        answers
+            .of(text)
+            .iter()
+            .flat_map(|answer| self.dialect.client_words().passages(&[&**answer]))
+            .collect()
     }
 
     /// The words that a client added behind a result because the user typed them while the agent worked, and the byte
@@ -76,13 +80,13 @@ impl ResultWordFinder<'_> {
         let token = last.token.of(&event.bytes);
         // Most results do not end like one with such words, so they are not decoded.
         let near = token.get(token.len().saturating_sub(NEAR)..).unwrap_or_default();
-        if last.nested.is_none() && !self.dialect.may_be_steered(near) {
+        if last.nested.is_none() && !self.dialect.client_words().may_be_steered(near) {
             return None;
         }
         // Some clients add the words as a text of their own, behind the texts of the tool.
         let is_own = block.texts.len() > 1;
         let last = last.decode(&event.bytes);
-        let (at, said) = self.dialect.steered(&last, is_own)?;
+        let (at, said) = self.dialect.client_words().steered(&last, is_own)?;
         let before = block.text(&event.bytes).len().saturating_sub(last.len());
         Some((before + at, said))
     }

@@ -14,6 +14,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod answer;
+mod client_words;
 pub mod convert;
 pub mod dialect;
 mod fences;

@@ -45,7 +45,34 @@ pub struct RecapFrame<'a> {
 /// A recap with a cap of fewer tokens than this is short.
 const SHORT: u64 = 1_200;
 
-impl RecapFrame<'_> {
+impl<'a> RecapFrame<'a> {
+    /// A frame for a recap that stands alone: no other part of the context says anything, and it is never read back.
+    #[must_use]
+    pub fn alone(
+        cap: u64,
+        counter: &'a dyn Counter,
+        header: &'a str,
+        elsewhere: &'a FxHashSet<&'a str>,
+    ) -> Self {
+        Self {
+            cap,
+            narration: "",
+            counter,
+            header,
+            elsewhere,
+            put_back: "",
+            later: None,
+            task_in_head: false,
+            task_elsewhere: false,
+            file_blocks: false,
+            before: None,
+            recalls: None,
+            focus: &[],
+            stayed: &[],
+            request: "",
+        }
+    }
+
     /// Whether the cap is so low that the recap has a one-line header and a one-line end.
     #[must_use]
     pub fn is_short(&self) -> bool {

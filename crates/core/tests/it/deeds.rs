@@ -82,23 +82,8 @@ pub fn kind_of(client: Client) -> DialectKind {
 }
 
 pub fn recap_of(gathered: &GatheredFacts) -> String {
-    let frame = RecapFrame {
-        cap: 4_000,
-        narration: "",
-        put_back: "",
-        counter: &Quarter,
-        header: "## Recap",
-        elsewhere: &FxHashSet::default(),
-        later: None,
-        task_in_head: false,
-        task_elsewhere: false,
-        file_blocks: false,
-        before: None,
-        recalls: None,
-        focus: &[],
-        stayed: &[],
-        request: "",
-    };
+    let elsewhere = FxHashSet::default();
+    let frame = RecapFrame::alone(4_000, &Quarter, "## Recap", &elsewhere);
     compose(gathered, &frame).text
 }
 

@@ -67,23 +67,8 @@ fn talk(seed: u64, steps: usize) -> Value {
 }
 
 fn recap(gathered: &GatheredFacts, cap: u64) -> (String, u64) {
-    let frame = RecapFrame {
-        cap,
-        narration: "",
-        put_back: "",
-        counter: &Quarter,
-        header: "## Recap",
-        elsewhere: &FxHashSet::default(),
-        later: None,
-        task_in_head: false,
-        task_elsewhere: false,
-        file_blocks: false,
-        before: None,
-        recalls: None,
-        focus: &[],
-        stayed: &[],
-        request: "",
-    };
+    let elsewhere = FxHashSet::default();
+    let frame = RecapFrame::alone(cap, &Quarter, "## Recap", &elsewhere);
     let composed = compose(gathered, &frame);
     (composed.text, composed.tokens)
 }

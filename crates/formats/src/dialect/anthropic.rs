@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use midfold_core::{
-    BlockKind, BlockView, ByteRange, ClientReminder, Dialect, EventView, Passage, Role, TextRef,
+    BlockKind, BlockView, ByteRange, ClientWords, Dialect, EventView, Role, TextRef,
 };
 
 use super::loads;
@@ -10,37 +10,17 @@ use super::part::{self, ContentShape, PartMembers, read_content};
 use super::results;
 use super::unread;
 use super::walk::{EventWalk, filled};
+use crate::client_words::KnownClients;
 use crate::render::Json;
 use crate::scan::inside;
-use crate::{reminders, steers, voices};
 
 /// The dialect `anthropic`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anthropic;
 
 impl Dialect for Anthropic {
-    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
-        voices::passages(texts)
-    }
-
-    fn reminders(&self, texts: &[&str]) -> Vec<ClientReminder> {
-        reminders::reminders(texts)
-    }
-
-    fn reminder_at_end(&self, result: &str) -> Option<ClientReminder> {
-        reminders::at_end(result)
-    }
-
-    fn may_remind(&self, recorded: &[u8], has_results: bool) -> bool {
-        reminders::may_hold(recorded, has_results)
-    }
-
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
-        voices::steered(last, is_own)
-    }
-
-    fn may_be_steered(&self, end: &[u8]) -> bool {
-        steers::may_end(end)
+    fn client_words(&self) -> &dyn ClientWords {
+        &KnownClients
     }
 
     fn name(&self) -> &'static str {

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use midfold_core::{
-    BlockKind, BlockView, ByteRange, ClientReminder, Dialect, EventView, JsonFrame, MediaKind,
-    MediaRef, Passage, Role, TextRef,
+    BlockKind, BlockView, ByteRange, ClientWords, Dialect, EventView, JsonFrame, MediaKind,
+    MediaRef, Role, TextRef,
 };
 use smallvec::SmallVec;
 
@@ -11,9 +11,10 @@ use super::part;
 use super::results;
 use super::unread;
 use super::walk::{EventWalk, MemberKey, filled, to_range};
+use crate::client_words::KnownClients;
+use crate::media;
 use crate::render::Json;
 use crate::scan::inside;
-use crate::{media, reminders, steers, voices};
 
 /// The dialect `bedrock`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,28 +24,8 @@ pub struct Bedrock;
 const CONTENT: JsonFrame = JsonFrame { before: r#"[{"text":"#, after: "}]" };
 
 impl Dialect for Bedrock {
-    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
-        voices::passages(texts)
-    }
-
-    fn reminders(&self, texts: &[&str]) -> Vec<ClientReminder> {
-        reminders::reminders(texts)
-    }
-
-    fn reminder_at_end(&self, result: &str) -> Option<ClientReminder> {
-        reminders::at_end(result)
-    }
-
-    fn may_remind(&self, recorded: &[u8], has_results: bool) -> bool {
-        reminders::may_hold(recorded, has_results)
-    }
-
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
-        voices::steered(last, is_own)
-    }
-
-    fn may_be_steered(&self, end: &[u8]) -> bool {
-        steers::may_end(end)
+    fn client_words(&self) -> &dyn ClientWords {
+        &KnownClients
     }
 
     fn name(&self) -> &'static str {

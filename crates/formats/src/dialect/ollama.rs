@@ -2,39 +2,19 @@
 //! results name their tool. A call has an id only where the server is new and the client keeps the id.
 
 use bytes::Bytes;
-use midfold_core::{BlockKind, BlockView, ClientReminder, Dialect, EventView, Passage, Role};
+use midfold_core::{BlockKind, BlockView, ClientWords, Dialect, EventView, Role};
 
 use super::OpenAiChat;
+use crate::client_words::KnownClients;
 use crate::render::{Json, result_text};
-use crate::{reminders, steers, voices};
 
 /// The dialect `ollama`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ollama;
 
 impl Dialect for Ollama {
-    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
-        voices::passages(texts)
-    }
-
-    fn reminders(&self, texts: &[&str]) -> Vec<ClientReminder> {
-        reminders::reminders(texts)
-    }
-
-    fn reminder_at_end(&self, result: &str) -> Option<ClientReminder> {
-        reminders::at_end(result)
-    }
-
-    fn may_remind(&self, recorded: &[u8], has_results: bool) -> bool {
-        reminders::may_hold(recorded, has_results)
-    }
-
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
-        voices::steered(last, is_own)
-    }
-
-    fn may_be_steered(&self, end: &[u8]) -> bool {
-        steers::may_end(end)
+    fn client_words(&self) -> &dyn ClientWords {
+        &KnownClients
     }
 
     fn name(&self) -> &'static str {

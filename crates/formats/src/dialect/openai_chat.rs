@@ -2,17 +2,18 @@
 
 use bytes::Bytes;
 use midfold_core::{
-    BlockKind, BlockView, ByteRange, ClientReminder, Dialect, EventView, MediaKind, MediaRef,
-    Passage, Role, TextRef,
+    BlockKind, BlockView, ByteRange, ClientWords, Dialect, EventView, MediaKind, MediaRef, Role,
+    TextRef,
 };
 use smallvec::SmallVec;
 
 use super::part::{self, ContentPlace, ContentShape, read_content};
 use super::unread;
 use super::walk::{EventWalk, MemberKey, filled, to_range};
+use crate::client_words::KnownClients;
+use crate::media;
 use crate::render::{Json, result_text};
 use crate::scan::inside;
-use crate::{media, reminders, steers, voices};
 
 /// The dialect `openai-chat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,28 +60,8 @@ enum ChatBlock {
 }
 
 impl Dialect for OpenAiChat {
-    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
-        voices::passages(texts)
-    }
-
-    fn reminders(&self, texts: &[&str]) -> Vec<ClientReminder> {
-        reminders::reminders(texts)
-    }
-
-    fn reminder_at_end(&self, result: &str) -> Option<ClientReminder> {
-        reminders::at_end(result)
-    }
-
-    fn may_remind(&self, recorded: &[u8], has_results: bool) -> bool {
-        reminders::may_hold(recorded, has_results)
-    }
-
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
-        voices::steered(last, is_own)
-    }
-
-    fn may_be_steered(&self, end: &[u8]) -> bool {
-        steers::may_end(end)
+    fn client_words(&self) -> &dyn ClientWords {
+        &KnownClients
     }
 
     fn name(&self) -> &'static str {

@@ -2,8 +2,7 @@
 
 use bytes::Bytes;
 use midfold_core::{
-    BlockKind, BlockView, ByteRange, ClientReminder, Dialect, EventView, Passage, Role, TextCoding,
-    TextRef,
+    BlockKind, BlockView, ByteRange, ClientWords, Dialect, EventView, Role, TextCoding, TextRef,
 };
 use smallvec::SmallVec;
 
@@ -11,9 +10,10 @@ use super::part::{self, ContentPlace, ContentShape, ReadableBody, read_content};
 use super::unread;
 use super::walk::{EventWalk, MemberKey, filled, to_range};
 use super::{loads, output};
+use crate::client_words::KnownClients;
+use crate::origins;
 use crate::render::{Json, result_text};
 use crate::scan::inside;
-use crate::{origins, reminders, steers, voices};
 
 /// The dialect `openai-responses`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,28 +46,8 @@ struct ItemMembers {
 }
 
 impl Dialect for OpenAiResponses {
-    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
-        voices::passages(texts)
-    }
-
-    fn reminders(&self, texts: &[&str]) -> Vec<ClientReminder> {
-        reminders::reminders(texts)
-    }
-
-    fn reminder_at_end(&self, result: &str) -> Option<ClientReminder> {
-        reminders::at_end(result)
-    }
-
-    fn may_remind(&self, recorded: &[u8], has_results: bool) -> bool {
-        reminders::may_hold(recorded, has_results)
-    }
-
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
-        voices::steered(last, is_own)
-    }
-
-    fn may_be_steered(&self, end: &[u8]) -> bool {
-        steers::may_end(end)
+    fn client_words(&self) -> &dyn ClientWords {
+        &KnownClients
     }
 
     fn name(&self) -> &'static str {

@@ -5,15 +5,16 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use midfold_core::{
-    BlockKind, BlockView, ByteRange, ClientReminder, Dialect, EventView, Passage, Role, TextCoding,
-    TextRef, jsonstr,
+    BlockKind, BlockView, ByteRange, ClientWords, Dialect, EventView, Role, TextCoding, TextRef,
+    jsonstr,
 };
 
 use super::unread;
 use super::walk::EventWalk;
+use crate::client_words::KnownClients;
+use crate::origins;
 use crate::render::{Json, flags, result_text, splice};
 use crate::scan::{self, inside};
-use crate::{origins, reminders, steers, voices};
 
 /// The dialect `sharegpt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,28 +59,8 @@ impl ShareTag {
 }
 
 impl Dialect for ShareGpt {
-    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
-        voices::passages(texts)
-    }
-
-    fn reminders(&self, texts: &[&str]) -> Vec<ClientReminder> {
-        reminders::reminders(texts)
-    }
-
-    fn reminder_at_end(&self, result: &str) -> Option<ClientReminder> {
-        reminders::at_end(result)
-    }
-
-    fn may_remind(&self, recorded: &[u8], has_results: bool) -> bool {
-        reminders::may_hold(recorded, has_results)
-    }
-
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
-        voices::steered(last, is_own)
-    }
-
-    fn may_be_steered(&self, end: &[u8]) -> bool {
-        steers::may_end(end)
+    fn client_words(&self) -> &dyn ClientWords {
+        &KnownClients
     }
 
     fn name(&self) -> &'static str {

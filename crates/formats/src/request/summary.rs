@@ -116,7 +116,7 @@ impl SpokenMessage {
     /// Whether a text begins with what a client passes on to the model: context, or the result of a tool.
     fn is_passed_on(&self, block: &BlockView) -> bool {
         let text = block.text(&self.bytes);
-        let first = self.kind.dialect().passages(&[&text]).into_iter().next();
+        let first = self.kind.dialect().client_words().passages(&[&text]).into_iter().next();
         first.is_some_and(|first| matches!(first.voice, Voice::Client | Voice::Tool))
     }
 }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use midfold_core::log::EventLog;
-use midfold_core::{Dialect, EventView, Passage, RawEvent, Role, jsonstr};
+use midfold_core::{ClientWords, Dialect, EventView, RawEvent, Role, jsonstr};
 
 use super::row::{TrajectoryRow, TurnShape};
 use super::weigh::Bytes4;
+use crate::client_words::KnownClients;
 use crate::dialect::ShareGpt;
 use crate::dialect::sharegpt::decoded_view;
-use crate::{profile, steers, voices};
+use crate::profile;
 
 /// A turn with its view.
 pub(super) struct ReadTurn<'a> {
@@ -75,16 +76,8 @@ impl SpokenTurns {
 }
 
 impl Dialect for SpokenTurns {
-    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
-        voices::passages(texts)
-    }
-
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
-        voices::steered(last, is_own)
-    }
-
-    fn may_be_steered(&self, end: &[u8]) -> bool {
-        steers::may_end(end)
+    fn client_words(&self) -> &dyn ClientWords {
+        &KnownClients
     }
 
     fn name(&self) -> &'static str {

@@ -46,23 +46,13 @@ pub(super) fn composed(
     gathered.add(log.events(), 0..log.len(), reading);
     let later = row.turns().get(span.end..).unwrap_or_default();
     let narration = narrated.map(AcceptedNarration::recap_sections).unwrap_or_default();
+    let elsewhere = Default::default();
+    // A row of a training set is never read back, so a hash in it would be useless.
     let frame = RecapFrame {
-        cap,
-        put_back: "",
         narration: &narration,
-        counter,
-        header: HEADER,
-        elsewhere: &Default::default(),
-        later: None,
         task_in_head: span.start > 0,
         task_elsewhere: later.iter().any(|turn| turn.role == Role::User),
-        file_blocks: false,
-        // A row of a training set is never read back, so a hash in it would be useless.
-        before: None,
-        recalls: None,
-        focus: &[],
-        stayed: &[],
-        request: "",
+        ..RecapFrame::alone(cap, counter, HEADER, &elsewhere)
     };
     let composed = compose(&gathered, &frame);
     if composed.tokens <= cap {

@@ -46,23 +46,9 @@ fn recap_by(
     focus: &[String],
     recalls: Option<&'static str>,
 ) -> String {
-    let frame = RecapFrame {
-        cap,
-        narration: "",
-        put_back: "",
-        counter: &Bytes,
-        header: "## Recap",
-        elsewhere: &FxHashSet::default(),
-        later,
-        task_in_head: false,
-        task_elsewhere: false,
-        file_blocks: false,
-        before: None,
-        recalls,
-        focus,
-        stayed: &[],
-        request: "",
-    };
+    let elsewhere = FxHashSet::default();
+    let alone = RecapFrame::alone(cap, &Bytes, "## Recap", &elsewhere);
+    let frame = RecapFrame { later, recalls, focus, ..alone };
     let composed = compose(gathered, &frame);
     assert!(composed.tokens <= cap.max(700), "{} of {cap}: {}", composed.tokens, composed.text);
     composed.text

@@ -122,7 +122,8 @@ impl OutcomeSigns {
             OutcomeSign::Passed => {
                 // The totals of a part that ran nothing do not replace those of a part that ran something.
                 let known = self.passed.take().map(|(_, line)| line);
-                let line = known.filter(|_| counts_nothing(line)).unwrap_or_else(|| line.to_owned());
+                let line =
+                    known.filter(|_| counts_nothing(line)).unwrap_or_else(|| line.to_owned());
                 self.passed = Some((at, line));
                 self.passing_tools = of;
             }
