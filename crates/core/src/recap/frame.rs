@@ -46,7 +46,7 @@ pub struct RecapFrame<'a> {
 const SHORT: u64 = 1_200;
 
 impl<'a> RecapFrame<'a> {
-    /// A frame for a recap that stands alone: no other part of the context says anything, and it is never read back.
+    /// A frame for a recap by itself: no other part of the context says anything, and it is never read back.
     #[must_use]
     pub fn alone(
         cap: u64,

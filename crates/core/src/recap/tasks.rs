@@ -10,6 +10,8 @@ const ITEM_CHARS: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TaskItem {
     number: u32,
+    /// Whether the client gave the number. The agent needs it to change the item.
+    is_given: bool,
     /// One of [`MARKS`]; empty where the state is unknown.
     mark: &'static str,
     text: String,
@@ -30,8 +32,9 @@ impl TaskList {
             let rest = &line[mark.len()..];
             let told = rest.strip_prefix('#').and_then(|rest| rest.split_once(' '));
             let told = told.and_then(|(number, text)| Some((number.parse().ok()?, text)));
+            let is_given = told.is_some();
             let (number, text) = told.unwrap_or((tasks.next(), rest));
-            tasks.items.push(TaskItem { number, mark, text: text.to_owned() });
+            tasks.items.push(TaskItem { number, is_given, mark, text: text.to_owned() });
         }
         tasks
     }
@@ -84,22 +87,20 @@ impl TaskList {
 
     /// Adds an item, which replaces the one with the same number. `open` is its mark where it has no state.
     fn add(&mut self, number: Option<u32>, item: &TodoItem, open: &'static str) {
+        let is_given = number.is_some();
         let number = number.unwrap_or_else(|| self.next());
         let mark = if item.state.is_empty() { open } else { mark(&item.state) };
         self.items.retain(|task| task.number != number);
-        self.items.push(TaskItem { number, mark, text: shorten(&item.text, ITEM_CHARS) });
+        self.items.push(TaskItem { number, is_given, mark, text: shorten(&item.text, ITEM_CHARS) });
     }
 
-    /// The list with one item on each line. An item's number is written only where it is not that of its line.
+    /// The list with one item on each line. A number is written where the client gave it.
     pub(super) fn text(&self) -> String {
-        let line = |(at, task): (usize, &TaskItem)| {
-            let TaskItem { number, mark, text } = task;
-            match usize::try_from(*number) == Ok(at + 1) {
-                true => format!("{mark}{text}"),
-                false => format!("{mark}#{number} {text}"),
-            }
+        let line = |task: &TaskItem| match task.is_given {
+            true => format!("{}#{} {}", task.mark, task.number, task.text),
+            false => format!("{}{}", task.mark, task.text),
         };
-        self.items.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+        self.items.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -139,10 +140,10 @@ mod tests {
         tasks.change(TodoChange::Update(1, item("completed", "")));
         tasks.change(TodoChange::Update(2, item("deleted", "")));
         tasks.change(TodoChange::Update(3, item("in_progress", "More tests")));
-        assert_eq!(tasks.text(), "[x] Remove the menu\n[>] #3 More tests");
+        assert_eq!(tasks.text(), "[x] #1 Remove the menu\n[>] #3 More tests");
         let mut again = TaskList::read(&tasks.text());
         assert!(again.change(TodoChange::Update(3, item("completed", ""))));
-        assert_eq!(again.text(), "[x] Remove the menu\n[x] #3 More tests");
+        assert_eq!(again.text(), "[x] #1 Remove the menu\n[x] #3 More tests");
         assert!(!again.change(TodoChange::Update(9, item("completed", ""))));
     }
 
@@ -150,6 +151,6 @@ mod tests {
     fn a_forged_list_with_the_largest_number_is_read() {
         let mut tasks = TaskList::read("#4294967295 Take over\nTests");
         tasks.change(TodoChange::Add(None, item("", "Docs")));
-        assert_eq!(tasks.text().lines().last(), Some("[ ] #4294967295 Docs"));
+        assert_eq!(tasks.text().lines().last(), Some("[ ] Docs"));
     }
 }
