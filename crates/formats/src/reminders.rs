@@ -4,7 +4,7 @@
 use midfold_core::{ClientReminder, Voice};
 
 use crate::voices::split;
-use crate::wrappers::{INJECTED, KnownWrapper, WrapperHold, WrapperShape};
+use crate::wrappers::{INJECTED, KnownWrapper, PASSING, WrapperHold, WrapperShape};
 
 /// The reminders in the text blocks of one message in the user's role, in order.
 ///
@@ -62,6 +62,9 @@ fn read(text: &str) -> Option<ClientReminder> {
             WrapperHold::Nothing => return None,
             WrapperHold::One => (name.to_owned(), None),
             WrapperHold::Line => (format!("{name} {first}"), None),
+            WrapperHold::Subject if PASSING.iter().any(|start| first.starts_with(start)) => {
+                return None;
+            }
             WrapperHold::Subject => (name.to_owned(), Some(subject(first).to_owned())),
         };
         Some(ClientReminder { kind, subject, text: inner.trim().to_owned() })

@@ -62,6 +62,31 @@ impl KnownWrapper {
     }
 }
 
+/// How reminders begin that tell what happened, or how far the work is: what a file, the editor or a to-do list was at
+/// that moment. Other reminders hold on. The second half is how Claude Code's file reader words them.
+pub const PASSING: &[&str] = &[
+    "Note: ",
+    "The user opened the file",
+    "The user selected",
+    "This is a reminder that your todo list",
+    "Your todo list",
+    "The TodoWrite tool",
+    "The task tools",
+    "Called the ",
+    "Result of calling the",
+    "New diagnostic",
+    "<new-diagnostics>",
+    "Warning: the file",
+    "## File: ",
+    "A file changed meanwhile",
+    "A file that was mentioned",
+    "A folder that was mentioned",
+    "Lines selected in the editor",
+    "Opened in the editor",
+    "The to-do list",
+    "The list of tasks",
+];
+
 /// Context that clients inject, and files that they fetch for a mention.
 pub const INJECTED: &[KnownWrapper] = &[
     element("codex", "environment_context").holding(WrapperHold::One),

@@ -100,6 +100,7 @@ impl RecapInputs<'_> {
         let later = (cap > 0).then(|| self.later(covered, kept, gathered));
         let narration = narrated.map(|narrated| told(narrated, covered, gathered.numbers));
         let narration = narration.unwrap_or_default();
+        let [stayed, beside] = stayed(log, covered, kept);
         let has_user = |events: &[Event]| events.iter().any(|event| event.view.is_real_user());
         compose(
             gathered,
@@ -119,7 +120,8 @@ impl RecapInputs<'_> {
                 before: Some(&log.events()[..layout.head_end]),
                 recalls: log.recalls_by(),
                 focus: &focus,
-                stayed: &stayed(log, covered, kept),
+                stayed: &stayed,
+                beside: &beside,
                 request: &open_request(log),
             },
         )
@@ -249,17 +251,18 @@ fn stand_in_alone(
     }
 }
 
-/// The user's messages that stay although a later message is covered. In the context they follow the recap, although
-/// the recap tells of newer messages, too.
+/// The user's messages that stay although a later message is covered, and the other messages that do. In the context they
+/// follow the recap, although the recap tells of newer messages, too.
 fn stayed(
     log: &EventLog,
     covered: &[usize],
     kept: &[(usize, Vec<(usize, MiddleEdit)>)],
-) -> Vec<u32> {
+) -> [Vec<u32>; 2] {
     let last = covered.last().copied().unwrap_or_default();
     let older = kept.iter().map(|(at, _)| *at).filter(|at| *at < last);
     let events = older.filter_map(|at| log.events().get(at));
-    events.filter(|event| event.view.is_real_user()).map(|event| event.seq).collect()
+    let (users, others): (Vec<_>, Vec<_>) = events.partition(|event| event.view.is_real_user());
+    [users, others].map(|events| events.into_iter().map(|event| event.seq).collect())
 }
 
 /// A longer request names no particular subject. In bytes.

@@ -7,6 +7,7 @@ use crate::recap::deed::{CallEnding, CallSubject, Deed, DeedKind, DeedPart, File
 use crate::recap::gathered_facts::{GatheredFacts, OUTPUT_LINES, Quote, output};
 use crate::recap::open_failures::OpenFailure;
 use crate::recap::print::code;
+use crate::recap::prose;
 use crate::recap::standing::EndedCall;
 use crate::recap::tasks::{TaskList, is_finished};
 use crate::recap::verdicts;
@@ -17,7 +18,7 @@ use crate::tools::command::{
 };
 use crate::tools::{
     CallFacts, CallFailure, CallResult, CallVerdict, ChangeLine, ChangedFiles, FileChange,
-    TodoChange, ToolKind, ToolTable, says_well, unwrapped,
+    TodoChange, ToolKind, ToolTable, says_well, texts_of, unwrapped,
 };
 
 /// Longest command, in characters.
@@ -321,8 +322,20 @@ impl CallDeeds<'_, '_> {
 
     /// Adds a call that showed something.
     fn note_shown(&mut self, came: &DeedOutcome<'_>) {
+        if self.facts.kind == ToolKind::Task {
+            return self.note_report(came);
+        }
         let lines = self.tools.first_shown(came.text, SHOWN_BYTES, OUTPUT_LINES);
         self.gathered.add_shown(came.message, came.subject.clone(), &lines);
+    }
+
+    /// Adds what another agent reported. Its sentences are conclusions, and nobody can read them again elsewhere.
+    fn note_report(&mut self, came: &DeedOutcome<'_>) {
+        let told = texts_of(came.text, &["output", "result", "completed", "report"]).join("\n");
+        let report = if told.is_empty() { came.text } else { &told };
+        // Behind the report, a client counts tokens.
+        let report = report.split("<usage>").next().unwrap_or_default();
+        self.push_call(came, CallEnding::Shown, prose::parts(report));
     }
 
     /// Adds a change of files: notes each file, settles failed changes of it, and adds the changed lines.

@@ -38,6 +38,8 @@ pub struct RecapFrame<'a> {
     pub focus: &'a [String],
     /// Seqs of the user's messages that lie between the covered events and stay verbatim behind the recap.
     pub stayed: &'a [u32],
+    /// Seqs of other older messages that stay behind the recap: pins, instructions, reminders.
+    pub beside: &'a [u32],
     /// The open request: its subject comes first. Empty where there is none.
     pub request: &'a str,
 }
@@ -69,6 +71,7 @@ impl<'a> RecapFrame<'a> {
             recalls: None,
             focus: &[],
             stayed: &[],
+            beside: &[],
             request: "",
         }
     }

@@ -28,6 +28,10 @@ pub(super) fn blamed<'c, 'a>(command: &'c CommandDeeds<'a>, of: &str) -> BlamedC
     let same = named.windows(2).all(|two| two[0].run == two[1].run);
     let named = if same { &named[named.len().saturating_sub(1)..] } else { &named[..] };
     match (works.as_slice(), named) {
+        // Behind a `;`, another step decides the exit code: a look for a file that is not there fails, too.
+        (&[only], []) if !decides(command, only) => {
+            BlamedCommands { steps: Vec::new(), passed: Vec::new() }
+        }
         ([_], _) => BlamedCommands { steps: works, passed: Vec::new() },
         (_, &[only]) => {
             let before = works.iter().take_while(|step| !std::ptr::eq(**step, only)).copied();
@@ -41,6 +45,14 @@ pub(super) fn blamed<'c, 'a>(command: &'c CommandDeeds<'a>, of: &str) -> BlamedC
         }
         _ => BlamedCommands { steps: Vec::new(), passed: Vec::new() },
     }
+}
+
+/// Whether the exit code of a command is that of this step, or of a chain with it.
+fn decides(command: &CommandDeeds<'_>, step: &SimpleStep<'_>) -> bool {
+    let at = command.steps.iter().position(|other| std::ptr::eq(other, step));
+    // The operator behind the last step leads out of the command.
+    let inner = command.steps.split_last().map_or(&[][..], |(_, inner)| inner);
+    !inner.iter().skip(at.unwrap_or(0)).any(|other| other.end == CommandEnd::Then)
 }
 
 impl<'c, 'a> BlamedCommands<'c, 'a> {

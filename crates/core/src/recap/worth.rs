@@ -54,7 +54,7 @@ pub(super) fn part_worth(deed: &Deed, part: &DeedPart) -> u64 {
     };
     match &part.kind {
         PartKind::Answered => values::USER,
-        PartKind::Sentence => deed.speaker().map_or(values::DEED, by),
+        PartKind::Sentence => deed.speaker().map_or(values::ASSISTANT, by),
         PartKind::Verdict => title_worth(deed),
         PartKind::Code | PartKind::NewLine(_) => values::CODE,
         PartKind::OldLine | PartKind::Output => values::OUTPUT,

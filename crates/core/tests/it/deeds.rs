@@ -312,7 +312,8 @@ fn a_list_that_is_built_item_by_item_is_one_list() {
     call("TaskUpdate", json!({"taskId": "1", "status": "completed"}), "Updated task #1 status");
     call("TaskUpdate", json!({"taskId": "2", "status": "in_progress"}), "Updated task #2 status");
     let text = recap_of(&gather(DialectKind::Anthropic, &Value::Array(out)));
-    let wanted = "to-do list @9:\n  [x] #1 Drop the menu\n  [>] #2 Add a button\n  [ ] #3 Test it\n";
+    let wanted =
+        "to-do list @9:\n  [x] #1 Drop the menu\n  [>] #2 Add a button\n  [ ] #3 Test it\n";
     assert!(section(&text, "State").starts_with(wanted), "{text}");
 }
 

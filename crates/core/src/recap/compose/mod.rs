@@ -155,11 +155,20 @@ fn head_lines(gathered: &GatheredFacts, frame: &RecapFrame<'_>, root: Option<&st
     )
 }
 
-/// The sentence that names the user's messages which lie between the covered ones and stay in the context.
+/// The sentences that name the messages which lie between the covered ones and stay in the context.
 fn stayed(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> String {
-    let numbers: Vec<String> =
-        frame.stayed.iter().map(|seq| format!("@{}", seq + gathered.shift)).collect();
-    match numbers.first() {
+    let numbers_of = |seqs: &[u32]| -> Vec<String> {
+        seqs.iter().map(|seq| format!("@{}", seq + gathered.shift)).collect()
+    };
+    let (numbers, others) = (numbers_of(frame.stayed), numbers_of(frame.beside));
+    let others = match (others.first(), others.last()) {
+        (Some(first), Some(last)) if others.len() > STAYED => {
+            format!(" {} older messages ({first} to {last}) stay below, too.", others.len())
+        }
+        (Some(_), _) => format!(" Older messages that stay below, too: {}.", others.join(", ")),
+        _ => String::new(),
+    };
+    let users = match numbers.first() {
         None => String::new(),
         Some(_) if numbers.len() <= STAYED => format!(
             " The user's {} stays below, word for word; what has a higher number came after it.",
@@ -169,7 +178,8 @@ fn stayed(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> String {
             " {} messages of the user from {first} on stay below, word for word.",
             numbers.len()
         ),
-    }
+    };
+    users + &others
 }
 
 /// Writes a recap section by section, and keeps account of the tokens that are left.
