@@ -17,7 +17,7 @@ use crate::recap::frame::RecapFrame;
 use crate::recap::gather::{GatheredFacts, LogReading};
 use crate::reduce::MiddleEdit;
 use crate::tools::ToolTable;
-use crate::view::{BlockKind, BlockView, plain_arguments};
+use crate::view::{BlockKind, BlockView, TextOrigin, plain_arguments};
 
 /// The host's own recap without secrets, cut to `cap` tokens.
 fn host_recap(request: &PlanRequest<'_>, cap: u64, memo: &mut GatherMemo) -> String {
@@ -101,6 +101,11 @@ impl RecapInputs<'_> {
         let narration = narrated.map(|narrated| told(narrated, covered, gathered.numbers));
         let narration = narration.unwrap_or_default();
         let [stayed, beside] = stayed(log, covered, kept);
+        // A summary of another author at the beginning says the task, too.
+        let says_task = |events: &[Event]| {
+            let is_recap = |event: &Event| event.view.origin == TextOrigin::Recap;
+            events.iter().any(|event| event.view.is_real_user() || is_recap(event))
+        };
         let has_user = |events: &[Event]| events.iter().any(|event| event.view.is_real_user());
         compose(
             gathered,
@@ -112,7 +117,7 @@ impl RecapInputs<'_> {
                 header: &recap.header,
                 elsewhere: &elsewhere,
                 later: later.as_ref(),
-                task_in_head: has_user(&log.events()[..layout.head_end]),
+                task_in_head: says_task(&log.events()[..layout.head_end]),
                 task_elsewhere: has_user(&log.events()[layout.untouched..])
                     || layout.carried_user.is_some()
                     || is_answered(log),

@@ -261,7 +261,8 @@ impl<'a> DeedChoice<'a> {
         }
         if let Some(own) = own {
             let factor = self.use_of(deed.message, own, &ranked.title_words);
-            let most = if own.kind == PartKind::Output { FOUND } else { u64::MAX };
+            let is_found = own.kind == PartKind::Output && !self.interest.is_focus(&own.words);
+            let most = if is_found { FOUND } else { u64::MAX };
             worth += (part_worth(deed, own) * factor).min(most) * self.told_by(&own.words);
             cost += about_tokens(&own.text);
         }
@@ -348,7 +349,7 @@ impl<'a> DeedChoice<'a> {
                 continue;
             }
             room -= cost;
-            self.tell(at, index);
+            self.take_part(at, index);
         }
         self.queue.extend(passed_over);
         // With more room, all parts of these deeds are looked at again.
@@ -380,7 +381,18 @@ impl<'a> DeedChoice<'a> {
         } else {
             2 + count(&format!("@{} \n", deed.message)) + count(&ranked.title)
         };
-        title + part.map_or(0, |part| self.joint + 1 + count(&text(part)))
+        let leads = part.map_or_else(Vec::new, |part| waiting_leads(ranked, deed, part));
+        let leads = leads.iter().filter_map(|at| deed.parts.get(*at));
+        leads.chain(part).fold(title, |cost, part| cost + self.joint + 1 + count(&text(part)))
+    }
+
+    /// Takes a part, and those that introduce it.
+    fn take_part(&mut self, at: usize, part: usize) {
+        if let (Some(ranked), Some(own)) = (&self.ranked[at], self.deeds[at].parts.get(part)) {
+            let leads = waiting_leads(ranked, &self.deeds[at], own);
+            leads.into_iter().for_each(|lead| self.tell(at, lead));
+        }
+        self.tell(at, part);
     }
 
     /// Takes a part.
@@ -452,6 +464,23 @@ impl<'a> DeedChoice<'a> {
         }
         counts
     }
+}
+
+/// The indices of the parts that introduce a part and are not told yet: a heading, what comes before a list.
+fn waiting_leads(ranked: &RankedDeed, deed: &Deed, part: &DeedPart) -> Vec<usize> {
+    let mut leads = Vec::new();
+    let mut lead = part.lead.as_deref();
+    while let Some(text) = lead {
+        let Some(at) = deed.parts.iter().position(|other| other.text == text) else { break };
+        // A text that introduces itself would be looked up forever.
+        if leads.contains(&at) || std::ptr::eq(&deed.parts[at], part) {
+            break;
+        }
+        leads.push(at);
+        lead = deed.parts[at].lead.as_deref();
+    }
+    leads.retain(|at| ranked.done.get(*at) == Some(&PartFate::Waiting));
+    leads
 }
 
 /// Whether other sections tell what a deed's title says: a check that the state lists, a file that was read.

@@ -116,6 +116,9 @@ pub struct DeedPart {
     pub kind: PartKind,
     /// Whether it begins a line of the original text, as a list item or a paragraph does.
     pub begins_line: bool,
+    /// The text of the part that introduces it: a heading, or what comes before a list. It may change the meaning
+    /// (`Next:`), so this part is never told without it.
+    pub(super) lead: Option<Arc<str>>,
     /// The numbers of its words.
     pub(super) words: WordNumbers,
 }
@@ -147,7 +150,7 @@ impl DeedPart {
     #[must_use]
     pub fn new(text: &str, kind: PartKind) -> Self {
         let text = shorten(text, PART_CHARS);
-        Self { words: words(&text), text, kind, begins_line: false }
+        Self { words: words(&text), text, kind, begins_line: false, lead: None }
     }
 }
 

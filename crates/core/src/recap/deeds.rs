@@ -16,6 +16,7 @@ use crate::tools::command::{
     CommandDeeds, CommandPurpose, CommandRun, SimpleStep, cut_at_word, label, script_label,
     versions,
 };
+use crate::tools::shell::CommandEnd;
 use crate::tools::{
     CallFacts, CallFailure, CallResult, CallVerdict, ChangeLine, ChangedFiles, FileChange,
     TodoChange, ToolKind, ToolTable, says_well, texts_of, unwrapped,
@@ -177,7 +178,7 @@ impl CallDeeds<'_, '_> {
             self.gathered.note_error(error, deed);
         }
         if is_open {
-            let path = self.facts.changed().and_then(|changed| changed.paths().first().cloned());
+            let path = self.facts.changed().and_then(|changed| named_path(&changed, came.text));
             let scratch = blamed.only().and_then(|step| self.scratch(step));
             let missing = failure.missing();
             let open = OpenFailure { deed, runs, path, text, ..OpenFailure::default() };
@@ -288,8 +289,9 @@ impl CallDeeds<'_, '_> {
 
     /// Adds a command that ran, with its verdict and its telling line where they are known.
     fn note_run(&mut self, came: &DeedOutcome<'_>, ok: bool) {
-        let telling =
-            came.outcome.telling.as_deref().filter(|line| !line.eq_ignore_ascii_case("ok"));
+        let is_shown = !came.outcome.reports_success && ends_in_look_up(&came.command);
+        let telling = came.outcome.telling.as_deref().filter(|_| !is_shown);
+        let telling = telling.filter(|line| !line.eq_ignore_ascii_case("ok"));
         let verdict = ok.then_some("ok").into_iter().chain(telling);
         let mut parts: Vec<DeedPart> =
             verdict.map(|line| DeedPart::new(line, PartKind::Verdict)).collect();
@@ -441,6 +443,21 @@ impl GatheredFacts {
             self.todo = Some(Quote { message, text });
         }
     }
+}
+
+/// Whether the last pipe of a command only looks at something, so that the last line is what it showed.
+fn ends_in_look_up(command: &CommandDeeds<'_>) -> bool {
+    let before = command.steps.iter().rev().skip(1);
+    let piped = before.take_while(|step| step.end == CommandEnd::Pipe).count();
+    let from = command.steps.len().saturating_sub(piped + 1);
+    from > 0 && command.steps[from..].iter().all(|step| step.purpose == CommandPurpose::LookUp)
+}
+
+/// The file of a failed change: of several the one that the client names, or else the first.
+fn named_path(changed: &ChangedFiles<'_>, text: &str) -> Option<String> {
+    let plain = text.replace('\\', "/");
+    let paths = changed.paths();
+    paths.iter().find(|path| plain.contains(path.as_str())).or(paths.first()).cloned()
 }
 
 /// A changed line as a part of a deed.

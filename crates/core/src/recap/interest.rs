@@ -10,6 +10,9 @@ const ASKED: u64 = 48;
 /// The most that words gain by what the request asks for, in halves.
 const ASKED_WORDS: u64 = 2;
 
+/// Each word of a focus adds this to the factor, in halves. So output with one weighs as much as the assistant's words.
+const FOCUS: u64 = 240;
+
 /// What the reader is about to do.
 #[derive(Debug, Default)]
 pub(super) struct ReaderInterest {
@@ -59,7 +62,12 @@ impl ReaderInterest {
         let asked = ASKED * count(&self.asked) / self.asked.len().max(1) as u64;
         // Words that repeat the request tell nothing new, but output that holds what it names may answer it.
         let asked = if is_output { asked } else { asked.min(ASKED_WORDS) };
-        2 + asked + u64::from(newest) + 12 * count(&self.focus)
+        2 + asked + u64::from(newest) + FOCUS * count(&self.focus)
+    }
+
+    /// Whether these words hold one of the focus.
+    pub fn is_focus(&self, own: &[u32]) -> bool {
+        own.iter().any(|word| self.focus.contains(&key(*word)))
     }
 
     /// The most that the factor can be for a part of a deed with these marks.
@@ -71,6 +79,6 @@ impl ReaderInterest {
         };
         let asked = count(&self.asked, &self.marks[0]);
         let asked = ASKED * asked / self.asked.len().max(1) as u64;
-        3 + asked + 12 * count(&self.focus, &self.marks[1])
+        3 + asked + FOCUS * count(&self.focus, &self.marks[1])
     }
 }

@@ -1,7 +1,7 @@
 //! Splits prose into parts: sentences, list items and lines of code. White space changes, and nothing else.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use rustc_hash::FxHashSet;
 
@@ -97,6 +97,10 @@ struct ProseReader {
     begins_line: bool,
     /// Whether the lines are inside a fence.
     in_code: bool,
+    /// The heading above the line.
+    heading: Option<Arc<str>>,
+    /// What introduces the list that the line belongs to.
+    list: Option<Arc<str>>,
 }
 
 impl ProseReader {
@@ -140,10 +144,26 @@ impl ProseReader {
             return;
         }
         self.begins_line = true;
-        if is_item(trimmed) && trimmed.chars().count() <= ITEM_CHARS {
+        let is_item = is_item(trimmed);
+        if !is_item {
+            self.list = None;
+        }
+        if is_heading(trimmed) {
+            self.end_lead();
+            self.heading = None;
+            self.push(trimmed, PartKind::Sentence);
+            self.heading = self.parts.last().map(|part| part.text.as_str().into());
+            return;
+        }
+        let introduces = is_item && !self.lead.is_empty();
+        let first = self.parts.len();
+        if is_item && trimmed.chars().count() <= ITEM_CHARS {
             self.sentence(trimmed);
         } else {
             sentences(trimmed).for_each(|sentence| self.sentence(sentence));
+        }
+        if introduces {
+            self.list = self.parts.get(first).map(|part| part.text.as_str().into());
         }
     }
 
@@ -190,13 +210,27 @@ impl ProseReader {
 
     fn push(&mut self, text: &str, kind: PartKind) {
         let begins_line = std::mem::take(&mut self.begins_line);
-        self.parts.push(DeedPart { begins_line, ..DeedPart::new(text, kind) });
+        let lead = self.list.clone().or_else(|| self.heading.clone());
+        self.parts.push(DeedPart { begins_line, lead, ..DeedPart::new(text, kind) });
     }
 }
 
 fn is_fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
+
+/// Whether a line is a heading: of Markdown, or bold as a whole.
+fn is_heading(line: &str) -> bool {
+    let is_bold = |mark: &str| {
+        let inner = line.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
+        inner.is_some_and(|inner| !inner.is_empty() && !inner.contains(mark))
+    };
+    let is_marked = line.trim_start_matches('#').starts_with(' ') && line.starts_with('#');
+    (is_marked || is_bold("**") || is_bold("__")) && line.chars().count() <= HEADING_CHARS
+}
+
+/// A longer bold line is a sentence.
+const HEADING_CHARS: usize = 80;
 
 const BULLETS: [&str; 5] = ["- ", "* ", "+ ", "• ", "> "];
 
