@@ -14,7 +14,8 @@ use rustc_hash::FxHashSet;
 
 use crate::counter::{Counter, TextKind};
 use crate::recap::bound::DeedBound;
-use crate::recap::deed::{CallEnding, Deed, DeedKind, DeedPart, PartKind, Speaker};
+use crate::recap::deed::{Deed, DeedKind, DeedPart, PartKind, Speaker};
+use crate::recap::elsewhere::ListedElsewhere;
 use crate::recap::interest::ReaderInterest;
 use crate::recap::print::{DeedPrinter, text};
 use crate::recap::words::{WordNumbers, WordSet, WordTable, key, words};
@@ -113,21 +114,6 @@ pub(super) struct LeftOutCounts {
     pub output: usize,
 }
 
-/// What the other sections of the recap tell already.
-#[derive(Clone)]
-pub(super) struct ListedElsewhere<'a> {
-    /// The messages of checks that the state lists.
-    pub checks: &'a FxHashSet<u32>,
-    /// The files that the agent made for itself alone.
-    pub asides: &'a FxHashSet<&'a str>,
-    /// Texts that messages behind the recap say.
-    pub said: FxHashSet<&'a str>,
-    /// The indices of the deeds that say what the task is, which the context shows nowhere else.
-    pub task: &'a [usize],
-    /// The tokens that the list of read files takes. Output leaves them, since titles of reads count as listed.
-    pub for_read: u64,
-}
-
 /// The task, and the rest of a user's message of which the recap holds a part, weigh this much more than other words of
 /// the user.
 const TASK: u64 = 64;
@@ -210,8 +196,8 @@ impl<'a> DeedChoice<'a> {
             self.ranked[at] = Some(RankedDeed {
                 title_words: words(&title),
                 newness: self.newness(at),
-                is_listed: is_listed(deed, &self.listed),
-                is_aside: is_aside(deed, &self.listed),
+                is_listed: self.listed.lists(deed),
+                is_aside: self.listed.is_aside(deed),
                 title,
                 is_open: false,
                 done: vec![PartFate::Waiting; deed.parts.len()],
@@ -300,7 +286,7 @@ impl<'a> DeedChoice<'a> {
     fn is_repeated(&self, deed: &Deed, part: &DeedPart, said: &FxHashSet<&str>) -> bool {
         match part.kind {
             // The state tells how a check ended.
-            PartKind::Verdict => is_listed(deed, &self.listed),
+            PartKind::Verdict => self.listed.lists(deed),
             PartKind::Sentence | PartKind::Answered => said.contains(&*part.text),
             PartKind::Output => {
                 said.contains(&*part.text)
@@ -447,7 +433,7 @@ impl<'a> DeedChoice<'a> {
             let parts = deed.parts.iter().enumerate();
             let parts = parts.filter(|(part, _)| !is_open || !told.contains(&(at, *part)));
             let waiting = parts.filter(|(_, part)| !self.is_repeated(deed, part, &said)).count();
-            let bare = usize::from(!is_open && !is_listed(deed, &self.listed));
+            let bare = usize::from(!is_open && !self.listed.lists(deed));
             match &deed.kind {
                 DeedKind::Words(Speaker::User) => counts.of_user += waiting,
                 DeedKind::Words(Speaker::Assistant | Speaker::Answer) => {
@@ -483,18 +469,6 @@ fn waiting_leads(ranked: &RankedDeed, deed: &Deed, part: &DeedPart) -> Vec<usize
     leads
 }
 
-/// Whether other sections tell what a deed's title says: a check that the state lists, a file that was read.
-fn is_listed(deed: &Deed, listed: &ListedElsewhere<'_>) -> bool {
-    use crate::recap::deed::CallSubject;
-    match &deed.kind {
-        DeedKind::Call(call) if call.ending == CallEnding::Shown => {
-            matches!(call.subject, CallSubject::File(..))
-        }
-        DeedKind::Call(_) => listed.checks.contains(&deed.message),
-        _ => false,
-    }
-}
-
 /// Whether a deed is a message of the user that is short enough to stay whole.
 fn is_whole(deed: &Deed) -> bool {
     let mut left = WHOLE;
@@ -505,13 +479,4 @@ fn is_whole(deed: &Deed) -> bool {
         rest.is_some()
     };
     deed.is_users() && deed.parts.iter().all(&mut fits)
-}
-
-fn is_aside(deed: &Deed, listed: &ListedElsewhere<'_>) -> bool {
-    match &deed.kind {
-        DeedKind::Change(edit) => {
-            edit.files.iter().all(|path| listed.asides.contains(path.as_str()))
-        }
-        _ => false,
-    }
 }

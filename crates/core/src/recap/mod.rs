@@ -11,6 +11,7 @@ pub mod compose;
 pub mod deed;
 mod deeds;
 mod edits;
+mod elsewhere;
 pub mod escape;
 pub mod frame;
 pub mod gather;

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use rustc_hash::FxHashSet;
 
 use super::{RecapWriter, SECTION};
-use crate::recap::choose::{DeedChoice, LeftOutCounts, ListedElsewhere};
+use crate::recap::choose::{DeedChoice, LeftOutCounts};
 use crate::recap::deed::{Deed, DeedKind, Speaker};
 use crate::recap::edits::tellable;
+use crate::recap::elsewhere::ListedElsewhere;
 use crate::recap::interest::ReaderInterest;
 use crate::recap::print::{DeedPrinter, text};
 use crate::recap::{escape, section};
