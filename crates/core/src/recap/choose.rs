@@ -452,7 +452,7 @@ impl<'a> DeedChoice<'a> {
     }
 }
 
-/// The indices of the parts that introduce a part and are not told yet: a heading, what comes before a list.
+/// The indices of the parts that introduce a part and wait for room: a heading, what comes before a list.
 fn waiting_leads(ranked: &RankedDeed, deed: &Deed, part: &DeedPart) -> Vec<usize> {
     let mut leads = Vec::new();
     let mut lead = part.lead.as_deref();

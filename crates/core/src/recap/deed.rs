@@ -117,7 +117,7 @@ pub struct DeedPart {
     /// Whether it begins a line of the original text, as a list item or a paragraph does.
     pub begins_line: bool,
     /// The text of the part that introduces it: a heading, or what comes before a list. It may change the meaning
-    /// (`Next:`), so this part is never told without it.
+    /// (`Next:`), so this part never comes without it.
     pub(super) lead: Option<Arc<str>>,
     /// The numbers of its words.
     pub(super) words: WordNumbers,
