@@ -161,14 +161,15 @@ impl CallDeeds<'_, '_> {
         let error = self.error_of(&failure);
         let again = error.is_some_and(|error| self.gathered.failed_with(error).is_some());
         let text = self.text();
-        // The same command failed before for another reason: only its newest failure stays open.
-        if cost != FailureCost::Nothing {
+        let is_open = cost == FailureCost::Much || again && cost != FailureCost::Nothing;
+        // The same command failed before for another reason: only its newest failure stays open. A failure that does not
+        // stay open itself ends no other.
+        if is_open {
             self.gathered.settle(came.message, |open| {
                 open.refused.is_none()
                     && (all_covered(&runs, &open.runs) || text.is_some() && open.text == text)
             });
         }
-        let is_open = cost == FailureCost::Much || again && cost != FailureCost::Nothing;
         let ending = if is_open { CallEnding::Failed } else { CallEnding::Ended };
         let deed = self.push_call(came, ending, self.failure_parts(came, &failure));
         if let Some(call) = self.gathered.deeds[deed].call_mut() {
