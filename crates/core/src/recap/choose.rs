@@ -329,7 +329,7 @@ impl<'a> DeedChoice<'a> {
                 self.queue.push(now);
                 continue;
             }
-            let cost = self.cost(ranked, deed, own);
+            let cost = self.cost(ranked, deed, index);
             if cost > free {
                 passed_over.push(now);
                 continue;
@@ -360,24 +360,22 @@ impl<'a> DeedChoice<'a> {
     }
 
     /// The tokens of a part, with its title where the deed has no line yet.
-    fn cost(&self, ranked: &RankedDeed, deed: &Deed, part: Option<&DeedPart>) -> u64 {
+    fn cost(&self, ranked: &RankedDeed, deed: &Deed, part: usize) -> u64 {
         let count = |text: &str| u64::from(self.counter.count(text, TextKind::Prose));
         let title = if ranked.is_open {
             0
         } else {
             2 + count(&format!("@{} \n", deed.message)) + count(&ranked.title)
         };
-        let leads = part.map_or_else(Vec::new, |part| waiting_leads(ranked, deed, part));
-        let leads = leads.iter().filter_map(|at| deed.parts.get(*at));
-        leads.chain(part).fold(title, |cost, part| cost + self.joint + 1 + count(&text(part)))
+        let leads = waiting_leads(ranked, deed, part);
+        let parts = leads.iter().chain([&part]).filter_map(|at| deed.parts.get(*at));
+        parts.fold(title, |cost, part| cost + self.joint + 1 + count(&text(part)))
     }
 
     /// Takes a part, and those that introduce it.
     fn take_part(&mut self, at: usize, part: usize) {
-        if let (Some(ranked), Some(own)) = (&self.ranked[at], self.deeds[at].parts.get(part)) {
-            let leads = waiting_leads(ranked, &self.deeds[at], own);
-            leads.into_iter().for_each(|lead| self.tell(at, lead));
-        }
+        let leads = self.ranked[at].as_ref().map(|own| waiting_leads(own, &self.deeds[at], part));
+        leads.into_iter().flatten().for_each(|lead| self.tell(at, lead));
         self.tell(at, part);
     }
 
@@ -452,21 +450,15 @@ impl<'a> DeedChoice<'a> {
     }
 }
 
-/// The indices of the parts that introduce a part and wait for room: a heading, what comes before a list.
-fn waiting_leads(ranked: &RankedDeed, deed: &Deed, part: &DeedPart) -> Vec<usize> {
-    let mut leads = Vec::new();
-    let mut lead = part.lead.as_deref();
-    while let Some(text) = lead {
-        let Some(at) = deed.parts.iter().position(|other| other.text == text) else { break };
-        // A text that introduces itself would be looked up forever.
-        if leads.contains(&at) || std::ptr::eq(&deed.parts[at], part) {
-            break;
-        }
-        leads.push(at);
-        lead = deed.parts[at].lead.as_deref();
-    }
-    leads.retain(|at| ranked.done.get(*at) == Some(&PartFate::Waiting));
-    leads
+/// The indices of the parts that introduce a part and wait for room: a heading, what comes before a list. Of several with
+/// the same text the nearest one before it counts.
+fn waiting_leads(ranked: &RankedDeed, deed: &Deed, part: usize) -> Vec<usize> {
+    let lead_of = |at: &usize| {
+        let lead = deed.parts.get(*at)?.lead.as_deref()?;
+        deed.parts[..*at].iter().rposition(|other| other.text == lead)
+    };
+    let leads = std::iter::successors(lead_of(&part), lead_of);
+    leads.filter(|at| ranked.done.get(*at) == Some(&PartFate::Waiting)).collect()
 }
 
 /// Whether a deed is a message of the user that is short enough to stay whole.

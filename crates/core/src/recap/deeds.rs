@@ -335,9 +335,17 @@ impl CallDeeds<'_, '_> {
     /// Adds what another agent reported. Its sentences are conclusions, and nobody can read them again elsewhere.
     fn note_report(&mut self, came: &DeedOutcome<'_>) {
         let told = texts_of(came.text, &["output", "result", "completed", "report"]).join("\n");
+        if told.is_empty() && came.text.trim_start().starts_with('{') {
+            // The agent only began: the result holds its id.
+            return self.gathered.add_shown(
+                came.message,
+                came.subject.clone(),
+                &self.tools.first_shown(came.text, SHOWN_BYTES, OUTPUT_LINES),
+            );
+        }
         let report = if told.is_empty() { came.text } else { &told };
         // Behind the report, a client counts tokens.
-        let report = report.split("<usage>").next().unwrap_or_default();
+        let report = report.rsplit_once("\n<usage>").map_or(report, |(report, _)| report);
         self.push_call(came, CallEnding::Shown, prose::parts(report));
     }
 
