@@ -111,6 +111,10 @@ mod tests {
             "# AGENTS.md instructions for /w/sub\n\n<INSTRUCTIONS>\nRun ./test\n</INSTRUCTIONS>";
         assert_eq!(kinds(&[folder]), [" # AGENTS.md instructions for /w/sub"]);
         for passing in [
+            "<system-reminder>\nOpened in the editor (/a.rs):\n\n</system-reminder>",
+            "<system-reminder>\nThe list of tasks:\n1\nMend it\n</system-reminder>",
+            "<system-reminder>\nNote: /a.rs was modified by a linter.\n</system-reminder>",
+            "<system-reminder>\nYour todo list has changed.\n</system-reminder>",
             "<command-name>/model</command-name>",
             "<bash-stdout>ok</bash-stdout>",
             "<file path=\"a\">x</file>",

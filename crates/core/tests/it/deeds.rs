@@ -7,6 +7,7 @@ use bytes::Bytes;
 use midfold_core::RawEvent;
 use midfold_core::log::EventLog;
 use midfold_core::recap::compose::compose;
+use midfold_core::recap::deed::PartKind;
 use midfold_core::recap::frame::RecapFrame;
 use midfold_core::recap::gather::{GatheredFacts, LogReading};
 use midfold_core::tools::ToolTable;
@@ -409,4 +410,85 @@ fn a_result_that_comes_later_belongs_to_its_command() {
     ]);
     let text = recap_of(&gather(DialectKind::OpenAiResponses, &codex));
     assert!(section(&text, "State").contains("`pytest -q` ok @3"), "{text}");
+}
+
+#[test]
+fn totals_of_a_part_that_ran_nothing_hide_no_others() {
+    let totals = |n: u32, time: &str| {
+        format!("test result: ok. {n} passed; 0 failed; 0 ignored; finished in {time}")
+    };
+    let printed = [totals(8, "0.02s"), totals(0, "0.01s")].join("\n");
+    for client in ALL {
+        let text = recap(client, &[("cargo test", &printed, 0)]);
+        assert!(section(&text, "State").contains("8 passed"), "{client:?} {text}");
+    }
+}
+
+#[test]
+fn where_another_step_decides_the_exit_code_no_step_is_blamed() {
+    let fails = |command| recap(Claude, &[(command, "ls: out.csv: No such file or directory", 2)]);
+    assert!(section(&fails("deploy --now"), "Tried and failed").contains("deploy --now"));
+    assert!(section(&fails("cd a && deploy --now"), "Tried and failed").contains("deploy --now"));
+    assert_eq!(section(&fails("deploy --now; ls out.csv"), "Tried and failed"), "");
+    assert_eq!(section(&fails("deploy --now\nls out.csv"), "Tried and failed"), "");
+}
+
+#[test]
+fn the_last_line_of_a_look_is_no_outcome_of_the_run_before_it() {
+    let printed = "14:from .model import Monitor";
+    let kind = |command: &str| {
+        let gathered = gather(DialectKind::Anthropic, &messages(Claude, &[(command, printed, 0)]));
+        let mut parts = gathered.deeds.into_iter().flat_map(|deed| deed.parts);
+        parts.find(|part| part.text == printed).map(|part| part.kind)
+    };
+    assert_eq!(kind("./gen --all"), Some(PartKind::Verdict));
+    assert_eq!(kind("./gen --all | tail -1"), Some(PartKind::Verdict));
+    assert_eq!(kind("./gen --all; grep -n import a.py"), Some(PartKind::Output));
+}
+
+#[test]
+fn a_failed_patch_is_open_for_the_file_that_the_client_names() {
+    let patch = "*** Begin Patch\n*** Update File: app/events.tsx\n@@\n-a\n+b\n*** Update File: app/layout.tsx\n@@\n-c\n+d\n*** End Patch";
+    let only =
+        |file: &str| format!("*** Begin Patch\n*** Update File: {file}\n@@\n-a\n+b\n*** End Patch");
+    let told = |then: &str| {
+        let mut out = vec![json!({"role": "user", "content": "Go on."})];
+        for (at, (input, result)) in [
+            (patch.to_owned(), "apply_patch verification failed: Failed to find expected lines in C:\\w\\app\\layout.tsx"),
+            (only(then), "Success. Updated the following files:\nM x"),
+        ].into_iter().enumerate() {
+            let id = format!("c{at}");
+            out.push(json!({"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function",
+                "function": {"name": "apply_patch", "arguments": json!({"input": input}).to_string()}}]}));
+            out.push(json!({"role": "tool", "tool_call_id": id, "content": result}));
+        }
+        recap_of(&gather(DialectKind::OpenAiChat, &Value::Array(out)))
+    };
+    assert!(told("app/layout.tsx").contains("over since @3"), "{}", told("app/layout.tsx"));
+    assert!(section(&told("app/events.tsx"), "Tried and failed").contains("layout.tsx"));
+}
+
+#[test]
+fn what_another_agent_reported_counts_as_words() {
+    let report = "Two faults are left. The router of page 4 is the wrong one.\nIts <usage> is right.\nagentId: a1\n<usage>total_tokens: 9</usage>";
+    let of = |result: &str| {
+        let input = json!([{"role": "user", "content": "Review it."},
+            {"role": "assistant", "content": null, "tool_calls": [{"id": "c", "type": "function",
+                "function": {"name": "Agent", "arguments": "{\"description\": \"Review\", \"prompt\": \"Look.\"}"}}]},
+            {"role": "tool", "tool_call_id": "c", "content": result}]);
+        gather(DialectKind::OpenAiChat, &input)
+    };
+    let gathered = of(report);
+    let call = gathered.deeds.iter().find(|deed| deed.ending().is_some()).unwrap();
+    assert!(call.parts.iter().all(|part| part.kind == PartKind::Sentence), "{call:?}");
+    let text = recap_of(&gathered);
+    assert!(
+        text.contains("wrong one.")
+            && text.contains("<usage> is right")
+            && !text.contains("total_tokens"),
+        "{text}"
+    );
+    let begun = of("{\"nickname\": \"Tesla\", \"state\": \"ready\"}");
+    let call = begun.deeds.iter().find(|deed| deed.ending().is_some());
+    assert!(call.is_none_or(|call| call.parts.iter().all(|part| part.kind == PartKind::Output)));
 }

@@ -109,3 +109,21 @@ proptest! {
         prop_assert!(recap(&gathered, cap).1 <= recap(&gathered, cap * 2).1);
     }
 }
+
+/// A list under a heading may mean the opposite without it.
+#[test]
+fn a_list_item_never_comes_without_what_introduces_it() {
+    let item = |at: usize| format!("{at}. Build the part_{at} of the mill_{at}.");
+    let done: Vec<String> = (1..9).map(item).collect();
+    let next: Vec<String> = (9..30).map(item).collect();
+    let answer = format!("**Done**\n{}\n\nStill to do:\n{}", done.join("\n"), next.join("\n"));
+    let talk =
+        json!([{"role": "user", "content": "Go."}, {"role": "assistant", "content": answer}]);
+    let gathered = gather(DialectKind::OpenAiChat, &talk);
+    for cap in (300..900).step_by(20) {
+        let (text, _) = recap(&gathered, cap);
+        let told = |items: &[String]| items.iter().any(|item| text.contains(item.as_str()));
+        assert!(!told(&done) || text.contains("**Done**"), "{cap}: {text}");
+        assert!(!told(&next) || text.contains("Still to do:"), "{cap}: {text}");
+    }
+}

@@ -441,3 +441,22 @@ fn of_amended_commits_the_living_one_is_told() {
     let wanted = "commits: 76a08b3 Harden @7\n  (rebased or amended, hash unknown) Gate @1\n";
     assert!(section(&text, "State").contains(wanted), "{text}");
 }
+
+#[test]
+fn a_cell_of_code_mode_ends_when_the_client_says_so() {
+    let script = "const r = await tools.exec_command({\"cmd\":\"cargo bench\"}); text(r.output);";
+    for arguments in [json!({"input": script}), json!({"code": script})] {
+        let begin = Call(
+            "exec",
+            arguments,
+            "Script running with cell ID 46\nWall time 10.0 seconds\nOutput:\n",
+        );
+        let wait = |result| Call("wait", json!({"cell_id": "46"}), result);
+        let goes_on = wait("Script running with cell ID 46\nWall time 9.0 seconds\nOutput:\n");
+        let ends = wait("Script completed\nWall time 2.0 seconds\nOutput:\n\n12 rows");
+        let steps = [begin, goes_on];
+        assert_eq!(state(&steps), "still running: `cargo bench` (id 46) @1\n");
+        let [begin, goes_on] = steps;
+        assert!(!state(&[begin, goes_on, ends]).contains("still running"));
+    }
+}

@@ -100,3 +100,17 @@ pub(super) fn strings(input: &[u8], range: Range<usize>, depth: u32, out: &mut S
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ADDED;
+    use crate::wrappers::PASSING;
+
+    #[test]
+    fn what_a_client_adds_passes_but_for_hooks_and_notes() {
+        let holds =
+            ADDED.iter().filter(|(_, lead, ..)| !PASSING.iter().any(|it| lead.starts_with(it)));
+        let holds: Vec<&str> = holds.map(|(name, ..)| *name).collect();
+        assert_eq!(holds, ["hook_additional_context", "hook_blocking_error", "nested_memory"]);
+    }
+}
