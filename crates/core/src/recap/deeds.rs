@@ -165,7 +165,7 @@ impl CallDeeds<'_, '_> {
         // The same command failed before for another reason: only its newest failure stays open. A failure that does not
         // stay open itself ends no other.
         if is_open {
-            self.gathered.settle(came.message, |open| {
+            self.gathered.supersede(|open| {
                 open.refused.is_none()
                     && (all_covered(&runs, &open.runs) || text.is_some() && open.text == text)
             });

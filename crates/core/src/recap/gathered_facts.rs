@@ -50,6 +50,20 @@ pub struct FileUse {
     pub(super) made: bool,
 }
 
+impl FileUse {
+    /// Adds the uses of the same file under another path.
+    pub(super) fn join(&mut self, other: &Self) {
+        if other.last > self.last {
+            (self.last, self.message, self.gone) = (other.last, other.message, other.gone);
+        }
+        self.read |= other.read;
+        self.modified |= other.modified;
+        self.changed = self.changed.max(other.changed);
+        self.scratch &= other.scratch;
+        self.made &= other.made;
+    }
+}
+
 /// All facts about a span that a recap may use.
 #[derive(Clone, Debug, Default)]
 pub struct GatheredFacts {

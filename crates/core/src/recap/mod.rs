@@ -76,6 +76,8 @@ pub(crate) mod section {
 
 /// The line above the rules in the task section of recaps from before 27 November 2026.
 pub(crate) const RULES: &str = "Rules the user stated:";
+/// The words of the header before the folder that most files share.
+pub(crate) const PATHS_BELOW: &str = " Paths of files are below ";
 /// The start of the line that counts what was left out.
 pub(crate) const LEFT_OUT: &str = "[Left out: ";
 /// How the lines of the state section begin.

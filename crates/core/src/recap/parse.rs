@@ -2,6 +2,8 @@
 //! stack. The sections of midfold's own recaps are merged as data; the text of other authors is kept as notes. Files
 //! are read from lists under known headers only, never from prose.
 
+use std::borrow::Cow;
+
 use crate::ids::identifiers;
 use crate::recap::checks::CheckResult;
 use crate::recap::deed::{Deed, Speaker};
@@ -9,7 +11,7 @@ use crate::recap::gather::{GatheredFacts, Quote};
 use crate::recap::history::{CommitRecord, MergeRequest};
 use crate::recap::prose;
 use crate::recap::read_line::{deed, number_in};
-use crate::recap::{NOTE_START, section, state};
+use crate::recap::{NOTE_START, PATHS_BELOW, section, state};
 use crate::seal::is_end;
 
 /// Blocks that list one path on each line, and whether the files were modified (as in What Survives the Compression
@@ -41,15 +43,15 @@ impl GatheredFacts {
                 let stayed = (last + 1).saturating_sub(first + count);
                 self.shift = last.saturating_sub(seq + stayed);
             }
-            self.add_own(text);
+            self.add_own(text, root_in(note));
         } else {
             self.messages += 1;
             self.add_foreign(text, seq + self.shift);
         }
     }
 
-    /// Reads the sections of a recap that midfold wrote.
-    fn add_own(&mut self, text: &str) {
+    /// Reads the sections of a recap that midfold wrote. Paths are below the folder `root`, as its note says.
+    fn add_own(&mut self, text: &str, root: &str) {
         let mut current = "";
         let mut body: Vec<&str> = Vec::new();
         // The added heading ends the last section.
@@ -60,7 +62,7 @@ impl GatheredFacts {
                 }
                 continue;
             };
-            self.add_section(current, &body);
+            self.add_section(current, &body, root);
             body.clear();
             current = section::ALL.iter().find(|known| **known == name).copied().unwrap_or("");
         }
@@ -68,7 +70,7 @@ impl GatheredFacts {
     }
 
     /// Adds the facts of one section, and carries the identifiers in it over.
-    fn add_section(&mut self, name: &str, lines: &[&str]) {
+    fn add_section(&mut self, name: &str, lines: &[&str], root: &str) {
         if ![section::INDEX, section::PUT_BACK].contains(&name) {
             // The recap gave these names a place, so they count as written.
             for line in lines {
@@ -90,10 +92,10 @@ impl GatheredFacts {
             // not read.
             section::NOTED => self.add_note(0, &lines.join("\n")),
             section::PUT_BACK => {}
-            section::STATE => self.add_state(lines),
+            section::STATE => self.add_state(lines, root),
             // A short recap has no headings, so its deeds are in the section without a name.
             section::DONE | section::FAILED | "" => self.add_deeds(lines),
-            section::FILES => self.add_file_lines(lines),
+            section::FILES => self.add_file_lines(lines, root),
             section::INDEX => self.add_index(lines),
             _ => {}
         }
@@ -114,7 +116,7 @@ impl GatheredFacts {
     }
 
     /// Reads the lines of the state section: labels at the start of a line, further entries indented below them.
-    fn add_state(&mut self, lines: &[&str]) {
+    fn add_state(&mut self, lines: &[&str], root: &str) {
         let mut todo: Option<Quote> = None;
         let mut read = RecapState::default();
         // The label whose list an indented line continues.
@@ -155,11 +157,11 @@ impl GatheredFacts {
         if todo.is_some() {
             self.todo = todo;
         }
-        self.add_read_state(read);
+        self.add_read_state(read, root);
     }
 
     /// Adds the state that an earlier recap lists.
-    fn add_read_state(&mut self, read: RecapState) {
+    fn add_read_state(&mut self, read: RecapState, root: &str) {
         // A recap lists the newest check first.
         read.checks.into_iter().rev().for_each(|check| self.add_check(check));
         self.history.commits.extend(read.commits.into_iter().rev());
@@ -172,12 +174,12 @@ impl GatheredFacts {
         self.history.requests.extend(read.requests);
         for entry in read.changed {
             let (path, message) = file_entry(&entry);
-            self.use_file(path, true, message);
+            self.use_file(&below(root, path), true, message);
         }
     }
 
     /// Reads the lists of the files section.
-    fn add_file_lines(&mut self, lines: &[&str]) {
+    fn add_file_lines(&mut self, lines: &[&str], root: &str) {
         for line in lines {
             let Some((kind, paths)) = line.split_once(": ") else { continue };
             let modified = match kind {
@@ -188,7 +190,7 @@ impl GatheredFacts {
             // A recap lists the newest file first, but uses are numbered in the order in which they are added.
             for entry in paths.split(", ").collect::<Vec<_>>().into_iter().rev() {
                 let (path, message) = file_entry(entry);
-                self.use_file(path, modified, message);
+                self.use_file(&below(root, path), modified, message);
             }
         }
     }
@@ -349,6 +351,18 @@ fn numbers_in(text: &str) -> Option<(u32, u32)> {
     let (_, rest) = text.split_once(", @")?;
     let (first, rest) = rest.split_once(" to @")?;
     Some((first.parse().ok()?, number_in(rest)?))
+}
+
+/// The common folder that the note of a recap names, with its last `/`; empty where it names no folder.
+fn root_in(note: &str) -> &str {
+    let rest = note.split_once(PATHS_BELOW).map_or("", |(_, rest)| rest);
+    rest.find("/.").map_or("", |at| &rest[..=at])
+}
+
+/// A path as it was before it was shortened.
+fn below<'p>(root: &str, path: &'p str) -> Cow<'p, str> {
+    let is_whole = root.is_empty() || path.starts_with(['/', '~', '$']);
+    if is_whole { Cow::Borrowed(path) } else { Cow::Owned(format!("{root}{path}")) }
 }
 
 /// Removes a known beginning of other authors' summaries.

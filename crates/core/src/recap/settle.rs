@@ -28,15 +28,30 @@ impl GatheredFacts {
     /// Settles the open failures and rejections for which `settles` holds, because of the message `at`, and returns
     /// whether there were any. The user's reason for a settled rejection stays as a request.
     pub(super) fn settle(&mut self, at: u32, settles: impl Fn(&OpenFailure) -> bool) -> bool {
+        let settle =
+            |deed: &mut Deed, open: &OpenFailure| settle_deed(deed, at, open.reason.as_deref());
+        self.close(settles, settle)
+    }
+
+    /// Takes failures from the open ones, because the same command failed again, for another reason. They are not over.
+    pub(super) fn supersede(&mut self, replaced: impl Fn(&OpenFailure) -> bool) {
+        self.close(replaced, |deed, _| deed.end(CallEnding::Ended));
+    }
+
+    fn close(
+        &mut self,
+        closes: impl Fn(&OpenFailure) -> bool,
+        end: impl Fn(&mut Deed, &OpenFailure),
+    ) -> bool {
         let (deeds, words) = (&mut self.deeds, &self.words);
         let before = self.open.len();
         self.open.retain(|open| {
-            let settled = settles(open);
-            if let Some(deed) = deeds.get_mut(open.deed).filter(|_| settled) {
-                settle_deed(deed, at, open.reason.as_deref());
+            let closed = closes(open);
+            if let Some(deed) = deeds.get_mut(open.deed).filter(|_| closed) {
+                end(deed, open);
                 deed.bound_by(words);
             }
-            !settled
+            !closed
         });
         before > self.open.len()
     }

@@ -266,6 +266,8 @@ fn of_a_command_that_fails_again_the_newest_failure_is_told() {
             "{client:?} {text}"
         );
         assert!(!failed.contains("Mapping"), "{client:?} {text}");
+        // It failed in another way since. That ends nothing.
+        assert!(!text.contains("over since"), "{client:?} {text}");
     }
 }
 

@@ -47,7 +47,6 @@ impl RecapWriter<'_> {
     pub(super) fn deeds(
         &mut self,
         checks: &FxHashSet<u32>,
-        root: Option<&str>,
         room: u64,
         for_read: u64,
         is_first: bool,
@@ -56,10 +55,9 @@ impl RecapWriter<'_> {
         if self.frame.cap == 0 {
             return DeedSections::default();
         }
-        let Self { frame, gathered, .. } = *self;
+        let Self { frame, gathered, printer, .. } = *self;
         let deeds = tellable(gathered, frame.later);
         let task = self.task(&deeds);
-        let printer = DeedPrinter { root };
         let asides = gathered.files.iter().filter(|(_, used)| used.scratch);
         let asides: FxHashSet<&str> = asides.map(|(path, _)| path.as_str()).collect();
         let words = frame.later.into_iter().flat_map(|later| &later.deeds);
@@ -70,17 +68,15 @@ impl RecapWriter<'_> {
         let table = &gathered.words;
         let is_bare = frame.is_short() && is_first;
         let draft = DeedDraft { deeds: &deeds, task: task.clone(), printer, is_bare };
-        let mut limit = room.saturating_sub(self.cost(HEADINGS));
-        let (mut best, mut used) = (DeedSections::default(), 0);
-        for _ in 0..TRIES {
+        let with_headings = room.saturating_sub(self.cost(HEADINGS));
+        let shorter = std::iter::successors(Some(with_headings), |limit| Some(limit - limit / 8));
+        let mut limits = is_bare.then_some(room).into_iter().chain(shorter.take(TRIES));
+        let fitting = limits.find_map(|limit| {
             let listed = listed.clone();
             let choice = DeedChoice::of(&deeds, table, &interest, listed, printer, frame.counter);
-            if let Some(fits) = self.fill(choice, &draft, limit, room) {
-                (best, used) = fits;
-                break;
-            }
-            limit -= limit / 8;
-        }
+            self.fill(choice, &draft, limit, room)
+        });
+        let (best, used) = fitting.unwrap_or_default();
         self.left = self.left.saturating_sub(used);
         best
     }
@@ -98,8 +94,9 @@ impl RecapWriter<'_> {
         // Parts are counted one by one, and a text mostly takes fewer tokens. So what is left is given again.
         let mut chosen = 0;
         for _ in 0..ROUNDS {
-            let used = best.as_ref().map_or(0, |(_, used)| *used);
-            choice.take(if used == 0 { limit } else { room - used });
+            let used = best.as_ref().map(|(_, used)| *used);
+            choice.take(used.map_or(limit, |used| room - used));
+            let used = used.unwrap_or(0);
             let sections = draft.sections(&choice);
             let cost = self.cost(&sections.task) + self.cost(&sections.rest);
             if cost > room || best.is_some() && cost <= used {

@@ -1,9 +1,19 @@
 //! The section of a recap that lists the used files.
 
+use std::borrow::Cow;
+
+use rustc_hash::FxHashMap;
+
 use super::RecapWriter;
 use crate::recap::escape;
 use crate::recap::gather::{FileUse, GatheredFacts};
 use crate::recap::section;
+
+/// Longest path, in characters.
+const PATH: usize = 300;
+
+/// The uses of files, by path.
+pub(super) type FileUses<'a> = Cow<'a, FxHashMap<String, FileUse>>;
 
 impl RecapWriter<'_> {
     /// Writes the files section within `allowed` tokens, and returns it with the number of files that it names.
@@ -22,11 +32,14 @@ impl RecapWriter<'_> {
         ];
         for (label, kind) in lists.into_iter().take(if read { 3 } else { 1 }) {
             // A changed file has the number of its last change, because a read since then changed nothing.
-            let entry = |(path, used): (String, &FileUse)| match used.changed.or(used.message) {
-                None => path,
-                Some(message) => format!("{path} @{message}"),
+            let entry = |(path, used): (&str, &FileUse)| {
+                let path = escape::inline(self.printer.path(path), PATH);
+                match used.changed.or(used.message) {
+                    None => path,
+                    Some(message) => format!("{path} @{message}"),
+                }
             };
-            let paths: Vec<String> = files(self.gathered, &[kind]).into_iter().map(entry).collect();
+            let paths: Vec<String> = files(&self.files, &[kind]).into_iter().map(entry).collect();
             let line = |n: usize| format!("{label}: {}\n", paths[..n].join(", "));
             let n = most(1, paths.len(), |n| self.cost(&line(n)) <= left);
             if n > 0 {
@@ -43,7 +56,7 @@ impl RecapWriter<'_> {
         let (mut left, mut listed) = (allowed, 0);
         let mut text = String::new();
         let paths = |kinds: &[FileUseKind]| -> Vec<String> {
-            files(self.gathered, kinds).into_iter().map(|(path, _)| path).collect()
+            files(&self.files, kinds).iter().map(|(path, _)| escape::inline(path, PATH)).collect()
         };
         let (changed, read) =
             (paths(&[FileUseKind::Changed, FileUseKind::Scratch]), paths(&[FileUseKind::Read]));
@@ -117,14 +130,39 @@ impl FileUseKind {
     }
 }
 
+/// The files by path. One that calls named by its whole path and also from the common folder, or from a folder above
+/// it, is one file.
+pub(super) fn distinct_files<'a>(gathered: &'a GatheredFacts, root: Option<&str>) -> FileUses<'a> {
+    let root = root.unwrap_or_default();
+    let folders = || root.match_indices('/').map(|(at, _)| &root[..=at]).rev();
+    let whole = |path: &str| {
+        let path = path.trim_start_matches("./");
+        let known = |path: &String| gathered.files.contains_key(path);
+        folders().map(|folder| format!("{folder}{path}")).find(known)
+    };
+    let relative = gathered.files.keys().filter(|path| !path.starts_with('/'));
+    let twice: Vec<(&String, String)> =
+        relative.filter_map(|path| Some((path, whole(path)?))).collect();
+    let mut files = Cow::Borrowed(&gathered.files);
+    for (path, whole) in twice {
+        let files = files.to_mut();
+        if let Some(own) = files.remove(path)
+            && let Some(known) = files.get_mut(&whole)
+        {
+            known.join(&own);
+        }
+    }
+    files
+}
+
 /// The files with one of these uses, the newest use first.
-fn files<'a>(gathered: &'a GatheredFacts, uses: &[FileUseKind]) -> Vec<(String, &'a FileUse)> {
-    let mut found: Vec<_> = gathered
-        .files
+fn files<'f>(all: &'f FileUses<'_>, uses: &[FileUseKind]) -> Vec<(&'f str, &'f FileUse)> {
+    let mut found: Vec<_> = all
         .iter()
         .filter(|(_, used)| !(used.gone && used.scratch))
         .filter(|(_, used)| uses.contains(&FileUseKind::of(used)))
+        .map(|(path, used)| (path.as_str(), used))
         .collect();
     found.sort_by(|a, b| b.1.last.cmp(&a.1.last).then_with(|| a.0.cmp(b.0)));
-    found.into_iter().map(|(path, used)| (escape::inline(path, 300), used)).collect()
+    found
 }

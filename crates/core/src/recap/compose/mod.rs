@@ -19,10 +19,12 @@ use crate::recap::edits::common_root;
 use crate::recap::escape;
 use crate::recap::frame::RecapFrame;
 use crate::recap::gather::GatheredFacts;
+use crate::recap::print::DeedPrinter;
 use crate::recap::rank::{rank, with_parts};
-use crate::recap::{END, LEFT_OUT, NOTE_START};
+use crate::recap::{END, LEFT_OUT, NOTE_START, PATHS_BELOW};
 use crate::redact::REPLACEMENT;
 use crate::seal;
+use files::{FileUses, distinct_files};
 
 /// A composed recap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,9 +71,12 @@ const LEAST_FILES: u64 = 96;
 /// Composes a recap of the gathered facts within `frame.cap` tokens.
 #[must_use]
 pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedRecap {
-    let mut writer = RecapWriter { out: String::new(), frame, gathered, left: frame.cap };
     let root = common_root(gathered);
-    writer.push(&head_lines(gathered, frame, root.as_deref()));
+    let root = root.as_deref();
+    let (printer, files) = (DeedPrinter { root }, distinct_files(gathered, root));
+    let mut writer =
+        RecapWriter { out: String::new(), frame, gathered, printer, files, left: frame.cap };
+    writer.push(&head_lines(gathered, frame, root));
     let end_of = |text: &str| match frame.before {
         Some(before) => seal::end_line(before, text, frame.is_short()),
         None => END.to_owned(),
@@ -95,7 +100,7 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     let for_counts = writer.cost(LEFT_OUT_SAMPLE);
     let for_counts = if for_counts <= body / COUNTS { for_counts } else { 0 };
     let room = writer.left.saturating_sub(for_files + for_counts);
-    let deeds = writer.deeds(&checks, root.as_deref(), room, for_all - for_files, state.is_empty());
+    let deeds = writer.deeds(&checks, room, for_all - for_files, state.is_empty());
     // A reader needs the task first and then the state.
     writer.out = head + &deeds.task + &state + &deeds.rest;
     // A file can be read again, so deeds come before files that were only read.
@@ -108,7 +113,11 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     }
     // Names are counted as the reader gets the text: a secret may take ordinary names with it.
     let shown = gathered.secrets.without(&writer.out);
-    let said: FxHashSet<&str> = identifiers(&shown).collect();
+    let mut said: FxHashSet<&str> = identifiers(&shown).collect();
+    // The header names the folder of a shortened path.
+    let shortened = gathered.files.keys().filter(|path| said.contains(printer.path(path)));
+    let whole: Vec<&str> = shortened.map(String::as_str).collect();
+    said.extend(whole);
     let mut ranked = rank(gathered, frame, &said);
     // A later message revealed that such a name is a secret: it is listed neither as kept nor as lost.
     ranked.lost.retain(|name| !gathered.secrets.touch(name));
@@ -133,9 +142,8 @@ fn head_lines(gathered: &GatheredFacts, frame: &RecapFrame<'_>, root: Option<&st
     let (s, verb) = if count == 1 { ("", "is") } else { ("s", "are") };
     let which =
         gathered.numbers.map_or(String::new(), |(first, last)| format!(", @{first} to @{last},"));
-    let root = root.map_or(String::new(), |root| {
-        format!(" Paths of files are below {}.", escape::inline(root, 300))
-    });
+    let root =
+        root.map_or(String::new(), |root| format!("{PATHS_BELOW}{}.", escape::inline(root, 300)));
     let root = stayed(gathered, frame) + &root;
     if frame.is_short() {
         let which = which.trim_end_matches(',');
@@ -188,6 +196,8 @@ struct RecapWriter<'a> {
     out: String,
     frame: &'a RecapFrame<'a>,
     gathered: &'a GatheredFacts,
+    printer: DeedPrinter<'a>,
+    files: FileUses<'a>,
     /// Tokens that are left for further sections.
     left: u64,
 }
@@ -240,7 +250,7 @@ impl RecapWriter<'_> {
 
     /// Writes the line that counts what was left out, by kind.
     fn left_out(&mut self, counts: LeftOutCounts, files: usize) {
-        let files = self.gathered.files.len().saturating_sub(files);
+        let files = self.files.len().saturating_sub(files);
         let kinds = [
             (counts.of_user, "sentence", " of the user"),
             (counts.of_application, "sentence", " of the application"),

@@ -137,7 +137,8 @@ impl RecapWriter<'_> {
         let count = changed.len();
         changed.sort_by_key(|(_, used)| std::cmp::Reverse(used.last));
         let name = |(path, used): &(&String, &FileUse)| {
-            format!("{} @{}", escape::inline(path, 200), used.changed.unwrap_or(0))
+            let path = escape::inline(self.printer.path(path), 200);
+            format!("{path} @{}", used.changed.unwrap_or(0))
         };
         let names: Vec<String> = changed.iter().take(FILES).map(name).collect();
         let more = if count > FILES { ", …" } else { "" };
@@ -150,7 +151,7 @@ impl RecapWriter<'_> {
     /// a script for one look. In a project that has no older files, all new ones count.
     fn work_changed_after(&self, message: u32) -> usize {
         let changed = self.changed_after(message);
-        let files = || self.gathered.files.iter().filter(|(_, used)| !used.scratch);
+        let files = || self.files.iter().filter(|(_, used)| !used.scratch);
         if !files().any(|(_, used)| used.modified && !used.made) {
             return changed.len();
         }
@@ -167,7 +168,7 @@ impl RecapWriter<'_> {
     /// The files of the work that changed after a message; scratch files are not counted.
     fn changed_after(&self, message: u32) -> Vec<(&String, &FileUse)> {
         let newer = |(_, used): &(&String, &FileUse)| !used.scratch && used.changed > Some(message);
-        self.gathered.files.iter().filter(newer).collect()
+        self.files.iter().filter(newer).collect()
     }
 }
 

@@ -316,3 +316,41 @@ fn the_most_that_fits_is_found_from_anywhere() {
         }
     }
 }
+
+#[test]
+fn files_are_told_below_their_folder_once_and_read_back() {
+    let mut gathered = session();
+    for (path, at) in [("/home/ana/shop/src/a.rs", 3), ("/home/ana/shop/src/b.rs", 4)] {
+        gathered.use_file(path, true, Some(at));
+    }
+    gathered.use_file("src/a.rs", true, Some(7));
+    gathered.use_file("/etc/hosts", false, Some(8));
+    for path in ["c.rs", "d.rs", "e.rs"] {
+        gathered.use_file(&format!("/home/ana/shop/src/{path}"), false, Some(9));
+    }
+    let text = recap(&gathered, 4_000);
+    assert!(text.contains("Paths of files are below /home/ana/shop/src/."), "{text}");
+    // One of them is named from the folder above, too. The lexer's path is known from there alone.
+    assert!(text.contains("changed: a.rs @7, b.rs @4, src/lexer.rs @3\n"), "{text}");
+    assert!(text.contains("read: e.rs @9, d.rs @9, c.rs @9, /etc/hosts @8\n"), "{text}");
+    let mut again = GatheredFacts::default();
+    again.add_recap(&text, 0, true);
+    let at = again.files["/home/ana/shop/src/a.rs"].message;
+    assert_eq!((at, again.files.contains_key("/etc/hosts")), (Some(7), true));
+}
+
+#[test]
+fn a_recap_with_room_for_one_sentence_tells_it() {
+    let mut gathered = GatheredFacts::default();
+    for at in 1..9 {
+        say(&mut gathered, at, Speaker::User, &format!("Here is the plain sentence number {at}."));
+    }
+    let elsewhere = FxHashSet::default();
+    let recap = |cap| {
+        let frame = RecapFrame::alone(cap, &Bytes, "## Recap", &elsewhere);
+        compose(&gathered, &frame).text
+    };
+    let head = recap(1).len() as u64;
+    let text = recap(head + 60);
+    assert!(text.contains("plain sentence"), "{text}");
+}
