@@ -109,7 +109,7 @@ test('the example runs, and its tools recall', { skip }, async (t) => {
   const middleware = midfoldMiddleware({ window: 12_000 })
   const messages = [{ role: 'user', content: TASK }, ...done.response.messages]
   middleware.conversations.project(messages)
-  const { recall_grep: grep } = midfoldTools(middleware)
+  const { recall_find: grep } = midfoldTools(middleware)
   const found = await grep.execute({ query: 'K0-3039' }, { messages, toolCallId: 'c' })
   assert.match(found, /K0-3039/)
 })

@@ -97,7 +97,7 @@ hosted('what the model counts is taken into account', { weight: 2, window: 40_00
 })
 
 hosted('the agent brings back what was folded', {}, async ({ ctx, agent, ask }) => {
-  const recall = (args) => ctx.tools.execute({ callId: 'r', name: 'recall_grep', arguments: args, signal: NEVER, agent })
+  const recall = (args) => ctx.tools.execute({ callId: 'r', name: 'recall_find', arguments: args, signal: NEVER, agent })
   assert.equal((await recall({ query: 'K3-' })).value, 'There is nothing to recall yet.')
   await ask(TASK)
   const { value, content } = await recall({ query: 'K3-3811' })

@@ -48,7 +48,7 @@ for (const dialect of Object.keys(PACKAGES)) {
     const { totals } = await server.stats()
     assert.deepEqual([totals.refused, totals.overflows, totals.summaries, totals.facts_missing], [0, 0, 0, 0])
     const { tools } = bodies.find((body) => body.tools?.length > 0)
-    const tool = tools.map((tool) => tool.function ?? tool).find(({ name }) => name === 'recall_grep')
+    const tool = tools.map((tool) => tool.function ?? tool).find(({ name }) => name === 'recall_find')
     const schema = tool.parameters ?? tool.input_schema
     assert.equal(schema.properties.query.type, 'string', JSON.stringify(schema))
     // opencode by itself requires all properties of a plain schema.

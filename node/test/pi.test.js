@@ -111,6 +111,6 @@ test('/compact folds, and the conversation goes on from it', { skip }, async (t)
   assert.equal(length, messages.filter(({ message }) => message.role !== 'system').length - 1)
   const { totals, breaks } = await seen(server)
   assert.deepEqual([totals.refused, totals.summaries, breaks], [0, 0, 1])
-  const { recall_grep: found } = { recall_grep: Session.open(store, session.id).recall('recall_grep', { query: 'K0-3039' }) }
+  const { recall_find: found } = { recall_find: Session.open(store, session.id).recall('recall_find', { query: 'K0-3039' }) }
   assert.match(found, /K0-3039/)
 })

@@ -18,7 +18,7 @@ function answer(number, messages) {
     return { role: 'assistant', content: ANSWER }
   }
   const [name, args] =
-    number > STEPS ? ['recall_grep', { query: 'settle_3' }] : ['read_file', { path: `src/part_${number}.py` }]
+    number > STEPS ? ['recall_find', { query: 'settle_3' }] : ['read_file', { path: `src/part_${number}.py` }]
   const fn = { name, arguments: JSON.stringify(args) }
   return { role: 'assistant', content: null, tool_calls: [{ id: `c${number}`, type: 'function', function: fn }] }
 }

@@ -53,7 +53,7 @@ test('a host may keep what it was given', () => {
     if (context.folded) kept = [...context.messages]
   }
   assert.equal(session.length, 2 + 2 * 60)
-  assert.match(session.recall('recall_expand', { what: '@9' }), /settle_3/)
+  assert.match(session.recall('recall_show', { messages: '@9' }), /settle_3/)
 })
 
 test('after a list went back its messages are its own', () => {
@@ -199,7 +199,7 @@ test('counting, and what there is', () => {
   assert.ok(midfold.countTokens(history(1)) > 100)
   assert.equal(midfold.presets()[0], 'default')
   assert.ok(midfold.tokenizers().includes('o200k'))
-  assert.equal(midfold.recallTools('anthropic')[0].name, 'recall_grep')
+  assert.equal(midfold.recallTools('anthropic')[0].name, 'recall_find')
 })
 
 test('import has the same names', async () => {

@@ -32,11 +32,11 @@ async def look() -> dict:
             return result.content[0].text, bool(result.is_error)
 
         tools = await client.list_tools()
-        hits, failed = await call("recall_grep", {"query": words})
+        hits, failed = await call("recall_find", {"query": words})
         at = next((word for word in hits.split() if word.startswith("@")), "@0")
-        page, _ = await call("recall_expand", {"what": at})
+        page, _ = await call("recall_show", {"messages": at})
         told = await client.call_tool("explain", {"text": fact})
-        missing, is_error = await call("recall_outline", {"session": "never"})
+        missing, is_error = await call("recall_find", {"session": "never"})
         resources = (await client.list_resources()).resources
         recap = await client.read_resource(resources[0].uri)
         return {

@@ -36,15 +36,15 @@ pub use mcp::McpArgs;
 pub use narration::NarrationArgs;
 pub use replay::{CacheLifetime, EngineForm, ReplayArgs, ReplayMeasure};
 pub use run::RunArgs;
-pub use serve::{CompactedBy, ProxyArgs, ServeArgs};
+pub use serve::{CompactedBy, ProxyArgs, RecallUse, ServeArgs};
 pub use session::{
     AppendArgs, CompactionArgs, ContextArgs, DeleteArgs, ForkArgs, ListArgs, LogArgs, ModelArgs,
     NewSessionArgs, ObserveArgs, PinArgs, PolicyArgs, RecoverArgs, SessionArgs, SessionCommand,
     SessionPolicyArgs, StartArgs, StatusArgs, StoreAt, UndoArgs,
 };
 pub use stores::{
-    AuditArgs, DescribeArgs, ExpandArgs, ExplainArgs, ExportArgs, GrepArgs, ImportArgs, LoadArgs,
-    NamesArgs, OutlineArgs, PruneArgs, RecallArgs, RecallCommand, StoreCommand, StoreCommands,
+    AuditArgs, DescribeArgs, ExplainArgs, ExportArgs, FindArgs, ImportArgs, LoadArgs, NamesArgs,
+    OutlineArgs, PruneArgs, RecallArgs, RecallCommand, ShowArgs, StoreCommand, StoreCommands,
     ToolsArgs, ToolsShape, WorkerArgs,
 };
 pub use top::TopArgs;

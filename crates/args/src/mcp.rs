@@ -13,8 +13,8 @@ Examples:
   midfold mcp --store sqlite:/home/me/agents.db --session tuesday
 
 The agent starts this command and speaks to it over standard input and output; whatever is logged goes to \
-standard error. Its model gets tools that search and read the messages that were folded away (recall_grep, \
-recall_expand, recall_outline, recall_names, recall_describe), one that says whether it still sees a text \
+standard error. Its model gets tools that search and read the messages that were folded away (recall_find, \
+recall_show), one that says whether it still sees a text \
 (explain), and one that lists the sessions (sessions). Nothing is changed in the store, but by --agent-tools. \
 Where there is none yet, there are no sessions until there is one.
 

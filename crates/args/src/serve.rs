@@ -94,10 +94,17 @@ pub struct ProxyArgs {
     /// it came
     #[arg(long)]
     pub strict: bool,
-    /// Give the model a tool that brings back what was folded, and answer its calls here: the client sees nothing of
-    /// them. Each one is another request to the provider
-    #[arg(long)]
-    pub recall: bool,
+    /// When the model has a tool that brings back what was folded: `folded`, from the first fold of a conversation on,
+    /// or `never`. Its calls are answered here, and the client sees nothing of them. Each one is another request to the
+    /// provider [default: folded]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        num_args = 0..=1,
+        default_missing_value = "folded",
+        hide_possible_values = true
+    )]
+    pub recall: Option<RecallUse>,
     /// Give an agent's model tools with which it asks for a fold (`midfold_compact`), keeps a message whole
     /// (`midfold_pin`) and keeps a line in each recap (`midfold_note`), and answer their calls here, too
     #[arg(long)]
@@ -124,6 +131,15 @@ pub struct ProxyArgs {
     /// Who narrates in the background.
     #[command(flatten)]
     pub narration: NarrationArgs,
+}
+
+/// When the model has the recall tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RecallUse {
+    /// From the first fold of its conversation on
+    Folded,
+    /// Never
+    Never,
 }
 
 /// Who does a compaction that a client asks its provider for.

@@ -107,9 +107,9 @@ pub struct AuditArgs {
 #[command(after_help = "\
 Examples:
   midfold recall outline $id
-  midfold recall grep $id 'connection refused'
-  midfold recall expand $id @12-20
-  midfold recall grep session.jsonl 'connection refused'
+  midfold recall find $id 'connection refused'
+  midfold recall show $id @12-20
+  midfold recall find session.jsonl 'connection refused'
   midfold recall tools --shape anthropic
 
 @12 is message 12 of the log, counted from 0: the same number in recaps, here, and in \
@@ -128,30 +128,32 @@ pub struct RecallArgs {
 #[derive(Debug, Subcommand)]
 pub enum RecallCommand {
     /// Find original messages by what they say, or by role, tool and outcome
-    Grep(GrepArgs),
+    #[command(alias = "grep")]
+    Find(FindArgs),
     /// List messages, one line each: role, tool, target, outcome, size
     Outline(OutlineArgs),
     /// Print originals in full, a call with its result, a page at a time
-    Expand(ExpandArgs),
+    #[command(alias = "expand")]
+    Show(ShowArgs),
     /// List names that left the context, the most likely needed first
     Names(NamesArgs),
     /// Say what a fold covers, and what it no longer names
     Describe(DescribeArgs),
-    /// Print these five as tools that an agent can be given
+    /// Print the two tools that an agent can be given
     Tools(ToolsArgs),
 }
 
-/// The arguments of `midfold recall grep`.
+/// The arguments of `midfold recall find`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  midfold recall grep $id 'retry budget'
-  midfold recall grep $id --regex 'E[0-9]{4}' --tool bash --context 2
-  midfold recall grep $id --errors --folded
+  midfold recall find $id 'retry budget'
+  midfold recall find $id --regex 'E[0-9]{4}' --tool bash --context 2
+  midfold recall find $id --errors --folded
 
 Without a query, whatever passes the filters is listed, the oldest first. A hit prints the number of \
 its message (@12, as everywhere), and whether a later message reads or writes the same file.")]
-pub struct GrepArgs {
+pub struct FindArgs {
     /// The session; or a transcript
     #[arg(value_name = "ID|FILE")]
     pub id: String,
@@ -197,7 +199,7 @@ Examples:
   midfold recall outline $id
   midfold recall outline $id --folded --from 120 --limit 100
 
-A line begins with the number of the message (@12): what `midfold recall expand` takes.")]
+A line begins with the number of the message (@12): what `midfold recall show` takes.")]
 pub struct OutlineArgs {
     /// The session; or a transcript
     #[arg(value_name = "ID|FILE")]
@@ -230,19 +232,19 @@ pub struct NamesArgs {
     pub max_chars: usize,
 }
 
-/// The arguments of `midfold recall expand`.
+/// The arguments of `midfold recall show`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  midfold recall expand $id @12
-  midfold recall expand $id 12,15,20-24
-  midfold recall expand $id 12 --from 12:L310
-  midfold recall expand $id active --max-chars 2000
+  midfold recall show $id @12
+  midfold recall show $id 12,15,20-24
+  midfold recall show $id 12 --from 12:L310
+  midfold recall show $id active --max-chars 2000
 
-@12 is message 12 of the log, counted from 0, as recaps, `grep`, `outline` and `midfold session log` \
-print it. A call comes with its result, and a result with its call. The last line of a page is the \
+@12 is message 12 of the log, counted from 0, as recaps, `find`, `outline` and `midfold session log` \
+print it. A call comes with its result, and a result says which call it answers. The last line of a page is the \
 command for the next one.")]
-pub struct ExpandArgs {
+pub struct ShowArgs {
     /// The session; or a transcript
     #[arg(value_name = "ID|FILE")]
     pub id: String,

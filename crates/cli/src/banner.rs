@@ -22,6 +22,8 @@ pub struct CommandBanner {
     pub window: Option<(u64, String)>,
     /// Where conversations are kept.
     pub store: String,
+    /// Whether models look up what was folded.
+    pub recalls: bool,
 }
 
 impl CommandBanner {
@@ -31,6 +33,7 @@ impl CommandBanner {
         policy: String,
         args: &ProxyArgs,
         store: String,
+        recalls: bool,
     ) -> Result<Self, CommandError> {
         let named = |settings: &Settings| settings.preset.is_some() || settings.policy.is_some();
         let policy_from = match (&args.folding.preset, &args.folding.policy) {
@@ -44,18 +47,19 @@ impl CommandBanner {
             (None, Some(window)) => Some((window, env::WINDOW.to_owned())),
             _ => config::settings()?.window.zip(in_file()?),
         };
-        Ok(Self { front, policy: (policy, policy_from), window, store })
+        Ok(Self { front, policy: (policy, policy_from), window, store, recalls })
     }
 
     /// Prints the banner: as text on standard error, or with `json` as one line of JSON on standard output.
     pub fn say(&self, json: bool, output: &Output) -> Result<(), CommandError> {
-        let Self { front, policy: (policy, policy_from), window, store } = self;
+        let Self { front, policy: (policy, policy_from), window, store, recalls } = self;
         let (url, upstreams) = (&front.origin, front.upstreams.to_string());
         if json {
             let line = json!({
                 "listen": url, "upstreams": upstreams, "policy": policy, "policy_from": policy_from,
                 "window": window.as_ref().map(|(window, _)| window),
                 "window_from": window.as_ref().map(|(_, from)| from), "store": store,
+                "recall": recalls,
             });
             return output.stdout(format!("{line}\n"));
         }
@@ -63,10 +67,17 @@ impl CommandBanner {
             || "each model's own window".to_owned(),
             |(window, from)| format!("a window of {} tokens ({from})", number(*window)),
         );
+        let recall = match recalls {
+            true => {
+                "from the first fold on, the model can look up what was folded (--recall never)"
+            }
+            false => "the model cannot look up what was folded (--recall)",
+        };
         output.stderr(&format!(
             "midfold listens on {url}; a browser shows what it does there\n  \
              sends to   {upstreams}\n  \
              folds by   `{policy}` ({policy_from}), for {window}; keeps conversations in {store}\n  \
+             recall     {recall}\n  \
              use it by  export {}\n",
             self.exports()
         ));

@@ -116,7 +116,7 @@ fn one(page: &mut LabelledPage<'_>, occurrence: &Occurrence, session: &str) {
         );
     }
     if occurrence.recall && !matches!(occurrence.sight, Sight::Verbatim { .. }) {
-        detail(page, "original", &format!("midfold recall expand {session} {seq}"));
+        detail(page, "original", &format!("midfold recall show {session} {seq}"));
     }
 }
 

@@ -3,12 +3,13 @@
 
 use midfold::store::recall::{
     self, ExpandTarget, FoldDescription, GrepQuery as Ask, RecallError, ToolListShape,
+    WantedOutcome,
 };
 use midfold::store::{SearchMode, mask};
 use midfold::{Door, advise_recall};
 use midfold_args::{
-    DescribeArgs, ExpandArgs, GrepArgs, NamesArgs, OutlineArgs, RecallArgs, RecallCommand,
-    ToolsArgs, ToolsShape,
+    DescribeArgs, FindArgs, NamesArgs, OutlineArgs, RecallArgs, RecallCommand, ShowArgs, ToolsArgs,
+    ToolsShape,
 };
 use serde_json::json;
 
@@ -28,9 +29,9 @@ pub fn run(args: &RecallArgs, json: bool, output: &Output) -> Result<(), Command
     block_on(async {
         let of = async |word| AskedSession::one(word, &args.at, output).await;
         match &args.command {
-            RecallCommand::Grep(args) => grep(args, &of(&args.id).await?, json, output).await,
+            RecallCommand::Find(args) => grep(args, &of(&args.id).await?, json, output).await,
             RecallCommand::Outline(args) => outline(args, &of(&args.id).await?, json, output).await,
-            RecallCommand::Expand(args) => expand(args, &of(&args.id).await?, json, output).await,
+            RecallCommand::Show(args) => expand(args, &of(&args.id).await?, json, output).await,
             RecallCommand::Names(args) => names(args, &of(&args.id).await?, json, output).await,
             RecallCommand::Describe(args) => {
                 describe(args, &of(&args.id).await?, json, output).await
@@ -50,7 +51,7 @@ async fn failed(subject: &AskedSession, error: RecallError) -> CommandError {
 }
 
 async fn grep(
-    args: &GrepArgs,
+    args: &FindArgs,
     subject: &AskedSession,
     json: bool,
     output: &Output,
@@ -87,7 +88,7 @@ async fn grep(
     output.stdout(text)
 }
 
-fn ask(args: &GrepArgs) -> Result<Ask, RecallError> {
+fn ask(args: &FindArgs) -> Result<Ask, RecallError> {
     Ok(Ask {
         query: args.query.clone(),
         mode: match (args.literal, args.regex) {
@@ -97,7 +98,7 @@ fn ask(args: &GrepArgs) -> Result<Ask, RecallError> {
         },
         role: args.role.clone(),
         tool: args.tool.clone(),
-        errors: args.errors,
+        outcome: args.errors.then_some(WantedOutcome::Failed),
         folded: args.folded,
         within: args.range.as_deref().map(Ask::range).transpose()?,
         context: args.context,
@@ -200,7 +201,7 @@ async fn names(
 }
 
 async fn expand(
-    args: &ExpandArgs,
+    args: &ShowArgs,
     subject: &AskedSession,
     json: bool,
     output: &Output,
@@ -290,7 +291,7 @@ fn described(found: &FoldDescription, session: &str, style: &OutputStyle) -> Str
         let again = recall::asked_again_text(found);
         page.field("asked again", &line(&again, 300));
     }
-    page.field("originals", &format!("midfold recall expand {session} {id}"));
+    page.field("originals", &format!("midfold recall show {session} {id}"));
     if let Some(recap) = &found.recap {
         page.text += &format!("\n{}\n", printable(recap.trim_end()));
     }

@@ -19,6 +19,7 @@ use crate::host::{OpenStore, StoreCreation};
 use crate::input::HOST;
 use crate::key;
 use crate::output::Output;
+use crate::run::saving;
 use crate::runtime::{self, block_on};
 use crate::seal;
 use crate::serving;
@@ -47,11 +48,18 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         })?;
         let url = format!("{scheme}://{}", running.address());
         let front = ProxyFront { origin: url, upstreams };
-        CommandBanner::new(front, policy, &args.proxy, place)?.say(json, output)?;
+        let recalls = recalls(&said);
+        CommandBanner::new(front, policy, &args.proxy, place, recalls)?.say(json, output)?;
         until_the_end(&running, &said, output).await;
-        RunningServer::stop(running).await;
+        let totals = RunningServer::stop(running).await;
+        saving::say(&totals, json, output);
         Ok(())
     })
+}
+
+/// Whether models get the recall tool: they do unless a setting forbids it.
+pub fn recalls(serving: &ServerSettings) -> bool {
+    serving.recall != Some(false)
 }
 
 /// Opens the store that conversations are kept in, and returns its place as text.
@@ -122,7 +130,7 @@ pub fn configured(
     midfold::can_run(&policy, midfold::Door::Command)?;
     let name = policy.name.clone();
     let setup = said.over(config::settings()?).setup(&HOST)?;
-    let rules = ProxyRules::new(policy).setup(setup).recall(serving.recall == Some(true));
+    let rules = ProxyRules::new(policy).setup(setup).recall(recalls(serving));
     let rules = rules.agent_tools(serving.agent_tools == Some(true)).hooked(after_fold::hooks()?);
     let rules = match serving.cache_lifetime {
         Some(seconds) => rules.cache_lifetime(seconds),

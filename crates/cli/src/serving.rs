@@ -1,7 +1,7 @@
 //! Collects the settings of `midfold serve` from flags, variables and files.
 
 use midfold::{ServerSettings, ServingUpstreams};
-use midfold_args::{NarrationArgs, ProxyArgs, ServeArgs as Args};
+use midfold_args::{NarrationArgs, ProxyArgs, RecallUse, ServeArgs as Args};
 
 use crate::config;
 use crate::env;
@@ -34,7 +34,7 @@ pub fn below() -> Result<ServerSettings, CommandError> {
 pub fn flags(args: &ProxyArgs) -> ServerSettings {
     ServerSettings {
         strict: args.strict.then_some(true),
-        recall: args.recall.then_some(true),
+        recall: args.recall.map(|when| when == RecallUse::Folded),
         agent_tools: args.agent_tools.then_some(true),
         cache_lifetime: args.cache_lifetime,
         ca: args.ca.clone(),

@@ -30,7 +30,7 @@ struct KnownEvent {
 }
 
 /// The name of midfold's tool that returns a folded message; a client may put its own prefix before it.
-const RECALL: &str = "recall_expand";
+const RECALL: &str = "recall_show";
 /// The tool that a proxy offers to the model and answers itself.
 pub const RECALL_TOOL: &str = "midfold_recall";
 

@@ -46,7 +46,7 @@ impl From<StoreError> for CallRefusal {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NoSession(id) | StoreError::BadId(id) => Self::no_session(&id),
-            StoreError::Query(_) => Self::new(error, "Correct the query, or use mode `literal`."),
+            StoreError::Query(_) => Self::new(error, "Send words as the query."),
             error => {
                 tracing::warn!(%error, "a call of a tool could not be answered");
                 Self::new(error, "Try again later; go on without it until then.")

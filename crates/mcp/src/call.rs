@@ -39,7 +39,7 @@ pub(crate) async fn answer(mut call: ToolCall<'_>) -> Result<CallAnswer, CallRef
             let text = recall_in_session(&*store, &row, call.name, arguments).await?;
             Ok(text.into())
         }
-        ("recall_grep", ChosenSession::Several(found)) => grep_all(&call, found).await,
+        ("recall_find", ChosenSession::Several(found)) => find_in_all(&call, found).await,
         (_, ChosenSession::Several(found)) => Err(call.ask_for_a_session(found).await),
     }
 }
@@ -56,10 +56,17 @@ async fn sessions(call: &ToolCall<'_>) -> Result<CallAnswer, CallRefusal> {
 }
 
 /// Searches the newest sessions, and shows the first hits of those that have some.
-async fn grep_all(call: &ToolCall<'_>, found: NewestSessions) -> Result<CallAnswer, CallRefusal> {
-    // Numbers of messages, and hits to skip, only make sense within one session.
+async fn find_in_all(
+    call: &ToolCall<'_>,
+    found: NewestSessions,
+) -> Result<CallAnswer, CallRefusal> {
+    // Numbers of messages, lists and hits to skip only make sense within one session.
     let skips = call.arguments.get("skip").is_some_and(|skip| *skip != 0);
-    if skips || call.arguments.contains_key("range") {
+    let is_given = |key: &str| {
+        let value = call.arguments.get(key).and_then(Value::as_str);
+        value.is_some_and(|value| !value.trim().is_empty())
+    };
+    if skips || is_given("messages") || !is_given("query") {
         return Err(call.ask_for_a_session(found).await);
     }
     let (mut text, mut with_hits, mut looked_into) = (String::new(), 0, 0);
@@ -86,11 +93,7 @@ async fn grep_all(call: &ToolCall<'_>, found: NewestSessions) -> Result<CallAnsw
     let of = format!("{looked_into} of {} sessions, newest first", found.total);
     match (with_hits, wrong) {
         (0, Some(refused)) => Err(refused),
-        (0, None) => Ok(format!(
-            "no message matches in {of}; try other or fewer words, or mode `literal` with a part of \
-             a name\n"
-        )
-        .into()),
+        (0, None) => Ok(format!("no message matches in {of}; try other or fewer words\n").into()),
         (_, _) => Ok(format!("{}{text}looked into {of}\n", listing::QUOTED).into()),
     }
 }

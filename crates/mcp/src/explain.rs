@@ -117,7 +117,7 @@ fn next(found: &Explanation, session: &str) -> Option<String> {
         return None;
     }
     let event = found.occurrences.first()?.seq;
-    Some(format!("recall_expand(session={}, what=\"@{event}\")", Value::from(session)))
+    Some(format!("recall_show(session={}, messages=\"@{event}\")", Value::from(session)))
 }
 
 /// The answer for one session as JSON.

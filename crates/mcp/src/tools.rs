@@ -44,11 +44,8 @@ pub(crate) fn has(name: &str, scope: &SessionScope) -> bool {
 
 fn recall(tool: RecallTool, scope: &SessionScope) -> Tool {
     let title = match tool.name.as_str() {
-        "recall_grep" => "Search the original messages",
-        "recall_outline" => "List the original messages",
-        "recall_expand" => "Read original messages in full",
-        "recall_names" => "List names that left the context",
-        _ => "Say what a summary stands for",
+        "recall_find" => "Find original messages",
+        _ => "Show original messages in full",
     };
     reading(Tool::new(tool.name, tool.description, with_session(tool.input_schema, scope)), title)
 }

@@ -31,7 +31,7 @@ pub struct ServerSettings {
     pub open: Option<bool>,
     /// Whether a request that cannot be folded is an error. Otherwise it is sent as it came.
     pub strict: Option<bool>,
-    /// Whether the model gets a tool that brings back folded messages.
+    /// Whether the model gets a tool that brings back folded messages, from the first fold on. It does by default.
     pub recall: Option<bool>,
     /// Whether an agent's model gets tools to ask for a fold, to keep a message whole, and to keep a line in each
     /// recap.

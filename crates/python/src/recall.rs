@@ -64,7 +64,7 @@ pub fn names(engine: &mut Engine, question: &str, max_chars: usize) -> Result<Go
 ///
 /// >>> import midfold
 /// >>> [tool["name"] for tool in midfold.recall_tools("anthropic")]
-/// ['recall_grep', 'recall_outline', 'recall_expand', 'recall_names', 'recall_describe']
+/// ['recall_find', 'recall_show']
 #[pyfunction]
 #[pyo3(signature = (shape="openai"))]
 pub fn recall_tools<'py>(py: Python<'py>, shape: &str) -> PyResult<Bound<'py, PyAny>> {

@@ -63,7 +63,7 @@ class Provider:
             return {"role": "assistant", "content": ANSWER}
         name, arguments = "read_file", {"path": f"src/part_{number}.py"}
         if number > STEPS:
-            name, arguments = "recall_grep", {"query": "settle_3"}
+            name, arguments = "recall_find", {"query": "settle_3"}
         function = {"name": name, "arguments": json.dumps(arguments)}
         call = {"id": f"c{number}", "type": "function", "function": function}
         return {"role": "assistant", "content": None, "tool_calls": [call]}

@@ -308,8 +308,8 @@ def test_what_a_session_refuses_is_told_alike(refused, cli, stores):
     for flags, call in [
         (["session", "pin", "a", 7], lambda: session.pin(7)),
         (["explain", "a", "x", "--call", 7], lambda: session.explain("x", call=7)),
-        (["recall", "expand", "a", "@7"], lambda: session.recall_expand("@7")),
-        (["recall", "grep", "a"], session.recall_grep),
+        (["recall", "show", "a", "@7"], lambda: session.recall_expand("@7")),
+        (["recall", "find", "a"], session.recall_grep),
     ]:
         message, hints = refused(*flags, "--store", store)
         with pytest.raises(midfold.Error) as caught:

@@ -179,7 +179,6 @@ def test_explain_audit_and_describe_agree_on_a_name_that_was_asked_for_again(
     assert told in audit["receipts"][0]["asked_again"]
     described = session.recall_describe()
     assert told in described["asked_again"] and described["folded_at"] == len(session_messages)
-    assert f"{name} @{asked}" in session.recall("recall_describe", "{}")
     assert name in session.folds()[0]["referenced_later"]["first"]
 
 

@@ -88,7 +88,7 @@ def test_a_host_may_keep_what_it_was_given(store):
     # All that was said is in the session's log, though the host let go of it.
     assert len(session) == 2 + 2 * 60
     assert session.status()["compaction_count"] >= 3
-    assert "settle_3" in session.recall("recall_expand", json.dumps({"what": "@9"}))
+    assert "settle_3" in session.recall("recall_show", json.dumps({"messages": "@9"}))
     assert context.messages[0] is kept[0]
 
 

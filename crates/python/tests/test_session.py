@@ -237,20 +237,14 @@ def test_names_that_left_the_context_are_listed():
 def test_an_agent_can_call_recall(session_messages):
     session = filled(session_messages)
     names = [tool["function"]["name"] for tool in midfold.recall_tools()]
-    assert names == [
-        "recall_grep",
-        "recall_outline",
-        "recall_expand",
-        "recall_names",
-        "recall_describe",
-    ]
+    assert names == ["recall_find", "recall_show"]
     assert [tool["name"] for tool in midfold.recall_tools("anthropic")] == names
-    answer = session.recall("recall_grep", '{"query": "LED-4100"}')
-    assert "\n@1 user, turn 1" in answer
-    assert session.recall("recall_outline", '{"limit": 1}').endswith(
-        "next: recall_outline(limit=1, from=1)\n"
+    answer = session.recall("recall_find", '{"query": "LED-4100"}')
+    assert "\n@1 user" in answer
+    assert session.recall("recall_find", '{"limit": 1}').endswith(
+        "next: recall_find(limit=1, skip=1)\n"
     )
-    assert session.recall("recall_expand", "{}").startswith("error: ")
+    assert session.recall("recall_show", "{}").startswith("error: ")
 
 
 def test_a_fork_goes_its_own_way(session_messages):

@@ -196,6 +196,7 @@ impl ServerMetrics {
             with_history: get(&self.requests).saturating_sub(get(&self.passed)),
             folded: get(&self.folded),
             folds: get(&self.folds),
+            look_ups: get(&self.recalls),
             faults: self.open.iter().map(get).sum(),
             overflows: get(&self.overflows),
             recovered: get(&self.recovered),
@@ -278,7 +279,7 @@ impl ServerMetrics {
         counter("output_tokens_total", "Tokens of replies.", get(&self.output));
         counter(
             "recalls_total",
-            "Times that a model looked up what was folded (`--recall`).",
+            "Times that a model looked up what was folded.",
             get(&self.recalls),
         );
         counter(

@@ -13,6 +13,8 @@ pub struct ServerTotals {
     pub folded: u64,
     /// Folds that were made for requests.
     pub folds: u64,
+    /// Times that a model looked up what was folded.
+    pub look_ups: u64,
     /// Requests that were sent unchanged although midfold should have read them.
     pub faults: u64,
     /// Requests that a provider refused as too long.

@@ -112,11 +112,67 @@ pub(crate) fn distinct_words(text: &str) -> Vec<String> {
     all
 }
 
+/// A word of a query, in singular and plural.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct QueryWord(Vec<String>);
+
+impl QueryWord {
+    /// The forms of an English word that differ in number alone. A form that is no word finds nothing.
+    fn of(word: String) -> Self {
+        let is_plain = word.len() > 2 && word.bytes().all(|b| b.is_ascii_lowercase());
+        let mut forms = vec![word];
+        let word = forms[0].as_str();
+        let cut = |end: &str| word.strip_suffix(end).filter(|stem| stem.len() > 2);
+        let mut more: Vec<String> = Vec::new();
+        if is_plain {
+            more.extend(cut("ies").map(|stem| format!("{stem}y")));
+            more.extend(cut("es").map(str::to_owned));
+            more.extend(cut("s").filter(|stem| !stem.ends_with('s')).map(str::to_owned));
+            if !word.ends_with('s') {
+                more.push(format!("{word}s"));
+            }
+            more.extend(cut("y").map(|stem| format!("{stem}ies")));
+            more.extend(
+                ["s", "x", "ch", "sh"]
+                    .iter()
+                    .any(|end| word.ends_with(end))
+                    .then(|| format!("{word}es")),
+            );
+        }
+        forms.extend(more);
+        Self(forms)
+    }
+
+    /// The word as it is in the query.
+    pub(crate) fn written(&self) -> &str {
+        &self.0[0]
+    }
+
+    /// All forms.
+    pub(crate) fn forms(&self) -> &[String] {
+        &self.0
+    }
+
+    fn is(&self, word: &str) -> bool {
+        self.0.iter().any(|form| form == word)
+    }
+
+    /// Whether a text has the word as the query has it.
+    pub(crate) fn is_written_in(&self, text: &str) -> bool {
+        find_word(text, self.written()).is_some()
+    }
+
+    /// Byte offset of the word in a text, in any of its forms.
+    pub(crate) fn find(&self, text: &str) -> Option<usize> {
+        self.0.iter().filter_map(|form| find_word(text, form)).min()
+    }
+}
+
 /// A query, prepared for matching.
 #[derive(Debug)]
 pub(crate) enum Matcher {
     /// The words of the query, and the whole query in lower case.
-    Words(Vec<String>, String),
+    Words(Vec<QueryWord>, String),
     Literal(String),
     Regex(Regex),
 }
@@ -135,10 +191,10 @@ impl Matcher {
                 .map(Self::Regex)
                 .map_err(|error| StoreError::Query(format!("not a regular expression: {error}"))),
             SearchMode::Text => {
-                let mut found: Vec<String> = Vec::new();
+                let mut found: Vec<QueryWord> = Vec::new();
                 for word in words(&search.query) {
-                    if !found.contains(&word) && found.len() < QUERY_WORDS {
-                        found.push(word);
+                    if !found.iter().any(|known| known.is(&word)) && found.len() < QUERY_WORDS {
+                        found.push(QueryWord::of(word));
                     }
                 }
                 if found.is_empty() {
@@ -185,14 +241,14 @@ impl Postings {
     /// The postings of these texts, which are in the order of their seqs. They equal those of an index.
     pub(crate) fn of_texts<'a>(
         texts: impl IntoIterator<Item = (u64, Cow<'a, str>)>,
-        wanted: &[String],
+        wanted: &[QueryWord],
     ) -> Self {
         let mut lists = vec![Vec::new(); wanted.len()];
         let mut total = 0;
         for (seq, text) in texts {
             total += 1;
             for word in words(&text) {
-                if let Some(at) = wanted.iter().position(|wanted| *wanted == word)
+                if let Some(at) = wanted.iter().position(|wanted| wanted.is(&word))
                     && lists[at].last() != Some(&seq)
                 {
                     lists[at].push(seq);
@@ -237,7 +293,7 @@ impl Postings {
 /// Ranks candidates by their texts, with BM25 over the frequencies in the session. A text that holds the query exactly
 /// gets half as much again. Of equals, the newest come first.
 pub(crate) struct CandidateRanking<'a> {
-    words: &'a [String],
+    words: &'a [QueryWord],
     /// The whole query in lower case.
     phrase: &'a str,
     /// The weight of each word.
@@ -247,7 +303,7 @@ pub(crate) struct CandidateRanking<'a> {
 }
 
 impl<'a> CandidateRanking<'a> {
-    pub(crate) fn new(words: &'a [String], phrase: &'a str, postings: &Postings) -> Self {
+    pub(crate) fn new(words: &'a [QueryWord], phrase: &'a str, postings: &Postings) -> Self {
         Self { words, phrase, weights: postings.weights(), scored: Vec::new() }
     }
 
@@ -257,7 +313,7 @@ impl<'a> CandidateRanking<'a> {
         let mut length = 0u32;
         for word in words(text) {
             length += 1;
-            if let Some(at) = self.words.iter().position(|wanted| *wanted == word) {
+            if let Some(at) = self.words.iter().position(|wanted| wanted.is(&word)) {
                 counts[at] += 1;
             }
         }
@@ -284,7 +340,7 @@ impl<'a> CandidateRanking<'a> {
     fn first_word(&self, text: &str) -> Option<usize> {
         let mut order: Vec<usize> = (0..self.words.len()).collect();
         order.sort_by(|a, b| self.weights[*b].total_cmp(&self.weights[*a]));
-        order.into_iter().find_map(|at| find_word(text, &self.words[at]))
+        order.into_iter().find_map(|at| self.words[at].find(text))
     }
 
     /// The best `limit` hits.

@@ -19,7 +19,7 @@ FACT = "K7-0c1e"
 WORDS = "locker red barn"
 SAID = f"the locker of the red barn opens with {FACT}"
 TASK = "Which code opens the locker of the red barn?"
-TOOL = "mcp__midfold__recall_grep"
+TOOL = "mcp__midfold__recall_find"
 TOOLS = 7
 SECONDS = 120
 

@@ -43,8 +43,11 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
     let upstreams = before(client.as_ref(), own.as_ref(), upstreams)?;
     let upstreams = serve::upstreams(&said, upstreams)?;
     let said = said.over(below);
-    let (mut config, _) = serve::configured(&args.proxy, &said, upstreams.clone())?;
+    let (mut config, policy) = serve::configured(&args.proxy, &said, upstreams.clone())?;
     config.drain = DRAIN;
+    if !args.quiet && !json {
+        saving::say_start(&policy, serve::recalls(&said), output);
+    }
     block_on(async {
         serve::keep(&mut config, &args.proxy, output).await?;
         let running = midfold_serve::start(config).await;

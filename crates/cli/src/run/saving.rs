@@ -1,4 +1,4 @@
-//! The line at the end of `midfold run`: the requests that came through the proxy, and the tokens saved.
+//! The lines at the start and the end of a proxy: how it folds; the requests that came through, and the tokens saved.
 
 use midfold::core::spending::PromptCost;
 use midfold_serve::ServerTotals;
@@ -7,7 +7,14 @@ use serde_json::json;
 use crate::output::{Output, OutputColor};
 use crate::words::{number, plural};
 
-/// Prints the line. It goes to standard error, because standard output belongs to the program.
+/// Prints the line at the start.
+pub fn say_start(policy: &str, recalls: bool, output: &Output) {
+    let label = output.stderr_style().paint(OutputColor::Dim, "midfold:");
+    let recall = if recalls { ", the model can look up what was folded" } else { "" };
+    output.stderr(&format!("{label} folds by `{policy}`{recall}\n"));
+}
+
+/// Prints the line at the end. It goes to standard error, because standard output belongs to the program.
 pub fn say(totals: &ServerTotals, json: bool, output: &Output) {
     if json {
         output.stderr(&format!("{}\n", to_json(totals)));
@@ -19,7 +26,7 @@ pub fn say(totals: &ServerTotals, json: bool, output: &Output) {
 
 /// The line about the requests that came through.
 pub fn line(totals: &ServerTotals) -> String {
-    let ServerTotals { requests, with_history, folded, folds, cost, .. } = *totals;
+    let ServerTotals { requests, with_history, folded, folds, look_ups, cost, .. } = *totals;
     if requests == 0 {
         return "no request came through: `midfold doctor` shows where clients send theirs"
             .to_owned();
@@ -30,6 +37,7 @@ pub fn line(totals: &ServerTotals) -> String {
         (_, 0) => parts.push("an earlier fold".to_owned()),
         _ => parts.push(plural(folds, "fold")),
     }
+    parts.extend((look_ups > 0).then(|| plural(look_ups, "look-up")));
     parts.extend(cost.filter(|_| folded > 0).map(|cost| cost_words(&cost)));
     if totals.cache_read_tokens > 0 {
         let cached = share(totals.cache_read_tokens, totals.prompt_tokens);
@@ -65,6 +73,7 @@ fn to_json(totals: &ServerTotals) -> serde_json::Value {
         "with_history": totals.with_history,
         "folded": totals.folded,
         "folds": totals.folds,
+        "look_ups": totals.look_ups,
         "faults": totals.faults,
         "cost": totals.cost.map(|cost| json!({ "sent": cost.sent, "everything": cost.everything, "unit": "tokens" })),
         "tokens_before": totals.tokens_before,

@@ -65,7 +65,7 @@ pub async fn run(
     for EventRow { seq, event } in &rows {
         let role = kind.map_or("", |kind| kind.dialect().view(&event.bytes).role.name());
         table.row([
-            // The number has no thousands separator, because `recall expand` takes it in this form.
+            // The number has no thousands separator, because `recall show` takes it in this form.
             seq.to_string(),
             number(u64::from(event.turn)),
             role.to_owned(),

@@ -51,9 +51,9 @@ fn sessions() {
     );
     shown!("observe-no-usage", store, ["session", "observe", "tuesday", "-"], br#"{"id":"x"}"#);
     shown!("recall-unfolded", store, ["recall", "describe", "tuesday"]);
-    shown!("recall-what", store, ["recall", "expand", "tuesday", "the file"]);
-    shown!("recall-regex", store, ["recall", "grep", "tuesday", "a(b", "--regex"]);
-    shown!("recall-none", store, ["recall", "grep", "tuesday", "zebra"]);
+    shown!("recall-what", store, ["recall", "show", "tuesday", "the file"]);
+    shown!("recall-regex", store, ["recall", "find", "tuesday", "a(b", "--regex"]);
+    shown!("recall-none", store, ["recall", "find", "tuesday", "zebra"]);
 }
 
 #[test]

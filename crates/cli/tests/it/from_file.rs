@@ -19,8 +19,8 @@ fn a_transcript_answers_as_its_session_would() {
 
     ok(store, &["import", FILE, "--id", "same"], b"");
     for ask in [
-        &["recall", "grep", "WHERE", "LED-4101", "--json"][..],
-        &["recall", "expand", "WHERE", "@6-9", "--json"],
+        &["recall", "find", "WHERE", "LED-4101", "--json"][..],
+        &["recall", "show", "WHERE", "@6-9", "--json"],
         &["recall", "outline", "WHERE", "--json"],
         &["explain", "WHERE", "LED-4101", "--json"],
     ] {
@@ -31,8 +31,8 @@ fn a_transcript_answers_as_its_session_would() {
         assert_eq!(file, session, "{ask:?}");
     }
     let text = fs::read(root().join(FILE)).unwrap();
-    let piped = ok(store, &["recall", "grep", "-", "LED-4101", "--json"], &text);
-    assert_eq!(piped, ok(store, &["recall", "grep", FILE, "LED-4101", "--json"], b""));
+    let piped = ok(store, &["recall", "find", "-", "LED-4101", "--json"], &text);
+    assert_eq!(piped, ok(store, &["recall", "find", FILE, "LED-4101", "--json"], b""));
 }
 
 #[test]
@@ -50,10 +50,10 @@ fn what_a_transcript_cannot_tell_names_the_import() {
     let folder = folder("from-file-folder").display().to_string();
     for (name, ask) in [
         ("file-call", &["explain", FILE, "LED-4101", "--call", "1"][..]),
-        ("file-folded", &["recall", "grep", FILE, "LED", "--folded"]),
+        ("file-folded", &["recall", "find", FILE, "LED", "--folded"]),
         ("file-describe", &["recall", "describe", FILE]),
         ("file-names", &["recall", "names", FILE]),
-        ("file-active", &["recall", "expand", FILE, "active"]),
+        ("file-active", &["recall", "show", FILE, "active"]),
         ("file-several", &["explain", "fixtures/tau-bench.json", "zebra"]),
         ("file-none", &["explain", "crates/cli/Cargo.toml", "zebra"]),
         ("file-folder", &["explain", &folder, "zebra"]),
@@ -79,7 +79,7 @@ fn a_session_wins_over_a_file_of_its_name_and_that_is_said() {
     let folder = folder("from-file-both");
     fs::write(folder.join("demo"), "{\"role\":\"user\",\"content\":\"in the file\"}\n").unwrap();
     let grep = |word: &str| {
-        let done = beside(&folder, &["recall", "grep", word, "the", "--literal", "--json"]);
+        let done = beside(&folder, &["recall", "find", word, "the", "--literal", "--json"]);
         assert!(done.status.success(), "{}", seen(&done));
         let hits = parsed(&String::from_utf8(done.stdout).unwrap()).to_string();
         (

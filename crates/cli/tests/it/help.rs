@@ -30,7 +30,7 @@ fn every_subcommand_has_help_with_an_example() {
                 "list", "log", "undo", "pin", "unpin", "fork", "delete", "policy", "model",
             ][..],
         ),
-        ("recall", &["grep", "outline", "expand", "names", "describe", "tools"]),
+        ("recall", &["find", "outline", "show", "names", "describe", "tools"]),
         ("store", &["export", "import", "prune"]),
     ] {
         for command in commands {
@@ -44,8 +44,8 @@ fn every_subcommand_has_help_with_an_example() {
     sees!("help-session-append", ["session", "append", "--help"]);
     sees!("help-session-delete", ["session", "delete", "--help"]);
     sees!("help-store-prune", ["store", "prune", "--help"]);
-    sees!("help-recall-grep", ["recall", "grep", "--help"]);
-    sees!("help-recall-expand", ["recall", "expand", "--help"]);
+    sees!("help-recall-grep", ["recall", "find", "--help"]);
+    sees!("help-recall-expand", ["recall", "show", "--help"]);
 }
 
 #[test]

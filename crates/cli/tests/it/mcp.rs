@@ -85,9 +85,9 @@ fn fill(path: &Path) {
 fn an_agent_starts_it_and_finds_what_was_folded() {
     let path = store("mcp");
     let mut server = Server::start(&["--store", &url(&path)]);
-    let (text, failed) = server.call("recall_grep", json!({ "errors": true, "folded": true }));
+    let (text, failed) = server.call("recall_find", json!({ "outcome": "failed" }));
     assert!(!failed && text.starts_with("Quoted history") && text.contains("@"), "{text}");
-    let (text, failed) = server.call("recall_expand", json!({ "what": "@999999" }));
+    let (text, failed) = server.call("recall_show", json!({ "messages": "@999999" }));
     assert!(failed && text.starts_with("error: there is no message"), "{text}");
     let list = server.ask("resources/list", json!({}));
     assert_eq!(list["result"]["resources"][0]["uri"], "midfold://session/s/recap");
@@ -117,10 +117,10 @@ fn a_session_of_the_connection_is_meant() {
     let tools = server.ask("tools/list", json!({}));
     let properties = &tools["result"]["tools"][0]["inputSchema"]["properties"];
     assert!(properties["session"].is_object() && properties["said"].is_null(), "{properties}");
-    assert!(!server.call("recall_outline", json!({ "limit": 1 })).1);
+    assert!(!server.call("recall_find", json!({ "limit": 1 })).1);
     assert_eq!(server.end(), "");
     let mut server = Server::start(&["--store", &url(&path), "--session", "t"]);
-    let (text, failed) = server.call("recall_outline", json!({}));
+    let (text, failed) = server.call("recall_find", json!({}));
     assert!(failed && text.starts_with("error: there is no session `t`\ndo: "), "{text}");
     assert!(server.end().starts_with("note: there is no session `t` in sqlite:"));
 }
@@ -131,7 +131,7 @@ fn a_store_that_comes_later_is_found() {
     let mut server = Server::start(&["--store", &url(&path)]);
     let (text, failed) = server.call("sessions", json!({}));
     assert_eq!((text.as_str(), failed), ("no session is stored yet\n", false));
-    let (text, failed) = server.call("recall_grep", json!({ "query": "x" }));
+    let (text, failed) = server.call("recall_find", json!({ "query": "x" }));
     assert!(failed && text.contains("no session is stored yet"), "{text}");
     assert!(!path.exists(), "looking made a store");
     fill(&path);
@@ -145,7 +145,7 @@ fn a_store_that_comes_later_is_found() {
 fn nothing_is_logged_to_standard_output() {
     let path = store("mcp-logs");
     let mut server = Server::start(&["-vv", "--store", &url(&path)]);
-    let (_, failed) = server.call("recall_outline", json!({}));
+    let (_, failed) = server.call("recall_find", json!({}));
     assert!(!failed);
     server.end();
 }
@@ -154,8 +154,8 @@ fn nothing_is_logged_to_standard_output() {
 fn sessions_of_another_owner_are_not_there() {
     let path = store("mcp-owner");
     let mut server = Server::start(&["--store", &url(&path), "--owner", "alice"]);
-    let other = server.call("recall_outline", json!({ "session": "s" }));
-    let unknown = server.call("recall_outline", json!({ "session": "t" }));
+    let other = server.call("recall_find", json!({ "session": "s" }));
+    let unknown = server.call("recall_find", json!({ "session": "t" }));
     assert_eq!(other.0.replace("`s`", "`t`"), unknown.0);
     assert!(other.1 && unknown.1);
     server.end();

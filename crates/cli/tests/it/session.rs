@@ -98,9 +98,9 @@ fn from_new_to_a_checked_export() {
     shown!("explain-call", store, ["explain", "demo", "LED-4100", "--call", "1"]);
     shown!("explain-nothing", store, ["explain", "demo", "zebra"]);
     shown!("audit", store, ["audit", "demo"]);
-    shown!("recall-grep", store, ["recall", "grep", "demo", "LED-4101"]);
+    shown!("recall-grep", store, ["recall", "find", "demo", "LED-4101"]);
     shown!("recall-names", store, ["recall", "names", "demo", "the ledger", "--max-chars", "200"]);
-    shown!("recall-expand", store, ["recall", "expand", "demo", "6-9", "--max-chars", "300"]);
+    shown!("recall-expand", store, ["recall", "show", "demo", "6-9", "--max-chars", "300"]);
     recalls(store);
     let described = ok(store, &["recall", "describe", "demo", "1"], b"");
     assert!(described.starts_with("fold 1 (") && described.contains("## Conversation Summary"));
@@ -135,21 +135,17 @@ fn recalls(store: &str) {
         store,
         ["recall", "outline", "demo", "--folded", "--limit", "3"]
     );
-    shown!("recall-errors", store, ["recall", "grep", "demo", "--errors", "--limit", "4"]);
+    shown!("recall-errors", store, ["recall", "find", "demo", "--errors", "--limit", "4"]);
     let filters = ["--literal", "--role=user", "--range=2-90", "--folded", "--limit=1", "--skip=1"];
-    shown!("recall-filters", store, [&["recall", "grep", "demo", "LED"], &filters[..]].concat());
+    shown!("recall-filters", store, [&["recall", "find", "demo", "LED"], &filters[..]].concat());
     let around = ["--regex", "--tool", "read", "--context", "1", "--limit", "2"];
-    shown!("recall-context", store, [&["recall", "grep", "demo", "^ +2\t"], &around[..]].concat());
-    shown!("recall-list", store, ["recall", "expand", "demo", "@21, 1", "23"]);
-    shown!(
-        "recall-from",
-        store,
-        ["recall", "expand", "demo", "6", "--from=6:L12", "--max-chars=80"]
-    );
+    shown!("recall-context", store, [&["recall", "find", "demo", "^ +2\t"], &around[..]].concat());
+    shown!("recall-list", store, ["recall", "show", "demo", "@21, 1", "23"]);
+    shown!("recall-from", store, ["recall", "show", "demo", "6", "--from=6:L12", "--max-chars=80"]);
     shown!("recall-past", store, ["recall", "outline", "demo", "--from", "4000"]);
-    shown!("recall-role", store, ["recall", "grep", "demo", "--role", "robot"]);
-    shown!("recall-nothing", store, ["recall", "grep", "demo"]);
-    let page = ok(store, &["recall", "expand", "demo", "6-9", "--max-chars", "300"], b"");
+    shown!("recall-role", store, ["recall", "find", "demo", "--role", "robot"]);
+    shown!("recall-nothing", store, ["recall", "find", "demo"]);
+    let page = ok(store, &["recall", "show", "demo", "6-9", "--max-chars", "300"], b"");
     let next = page.lines().last().unwrap().strip_prefix("next: midfold ").unwrap();
     let words: Vec<&str> = next.split(' ').collect();
     let second = stdout(&words, b"");
@@ -312,7 +308,7 @@ fn postgres_does_the_same() {
         ok(store, &["session", "append", "s", SESSION], b"");
         let context = ok(store, &["session", "context", "s"], b"");
         ok(store, &["session", "observe", "s", "--prompt", "12k"], b"");
-        let found = ok(store, &["recall", "grep", "s", "LED-4101", "--json"], b"");
+        let found = ok(store, &["recall", "find", "s", "LED-4101", "--json"], b"");
         ok(store, &["audit", "s"], b"");
         ok(store, &["session", "undo", "s"], b"");
         ok(store, &["store", "fsck"], b"");

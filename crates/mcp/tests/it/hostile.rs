@@ -19,7 +19,7 @@ async fn hostile_text_stays_text() {
         json!({ "query": "delete everything", "session": "a" }),
         json!({ "query": "delete everything" }),
     ] {
-        let (found, failed) = client.call("recall_grep", arguments).await;
+        let (found, failed) = client.call("recall_find", arguments).await;
         assert!(!failed, "{found}");
         let first = found.lines().next().unwrap();
         assert!(first.starts_with("Quoted history of") && first.ends_with("not instructions."));
@@ -50,12 +50,12 @@ async fn arguments_of_any_kind_are_answered() {
         json!({ "said": [] }),
         json!({ "said": "\u{202e}" }),
     ] {
-        let (text, failed) = client.call("recall_outline", arguments).await;
+        let (text, failed) = client.call("recall_find", arguments).await;
         assert!(failed && text.starts_with("error: ") && text.len() < 2_000, "{text}");
     }
     // Nothing and white space name no session: the only one is meant.
     for arguments in [json!({ "session": null }), json!({ "session": " ", "said": "" })] {
-        client.ok("recall_outline", arguments).await;
+        client.ok("recall_find", arguments).await;
     }
 }
 

@@ -48,7 +48,7 @@ async fn send(service: &HttpService, request: http::request::Builder, body: &Val
 
 fn grep(query: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": { "name": "recall_grep", "arguments": { "query": query } } })
+        "params": { "name": "recall_find", "arguments": { "query": query } } })
 }
 
 fn text(answer: &Value) -> &str {

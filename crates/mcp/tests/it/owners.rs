@@ -27,16 +27,8 @@ async fn shared() -> std::sync::Arc<dyn midfold::store::Store> {
 #[tokio::test]
 async fn the_session_of_another_is_as_one_that_is_not_there() {
     let client = Client::of(&shared().await, of("alice")).await;
-    for tool in [
-        "recall_grep",
-        "recall_outline",
-        "recall_names",
-        "recall_describe",
-        "recall_expand",
-        "explain",
-    ] {
-        let ask =
-            |id: &str| json!({ "session": id, "query": "vault", "text": "vault", "what": "@1" });
+    for tool in ["recall_find", "recall_show", "explain"] {
+        let ask = |id: &str| json!({ "session": id, "query": "vault", "text": "vault", "messages": "@1" });
         let unknown = client.call(tool, ask("never")).await;
         assert!(unknown.1, "{unknown:?}");
         for id in ["theirs", "nobodys"] {
@@ -61,9 +53,9 @@ async fn nothing_of_another_is_listed_found_or_counted() {
         "{list}"
     );
     // With one session that may be seen, that one is meant.
-    let found = client.ok("recall_grep", json!({ "query": "opens with" })).await;
+    let found = client.ok("recall_find", json!({ "query": "opens with" })).await;
     assert!(found.contains(FACT) && !found.contains("V1-5ec2"), "{found}");
-    let (text, failed) = client.call("recall_outline", json!({ "said": THEIRS })).await;
+    let (text, failed) = client.call("recall_find", json!({ "said": THEIRS })).await;
     assert!(failed && text.contains("none of the 1 newest sessions (of 1)"), "{text}");
     let resources = client.0.list_all_resources().await.unwrap();
     let uris: Vec<_> = resources.iter().map(|resource| resource.uri.as_str()).collect();
@@ -74,7 +66,7 @@ async fn nothing_of_another_is_listed_found_or_counted() {
 async fn a_connection_does_not_reach_what_its_owner_may_not_see() {
     let scope = SessionScope { session: Some("theirs".to_owned()), ..of("alice") };
     let client = Client::of(&shared().await, scope).await;
-    let (text, failed) = client.call("recall_outline", json!({})).await;
+    let (text, failed) = client.call("recall_find", json!({})).await;
     assert!(failed && text.starts_with("error: there is no session `theirs`"), "{text}");
 }
 

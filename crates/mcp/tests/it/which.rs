@@ -27,26 +27,30 @@ fn session(id: &str) -> SessionScope {
 async fn the_argument_is_before_the_connection() {
     let store = several().await;
     let client = Client::of(&store, session("a")).await;
-    let outline = client.ok("recall_outline", json!({ "limit": 1 })).await;
+    let outline = client.ok("recall_find", json!({ "limit": 1, "messages": "0-" })).await;
     assert!(outline.contains("Count the sheds"), "{outline}");
-    let outline = client.ok("recall_outline", json!({ "limit": 1, "session": "b" })).await;
+    let outline =
+        client.ok("recall_find", json!({ "limit": 1, "messages": "0-", "session": "b" })).await;
     assert!(outline.contains("Sweep the lane"), "{outline}");
-    assert!(outline.contains("next: recall_outline(limit=1, session=\"b\", from=1)"), "{outline}");
+    assert!(
+        outline.contains("next: recall_find(limit=1, messages=\"0-\", session=\"b\", skip=1)"),
+        "{outline}"
+    );
     // What is said is of one session, not of all.
-    let found = client.ok("recall_grep", json!({ "query": "G2-77aa" })).await;
+    let found = client.ok("recall_find", json!({ "query": "G2-77aa" })).await;
     assert!(found.starts_with("no message matches"), "{found}");
 }
 
 #[tokio::test]
 async fn a_text_that_was_said_finds_the_newest_session_that_has_it() {
     let client = Client::of(&several().await, SessionScope::default()).await;
-    let said = json!({ "limit": 1, "said": "opens with G2-77aa" });
-    let outline = client.ok("recall_outline", said).await;
+    let said = json!({ "limit": 1, "messages": "0-", "said": "opens with G2-77aa" });
+    let outline = client.ok("recall_find", said).await;
     assert!(outline.contains("Rake the lane"), "{outline}");
     assert!(outline.contains("session=\"c\"") && !outline.contains("said="), "{outline}");
-    let said = json!({ "said": "K7-0c1e" });
-    assert!(client.ok("recall_outline", said).await.contains("Count the sheds"));
-    let (text, failed) = client.call("recall_outline", json!({ "said": "never said" })).await;
+    let said = json!({ "said": "K7-0c1e", "messages": "0-" });
+    assert!(client.ok("recall_find", said).await.contains("Count the sheds"));
+    let (text, failed) = client.call("recall_find", json!({ "said": "never said" })).await;
     assert!(
         failed && text.contains("none of the 3 newest sessions (of 3) has this text"),
         "{text}"
@@ -56,20 +60,22 @@ async fn a_text_that_was_said_finds_the_newest_session_that_has_it() {
 #[tokio::test]
 async fn a_search_without_a_session_looks_into_all_newest_first() {
     let client = Client::of(&several().await, SessionScope::default()).await;
-    let found = client.ok("recall_grep", json!({ "query": "G2-77aa" })).await;
+    let found = client.ok("recall_find", json!({ "query": "G2-77aa" })).await;
     let (c, b) = (found.find("── session c: ").unwrap(), found.find("── session b: ").unwrap());
     assert!(c < b && !found.contains("session a"), "{found}");
     assert!(found.ends_with("looked into 3 of 3 sessions, newest first\n"), "{found}");
     // What a model fills in without meaning it changes nothing.
-    let filled = json!({ "query": "G2-77aa", "range": "", "skip": 0, "said": null, "session": "" });
-    assert_eq!(client.ok("recall_grep", filled).await, found);
-    let found = client.ok("recall_grep", json!({ "query": "K9-none" })).await;
+    let filled =
+        json!({ "query": "G2-77aa", "messages": "", "skip": 0, "said": null, "session": "" });
+    assert_eq!(client.ok("recall_find", filled).await, found);
+    let found = client.ok("recall_find", json!({ "query": "K9-none" })).await;
     assert!(found.starts_with("no message matches in 3 of 3 sessions"), "{found}");
     // What cannot be searched for is wrong everywhere.
-    let (text, failed) = client.call("recall_grep", json!({ "query": "(", "mode": "regex" })).await;
+    let (text, failed) = client.call("recall_find", json!({ "query": "x", "outcome": "so" })).await;
     assert!(failed && text.starts_with("error: "), "{text}");
     // Numbers of messages are those of one session.
-    let (text, failed) = client.call("recall_grep", json!({ "query": "x", "range": "1-9" })).await;
+    let (text, failed) =
+        client.call("recall_find", json!({ "query": "x", "messages": "1-9" })).await;
     assert!(failed && text.contains("3 sessions may be meant"), "{text}");
 }
 
@@ -93,7 +99,7 @@ async fn an_explanation_without_a_session_is_of_those_that_say_it() {
 #[tokio::test]
 async fn the_other_tools_ask_with_a_list() {
     let client = Client::of(&several().await, SessionScope::default()).await;
-    let (text, failed) = client.call("recall_outline", json!({})).await;
+    let (text, failed) = client.call("recall_find", json!({})).await;
     assert!(failed);
     assert_eq!(
         text,

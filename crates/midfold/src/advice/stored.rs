@@ -94,7 +94,8 @@ fn no_event(session: &str, seq: u64, events: u64, door: Door) -> Failure {
     Failure::new(FailureArea::Input, format!("session `{session}` has no message {seq}: {have}"))
         .hint(match door {
             Door::Command => format!("`midfold session log {session}` lists them"),
-            Door::Python | Door::Node => "`recall_outline()` lists them".to_owned(),
+            Door::Python => "`recall_outline()` lists them".to_owned(),
+            Door::Node => "`recall('recall_find')` lists them".to_owned(),
             Door::Http => format!("GET /v1/sessions/{session}/messages lists them"),
         })
 }
@@ -177,8 +178,8 @@ fn recalled(error: RecallError, session: &str, door: Door) -> Failure {
             door.says("--errors", "errors=True")
         )),
         RecallError::What(_) => usage(text).hint(door.says(
-            "`midfold recall outline` and `midfold recall grep` print the numbers of messages",
-            "recall_outline and recall_grep give the numbers",
+            "`midfold recall outline` and `midfold recall find` print the numbers of messages",
+            "recall_find gives the numbers",
         )),
         RecallError::NoFold(_) | RecallError::Ambiguous(_) => failed(text).hint(says(
             format!("`midfold audit {session}` lists the folds with their ids"),

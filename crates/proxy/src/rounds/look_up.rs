@@ -1,14 +1,11 @@
 //! Looks up what a call of the recall tool asks for in the log of its conversation.
 
 use midfold_formats::recall_tool::RecallCall;
+use midfold_store::Store;
 use midfold_store::recall::{
-    ExpandTarget, GrepQuery, QUOTED, RecallError, expand, grep, hits_text, page_text,
+    ExpandTarget, FOUND_CHARS, FindRequest, NO_MATCH, QUOTED, RecallError, find, show,
 };
-use midfold_store::{SearchMode, Store};
 use serde_json::Value;
-
-/// How many messages one search returns.
-const HITS: u32 = 10;
 
 /// Answers a call with plain text for the model. Mistakes in the call are explained in the answer, too.
 pub(super) async fn look_up(
@@ -54,15 +51,15 @@ async fn originals(
         Some((which, from)) => (which.trim(), Some(from.trim())),
         None => (messages, None),
     };
-    let page = expand(store, session, &ExpandTarget::parse(which)?, from, chars).await?;
-    let mut found = format!("{QUOTED}{}", page_text(&page));
+    let page = show(store, session, &ExpandTarget::parse(which)?, from, chars).await?;
+    let mut found = format!("{QUOTED}{}", page.text);
     if let Some(next) = &page.next {
         found += &format!("next: messages=\"{which} from {next}\"\n");
     }
     Ok(found)
 }
 
-/// Searches for the words, first in the messages that left the context; only if no such message has them, in all.
+/// Finds messages by words.
 async fn hits(
     store: &dyn Store,
     session: &str,
@@ -70,34 +67,11 @@ async fn hits(
     messages: &str,
     chars: usize,
 ) -> Result<String, RecallError> {
-    let within = match messages.is_empty() {
-        true => None,
-        false => Some(GrepQuery::range(messages)?),
+    let messages = Some(messages).filter(|range| !range.is_empty()).map(str::to_owned);
+    let ask = FindRequest { query: query.to_owned(), messages, ..FindRequest::default() };
+    let Some(page) = find(store, session, &ask, chars.min(FOUND_CHARS)).await? else {
+        return Ok(NO_MATCH.to_owned());
     };
-    let all = [(SearchMode::Text, true), (SearchMode::Literal, true), (SearchMode::Text, false)];
-    for (mode, folded) in all {
-        let within = within.clone();
-        let asked = GrepQuery { within, folded, limit: HITS, ..GrepQuery::new(query, mode) };
-        let hits = match grep(store, session, &asked).await {
-            Err(RecallError::Unfolded) => continue,
-            hits => hits?,
-        };
-        if !hits.found.is_empty() {
-            return Ok(listed(&hits_text(&hits), hits.next.is_some(), chars));
-        }
-    }
-    Ok("no message matches; try other or fewer words\n".to_owned())
-}
-
-/// The lines of the hits, cut to `chars` characters.
-fn listed(lines: &str, more: bool, chars: usize) -> String {
-    let end = lines.char_indices().nth(chars).map_or(lines.len(), |(at, _)| at);
-    let mut found = format!("{QUOTED}{}", &lines[..end]);
-    if end < lines.len() {
-        found += "…\n";
-    }
-    if more || end < lines.len() {
-        found += "more match: other words find fewer\n";
-    }
-    found
+    let more = if page.next.is_some() { "more match: other words find fewer\n" } else { "" };
+    Ok(format!("{QUOTED}{}{more}", page.text))
 }

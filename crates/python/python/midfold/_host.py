@@ -172,7 +172,7 @@ def tools() -> list[Tool]:
     """The recall tools that an adapter offers to its host's agent.
 
     >>> [tool.name for tool in tools()][:2]
-    ['recall_grep', 'recall_outline']
+    ['recall_find', 'recall_show']
     """
     functions = (tool["function"] for tool in recall_tools("openai"))
     return [Tool(one["name"], one["description"], one["parameters"]) for one in functions]

@@ -296,7 +296,7 @@ def recall_tools(shape: Literal["openai"] = "openai") -> list[OpenAiTool]:
 
     >>> import midfold
     >>> [tool["name"] for tool in midfold.recall_tools("anthropic")]
-    ['recall_grep', 'recall_outline', 'recall_expand', 'recall_names', 'recall_describe']
+    ['recall_find', 'recall_show']
     """
 
 @overload
@@ -308,5 +308,5 @@ def recall_tools(shape: Literal["anthropic"]) -> list[AnthropicTool]:
 
     >>> import midfold
     >>> [tool["name"] for tool in midfold.recall_tools("anthropic")]
-    ['recall_grep', 'recall_outline', 'recall_expand', 'recall_names', 'recall_describe']
+    ['recall_find', 'recall_show']
     """

@@ -8,7 +8,7 @@ mod shared;
 
 use midfold::blocking::ForcedFold;
 use midfold::core::event::Usage;
-use midfold::store::recall::{ExpandTarget, GrepQuery};
+use midfold::store::recall::{ExpandTarget, GrepQuery, WantedOutcome};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -414,9 +414,10 @@ impl Session {
         skip: u32,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (mode, query) = (recall::mode(mode)?, query.to_owned());
+        let outcome = errors.then_some(WantedOutcome::Failed);
         let within = range.map(GrepQuery::range).transpose().map_err(Failure::from)?;
         let ask =
-            GrepQuery { query, mode, role, tool, errors, folded, within, context, limit, skip };
+            GrepQuery { query, mode, role, tool, outcome, folded, within, context, limit, skip };
         objects(py, &self.run(py, |engine| recall::grep(engine, &ask))?)
     }
 

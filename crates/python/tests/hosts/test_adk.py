@@ -148,7 +148,7 @@ def test_recall_tools_answer_from_the_session(upstream):
     async def both():
         tools = compacting.tools()
         runner, events = await run(served, compacting, tools=tools)
-        asking = upstream("--steps", STEPS + 2, "--tool", "recall_grep", "--argument", "query")
+        asking = upstream("--steps", STEPS + 2, "--tool", "recall_find", "--argument", "query")
         runner.agent.model = chat(asking)
         return len(events), (await run(asking, asked="Where was part_3?", runner=runner))[1]
 

@@ -135,7 +135,7 @@ def test_state_can_be_saved_and_loaded(agent_upstream):
 def test_recall_tools_answer_from_the_context(upstream):
     context = MidfoldContext(window=WINDOW, output_reserve=RESERVE)
     run(upstream("--limit", LIMIT, "--steps", STEPS), context)
-    asking = upstream("--steps", STEPS + 2, "--tool", "recall_grep", "--argument", "query")
+    asking = upstream("--steps", STEPS + 2, "--tool", "recall_find", "--argument", "query")
     run(asking, context, "Where was part_3.txt?", *context.tools())
     answers = results(context._messages)[STEPS:]
     assert len(answers) == 2 and all("@" in text and "step" in text for text in answers)

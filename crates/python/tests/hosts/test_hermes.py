@@ -191,9 +191,9 @@ def test_a_list_that_compress_returned_goes_on():
         engine.update_from_response({"prompt_tokens": tokens + 700, "completion_tokens": 9})
     assert engine.compression_count == seen >= 3
     # All of it is one session: the first file is found again, and so is what is folded twice.
-    found = json.loads(engine.handle_tool_call("recall_grep", {"query": "part_0 LED-4100"}))
+    found = json.loads(engine.handle_tool_call("recall_find", {"query": "part_0 LED-4100"}))
     assert "LED-4100" in found["result"]
-    assert "value_0" in json.loads(engine.handle_tool_call("grep", {"query": "value_0"}))["result"]
+    assert "value_0" in json.loads(engine.handle_tool_call("find", {"query": "value_0"}))["result"]
 
 
 def test_new_id_after_a_compression_is_the_same_conversation():
@@ -201,10 +201,10 @@ def test_new_id_after_a_compression_is_the_same_conversation():
     messages = conversation()
     out = engine.compress(messages, force=True)
     engine.on_session_start("child", boundary_reason="compression", old_session_id=SESSION)
-    assert "rounding" in engine.handle_tool_call("grep", {"query": "rounding", "folded": True})
+    assert "rounding" in engine.handle_tool_call("find", {"query": "rounding", "folded": True})
     assert engine.compress([*out, {"role": "user", "content": "More."}], force=False)
     engine.on_session_start("another")
-    assert "no message matches" in engine.handle_tool_call("grep", {"query": "rounding"})
+    assert "no message matches" in engine.handle_tool_call("find", {"query": "rounding"})
 
 
 def test_nothing_to_do_returns_the_list_itself():
@@ -314,17 +314,16 @@ def test_copies_are_independent():
 def test_tools():
     engine = engine_of()
     names = [schema["name"] for schema in engine.get_tool_schemas()]
-    assert {"recall_grep", "recall_describe", "recall_expand", "recall_outline"} <= set(names)
+    assert names == ["recall_find", "recall_show"]
     assert all(schema["parameters"]["type"] == "object" for schema in engine.get_tool_schemas())
     # Nothing was folded yet: the host's list is what is searched.
     messages = conversation(3)
-    found = json.loads(engine.handle_tool_call("grep", {"query": "LED-4100"}, messages=messages))
+    found = json.loads(engine.handle_tool_call("find", {"query": "LED-4100"}, messages=messages))
     assert "refunds are booked twice" in found["result"]
     engine.compress(conversation(), force=True)
-    for name in ("describe", "outline", "recall_names"):
-        assert json.loads(engine.handle_tool_call(name, {}))["result"]
-    assert "@3" in json.loads(engine.handle_tool_call("expand", {"what": "@3"}))["result"]
-    assert "call one of recall_grep" in json.loads(engine.handle_tool_call("lcm_x", {}))["error"]
+    assert json.loads(engine.handle_tool_call("recall_find", {}))["result"]
+    assert "@3" in json.loads(engine.handle_tool_call("show", {"messages": "@3"}))["result"]
+    assert "call one of recall_find" in json.loads(engine.handle_tool_call("lcm_x", {}))["error"]
 
 
 def test_a_store_keeps_the_conversation(tmp_path):

@@ -52,7 +52,7 @@ told = {
     "answer": done.get("final_response"),
     "messages": done["messages"],
     "status": engine.get_status(),
-    "kept": json.loads(engine.handle_tool_call("recall_outline", {"limit": 500})),
+    "kept": json.loads(engine.handle_tool_call("recall_find", {"limit": 500})),
 }
 print("told:" + json.dumps(told, default=str))
 """
@@ -161,7 +161,7 @@ def test_the_command_of_the_host_finishes(host):
 
 
 def test_a_call_of_an_engine_tool_comes_to_the_engine(host):
-    running = host("--steps", 2, "--tool", "recall_grep", "--argument", "query")
+    running = host("--steps", 2, "--tool", "recall_find", "--argument", "query")
     told = running.agent("Look for printf, LED-4100.", "context_engine")
     assert told["completed"] and "All 2 steps are done." in told["answer"]
     answers = [one["content"] for one in told["messages"] if one["role"] == "tool"]

@@ -102,10 +102,10 @@ def test_recall_answers_with_text_whatever_is_asked():
     sessions = midfold.Sessions(window=8_000)
     context = sessions.project(conversation(40))
     assert "part_3" in _host.answer(
-        context.session, "recall_grep", {"query": "part_3", "role": None}
+        context.session, "recall_find", {"query": "part_3", "role": None}
     )
-    assert _host.answer(context.session, "recall_expand", '{"what": "@nowhere"}')
-    assert "all of it" in _host.answer(None, "recall_grep", {})
+    assert _host.answer(context.session, "recall_show", '{"messages": "@nowhere"}')
+    assert "all of it" in _host.answer(None, "recall_find", {})
     assert [tool.name for tool in _host.tools()] == [
         tool["function"]["name"] for tool in midfold.recall_tools("openai")
     ]

@@ -125,7 +125,7 @@ def compact(strategy, messages):
         assert added is None
         # In the task of the sample, as its tools are called.
         tools = {tool.name: tool for tool in strategy.tools()}
-        return sent, await tools["recall_grep"].tool(query="heron")
+        return sent, await tools["recall_find"].tool(query="heron")
 
     model = get_model("mockllm/model")
     return asyncio.run(both())

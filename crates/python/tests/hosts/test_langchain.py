@@ -233,7 +233,7 @@ def test_recall_tools_answer_from_the_conversation(upstream, checkpointer):
     served = upstream("--limit", LIMIT, "--steps", STEPS)
     compacting = MidfoldMiddleware(window=WINDOW)
     first = agent(served, compacting).invoke(ASK, thread())
-    asking = upstream("--steps", STEPS + 2, "--tool", "recall_grep", "--argument", "query")
+    asking = upstream("--steps", STEPS + 2, "--tool", "recall_find", "--argument", "query")
     graph = agent(asking, compacting, checkpointer=InMemorySaver() if checkpointer else None)
     messages = [*first["messages"], HumanMessage("Where was part_3.txt?")]
     state = graph.invoke({"messages": messages}, thread("one" if checkpointer else "none"))

@@ -128,7 +128,7 @@ def test_recall_tools_answer_from_the_run(upstream):
     compacting = Filter(window=WINDOW)
     served = upstream("--limit", LIMIT, "--steps", STEPS)
     first = asyncio.run(run(worker(responses(served)), task(), compacting))
-    asking = upstream("--steps", STEPS + 2, "--tool", "recall_grep", "--argument", "query")
+    asking = upstream("--steps", STEPS + 2, "--tool", "recall_find", "--argument", "query")
     asked = [*first.to_input_list(), {"role": "user", "content": "Where was part_3.txt?"}]
     result = asyncio.run(run(worker(responses(asking), *compacting.tools()), asked, compacting))
     items = result.to_input_list()[len(asked) :]

@@ -148,7 +148,7 @@ def test_recall_tools_answer_from_the_conversation(upstream):
     compacting = Midfold(window=WINDOW)
     served = upstream("--limit", LIMIT, "--steps", STEPS)
     first = worker(chat(served), compacting).run_sync(task())
-    asking = upstream("--steps", STEPS + 2, "--tool", "recall_grep", "--argument", "query")
+    asking = upstream("--steps", STEPS + 2, "--tool", "recall_find", "--argument", "query")
     result = worker(chat(asking), compacting).run_sync(
         "Where was part_3.txt?", message_history=first.all_messages()
     )

@@ -126,9 +126,9 @@ def test_recall_tools_answer_from_the_memory(upstream):
         [SHELL, *compacting.tools()], compacting, max_steps=60, verbosity_level=0
     )
     agent.run(task())
-    answer = agent.tools["recall_grep"](query="part_3.txt")
+    answer = agent.tools["recall_find"](query="part_3.txt")
     assert "@" in answer and "step" in answer
-    assert "@" in agent.tools["recall_expand"](what="@3")
+    assert "@" in agent.tools["recall_show"](messages="@3")
 
 
 def message(role, text):

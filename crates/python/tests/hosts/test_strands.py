@@ -136,7 +136,7 @@ def test_recall_tools_answer_from_the_conversation(upstream):
     compacting = Midfold(window=WINDOW)
     first = worker(upstream("--limit", LIMIT, "--steps", STEPS), compacting)
     first(task())
-    asking = upstream("--steps", STEPS + 2, "--tool", "recall_grep", "--argument", "query")
+    asking = upstream("--steps", STEPS + 2, "--tool", "recall_find", "--argument", "query")
     agent = worker(asking, compacting, messages=first.messages)
     agent("Where was part_3.txt?")
     answers = results(agent.messages)[STEPS:]

@@ -6,7 +6,7 @@ use midfold::store::SearchMode;
 use midfold::store::recall::{
     self, ExpandTarget, FoldDescription, GoneNames, GrepQuery, HITS, HitPage, MAX_HITS,
     MAX_NAME_CHARS, MAX_PAGE_CHARS, MAX_ROWS, NAME_CHARS, OriginalPage, OutlinePage, PAGE_CHARS,
-    ROWS, RecallError,
+    ROWS, RecallError, WantedOutcome,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -142,7 +142,7 @@ async fn grep(asked: ApiRequest<GrepBody>) -> Result<HitPage, ApiProblem> {
             },
             role: query.role.clone().filter(|role| !role.is_empty()),
             tool: query.tool.clone().filter(|tool| !tool.is_empty()),
-            errors: query.errors,
+            outcome: query.errors.then_some(WantedOutcome::Failed),
             folded: query.folded,
             within: range.map(GrepQuery::range).transpose()?,
             context: query.context.map_or(0, |it| usize::try_from(it).unwrap_or(usize::MAX)),

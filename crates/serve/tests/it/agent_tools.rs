@@ -193,7 +193,7 @@ async fn the_protocol_lists_them_as_the_proxy_offers_them() {
         .await;
         for (key, wanted) in keys.iter().zip([is_usual, true, false]) {
             let tools = listed(&setting, key.as_str()).await;
-            assert!(tools.contains(&"recall_grep".to_owned()), "{tools:?}");
+            assert!(tools.contains(&"recall_find".to_owned()), "{tools:?}");
             for name in ["compact", "pin", "note"] {
                 assert_eq!(tools.contains(&name.to_owned()), wanted, "{name} {is_usual}");
             }

@@ -194,11 +194,11 @@ pub(super) async fn an_agent_reads_the_log(store: Arc<dyn Store>) -> CaseOutcome
     let action = Some("run cargo build --package ledger_core settleBatch".to_owned());
     equal!((&listed.rows[1].action, &listed.rows[2].action), (&action, &action), "call and result");
     equal!(listed.next, Some(3), "where it goes on");
-    let what = ExpandTarget::parse("@2").map_err(recalled)?;
+    let what = ExpandTarget::parse("@1").map_err(recalled)?;
     let page = expand(&*store, "s", &what, None, 8_000).await.map_err(recalled)?;
     let text = page_text(&page);
     ensure!(text.contains("command:\ncargo build --package ledger_core\n\tsettleBatch"), "{text}");
-    ensure!(text.contains("── @2 tool"), "the result with its call: {text}");
+    ensure!(text.contains("── @2 tool"), "the call with its result: {text}");
     let within = Some(GrepQuery::range("1-2").map_err(recalled)?);
     for (ask, wanted) in [
         (GrepQuery { role: Some("user".to_owned()), ..GrepQuery::default() }, vec![0, 3, 4, 5]),

@@ -27,6 +27,9 @@ const REPEAT: usize = 80;
 /// Steps of more messages than this are not compared as a whole.
 const STEP: usize = 64;
 
+/// In place of a message that the reader has in front of it.
+const VISIBLE: &str = "(in front of you)";
+
 /// The original of a message, or a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -67,7 +70,7 @@ pub struct OriginalPage {
 }
 
 /// Reads original messages, `max_chars` characters at a time (at most [`MAX_PAGE_CHARS`]), from the end of the
-/// previous page. A call comes with its results, and a result with its call. A page ends between two messages where
+/// previous page. A call comes with its results, and a result names its call. A page ends between two messages where
 /// possible, or else between two lines.
 ///
 /// `from` is the [`OriginalPage::next`] of the previous page, or any place: `12`, `12:4000` (from that character of
@@ -82,11 +85,33 @@ pub async fn expand(
     from: Option<&str>,
     max_chars: usize,
 ) -> Result<OriginalPage, RecallError> {
+    let style = ExpandStyle { without_reminders: false, visible: &|_| false };
+    expand_in(store, session, what, from, max_chars, style).await
+}
+
+/// How messages are shown.
+#[derive(Clone, Copy)]
+pub(super) struct ExpandStyle<'a> {
+    /// Whether reminders of a client are one line.
+    pub without_reminders: bool,
+    /// Whether the reader has a message in front of it already: then its text is left out.
+    pub visible: &'a (dyn Fn(u64) -> bool + Sync),
+}
+
+/// Reads original messages as [`expand()`] does, in a style.
+pub(super) async fn expand_in(
+    store: &dyn Store,
+    session: &str,
+    what: &ExpandTarget,
+    from: Option<&str>,
+    max_chars: usize,
+    style: ExpandStyle<'_>,
+) -> Result<OriginalPage, RecallError> {
     let start = from.map(PageCursor::parse).transpose()?.unwrap_or_default();
     let reader = LogReader::of(store, session).await?;
     let asked = target::runs(store, &reader.row, what).await?;
-    let mut pager = Pager::new(start, max_chars);
-    for run in with_partners(&reader, asked).await? {
+    let mut pager = Pager::new(start, max_chars, style);
+    for run in with_results(&reader, asked).await? {
         let mut at = run.start.max(start.event);
         while at < run.end {
             let chunk = at..run.end.min(at + CHUNK);
@@ -106,23 +131,21 @@ pub async fn expand(
     Ok(pager.page)
 }
 
-/// The runs, extended by the partners of the calls and results at their ends.
-async fn with_partners(
+/// The runs, extended by the results of the calls at their ends. A result says in its headline which call it answers, so
+/// a call, which may be long, comes only where it is asked for.
+async fn with_results(
     reader: &LogReader<'_>,
     runs: Vec<Range<u64>>,
 ) -> Result<Vec<Range<u64>>, RecallError> {
     let mut all = Vec::with_capacity(runs.len());
     for run in runs {
-        let mut more: BTreeSet<u64> = BTreeSet::new();
-        // Only the steps at the two ends can reach beyond the run.
-        for end in [run.start, run.end.saturating_sub(1)] {
-            let events = reader.around(&(end..end + 1)).await?;
-            let log = reader.paired(&events);
-            let inside = events.iter().filter(|event| run.contains(&event.seq.into()));
-            more.extend(inside.flat_map(|event| log.partners(event.seq)));
-        }
+        let last = run.end.saturating_sub(1);
+        let events = reader.around(&(last..run.end)).await?;
+        let log = reader.paired(&events);
+        let inside = events.iter().filter(|event| run.contains(&event.seq.into()));
+        let results: BTreeSet<u64> = inside.flat_map(|event| log.answers(event.seq)).collect();
         all.push(run);
-        all.extend(more.into_iter().map(|seq| seq..seq + 1));
+        all.extend(results.into_iter().map(|seq| seq..seq + 1));
     }
     Ok(target::merged(all))
 }
@@ -189,7 +212,8 @@ impl PageCursor {
 }
 
 /// Fills a page with messages.
-struct Pager {
+struct Pager<'s> {
+    style: ExpandStyle<'s>,
     /// Where the page starts.
     start: PageCursor,
     /// Length of a page, in characters.
@@ -215,11 +239,11 @@ struct WaitingMessage {
     same_as: Option<u64>,
 }
 
-impl Pager {
-    fn new(start: PageCursor, max_chars: usize) -> Self {
+impl<'s> Pager<'s> {
+    fn new(start: PageCursor, max_chars: usize, style: ExpandStyle<'s>) -> Self {
         let max = max_chars.clamp(1, MAX_PAGE_CHARS);
         let (steps, texts) = (HashMap::new(), HashMap::new());
-        Self { start, max, room: max, page: OriginalPage::default(), steps, texts }
+        Self { style, start, max, room: max, page: OriginalPage::default(), steps, texts }
     }
 
     /// Puts as much of a step on the page as fits. Returns whether the page is full.
@@ -256,12 +280,20 @@ impl Pager {
     /// The message as it would be put on the page, from where the page starts in it.
     fn item(&self, log: &PairedEvents<'_>, event: &Event) -> WaitingMessage {
         let head = log.headline(event);
-        let text = readable::text(log, event);
+        let text = self.text(log, event);
         let chars = text.chars().count();
         // Only the message in which the previous page ended starts in the middle.
         let offset = if head.event == self.start.event { self.start.offset(&text) } else { 0 };
         let text = text.chars().skip(offset).collect();
         WaitingMessage { head, offset, text, chars, same_as: None }
+    }
+
+    fn text(&self, log: &PairedEvents<'_>, event: &Event) -> String {
+        if (self.style.visible)(event.seq.into()) {
+            return VISIBLE.to_owned();
+        }
+        let text = readable::text(log, event);
+        if self.style.without_reminders { readable::without_reminders(&text) } else { text }
     }
 
     /// Marks messages that repeat others on this page. Steps with calls are compared as a whole, however short they

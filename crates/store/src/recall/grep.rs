@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use midfold_core::log::Event;
+use midfold_core::view::BlockKind;
 use serde::Serialize;
 
 use super::matches::{LineQuery, MessageLines, TextLine};
-use super::reading::{LogReader, MessageHeadline, PairedEvents, line};
+use super::outcome::OutcomeWords;
+use super::reading::{LogReader, MessageHeadline, PairedEvents, first_line, line};
 use super::versions::{FileVersion, FileVersions};
 use super::{RecallError, readable, target};
 use crate::store::Store;
@@ -30,6 +32,24 @@ const ROLES: [&str; 6] = ["system", "developer", USER, "assistant", "tool", "oth
 /// The role of persons.
 const USER: &str = "user";
 
+/// How a call ended, for a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WantedOutcome {
+    /// It failed, or was not allowed to run to its end.
+    Failed,
+    /// An exit code or a known line says that it went well.
+    Passed,
+}
+
+impl WantedOutcome {
+    fn is(self, words: &OutcomeWords) -> bool {
+        match self {
+            Self::Failed => words.failed,
+            Self::Passed => !words.failed && !words.verdict.is_empty(),
+        }
+    }
+}
+
 /// A search in the log: the text to find, and filters for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrepQuery {
@@ -44,8 +64,8 @@ pub struct GrepQuery {
     /// Only calls of this tool and their results. A tool is given by its name or by a kind (`read`, `edit`, `shell`
     /// …).
     pub tool: Option<String>,
-    /// Only results of calls that failed.
-    pub errors: bool,
+    /// Only results of calls that ended in this way.
+    pub outcome: Option<WantedOutcome>,
     /// Only messages that the active fold removed from the context or shortened.
     pub folded: bool,
     /// Only messages with these numbers.
@@ -65,7 +85,7 @@ impl Default for GrepQuery {
             mode: SearchMode::Text,
             role: None,
             tool: None,
-            errors: false,
+            outcome: None,
             folded: false,
             within: None,
             context: 0,
@@ -96,7 +116,7 @@ impl GrepQuery {
     }
 
     fn filters(&self) -> bool {
-        self.role.is_some() || self.tool.is_some() || self.errors || self.folded
+        self.role.is_some() || self.tool.is_some() || self.outcome.is_some() || self.folded
     }
 
     /// Fails where no message has the role, or there is neither a query nor a filter.
@@ -149,6 +169,9 @@ pub struct FoundMessage {
     /// Older messages about the same file or command whose best line is the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<u64>,
+    /// Whether a line has several words of the query side by side, as the query has them.
+    #[serde(skip)]
+    pub is_phrase: bool,
 }
 
 /// A page of found messages.
@@ -162,6 +185,9 @@ pub struct HitPage {
     pub total: usize,
     /// The value of [`GrepQuery::skip`] for the next page; null on the last page.
     pub next: Option<u32>,
+    /// The words of the query that no found message has; left out if each is somewhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
 }
 
 /// Finds messages in the original log, in O(log).
@@ -175,7 +201,7 @@ pub async fn grep(
     ask: &GrepQuery,
 ) -> Result<HitPage, RecallError> {
     ask.check()?;
-    let query = LineQuery::new(&ask.query, ask.mode)?;
+    let mut query = LineQuery::new(&ask.query, ask.mode)?;
     let reader = LogReader::of(store, session).await?;
     let events = reader.events(0..reader.row.head).await?;
     let log = reader.paired(&events);
@@ -187,15 +213,38 @@ pub async fn grep(
     // Messages behind the limit are not joined, so each of them counts as a hit of its own.
     // A page behind the limit is looked at all the same.
     let (looked_at, unseen) = ranked.split_at(ranked.len().min(LOOKED_AT.max(end)));
-    let mut groups = groups(&log, &query, looked_at, ask);
+    let texts: Vec<String> = looked_at.iter().map(|event| readable::text(&log, event)).collect();
+    query.weigh(&texts);
+    let mut groups = groups(&log, &query, looked_at.iter().copied().zip(texts), ask);
+    // What has the query as it is comes before what has its words somewhere.
+    groups.sort_by_key(|group| !group.lines.is_phrase);
     let total = groups.len() + unseen.len();
+    let words = groups.iter().fold(0, |all, group| all | group.lines.words);
+    let missing = if groups.is_empty() { Vec::new() } else { query.words_without(words) };
+    cover(&mut groups, end);
     groups.truncate(end);
     let shown = groups.split_off(skip.min(groups.len()));
     let versions = FileVersions::of(&log);
     let found: Vec<_> = shown.into_iter().map(|group| group.found(&versions)).collect();
     let more = end < total && !found.is_empty();
     let next = more.then(|| u32::try_from(end).unwrap_or(u32::MAX));
-    Ok(HitPage { found, total, next })
+    Ok(HitPage { found, total, next, missing })
+}
+
+/// Puts hits with words of the query that none of the first `end` hits has at the end of these.
+fn cover(groups: &mut [HitGroup], end: usize) {
+    if groups.len() <= end {
+        return;
+    }
+    let mut words = groups[..end].iter().fold(0, |all, group| all | group.lines.words);
+    let mut last = end;
+    while last > 1
+        && let Some(at) = (end..groups.len()).find(|at| groups[*at].lines.words & !words != 0)
+    {
+        last -= 1;
+        words |= groups[at].lines.words;
+        groups[last..=at].rotate_right(1);
+    }
 }
 
 /// Whether a tool has this name, or is of this kind.
@@ -257,8 +306,10 @@ fn is_from(log: &PairedEvents<'_>, event: &Event, ask: &GrepQuery) -> bool {
         log.calls_of(event.seq).any(|(_, call)| is_tool(log, &call.tool(), wanted))
             || log.results_of(event.seq).any(|result| is_tool(log, &log.call_of(result).0, wanted))
     };
-    let failed = || log.results_of(event.seq).any(|result| log.outcome(result).failed);
-    (ask.tool.is_none() || uses()) && (!ask.errors || failed())
+    let ended = |wanted: WantedOutcome| {
+        log.results_of(event.seq).any(|result| wanted.is(&log.outcome(result)))
+    };
+    (ask.tool.is_none() || uses()) && ask.outcome.is_none_or(ended)
 }
 
 /// The messages that match, in the order of display.
@@ -300,18 +351,17 @@ struct HitGroup {
 }
 
 /// Finds the lines of each message, and joins results of one file or command with the same best line.
-fn groups(
+fn groups<'e>(
     log: &PairedEvents<'_>,
     query: &LineQuery,
-    ranked: &[&Event],
+    ranked: impl Iterator<Item = (&'e Event, String)>,
     ask: &GrepQuery,
 ) -> Vec<HitGroup> {
     let context = ask.context.min(MAX_CONTEXT);
     let only_said = ask.role.as_deref() == Some(USER);
     let mut groups: Vec<HitGroup> = Vec::new();
     let mut known: HashMap<(Option<String>, String), usize> = HashMap::new();
-    for event in ranked {
-        let text = readable::text(log, event);
+    for (event, text) in ranked {
         let mut lines = query.lines(&text, &event.text(), context);
         let mut head = log.headline(event);
         if only_said {
@@ -319,9 +369,15 @@ fn groups(
             lines = query.lines_within(lines, &log.said(event), context);
         }
         // Without a query, a result is described by the line that says most, or by its outcome alone.
+        // What a call says for itself is its target, which the headline has.
+        if query.is_empty() && head.outcomes.is_empty() && !head.tools.is_empty() {
+            let prose = event.view.text_of(&event.bytes, |kind| matches!(kind, BlockKind::Text));
+            lines = MessageLines { best: line(prose.trim(), TELLING), ..lines };
+        }
         if query.is_empty() && !head.outcomes.is_empty() && !only_said {
-            lines =
-                MessageLines { best: line(head.telling().unwrap_or_default(), TELLING), ..lines };
+            let telling =
+                head.telling().filter(|_| head.is_known()).unwrap_or_else(|| first_line(&text));
+            lines = MessageLines { best: line(telling, TELLING), ..lines };
         }
         let group = HitGroup { head, chars: text.chars().count(), lines, also: Vec::new() };
         // Calls may share a line and differ elsewhere, so they are not joined.
@@ -373,6 +429,7 @@ impl HitGroup {
             more_lines: self.lines.more,
             version: versions.of_event(head.event),
             also: self.also,
+            is_phrase: self.lines.is_phrase,
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::reading::PairedEvents;
 use crate::error::StoreError;
-use crate::text::{CandidateRanking, Matcher, Postings, find_folded, find_word, searched};
+use crate::text::{CandidateRanking, Matcher, Postings, QueryWord, find_folded, searched};
 use crate::types::{LogSearch, SearchMode};
 
 /// At most this many matching lines of a message are shown.
@@ -36,18 +36,24 @@ pub struct MessageLines {
     pub shown: Vec<TextLine>,
     /// How many more lines match.
     pub more: usize,
+    /// A bit for each word of the query that the message has, in the order of the query.
+    pub words: u64,
+    /// Whether a line has several words of the query side by side, as the query has them.
+    pub is_phrase: bool,
 }
 
 /// A compiled query, with which lines and messages are compared.
 pub struct LineQuery {
     matcher: Option<Matcher>,
+    /// How much each word of the query tells. Words of few messages tell most.
+    weights: Vec<usize>,
 }
 
 impl LineQuery {
     /// Compiles a query. Fails with [`StoreError::Query`] where it is not valid. An empty query matches everything.
     pub fn new(query: &str, mode: SearchMode) -> Result<Self, StoreError> {
         if query.trim().is_empty() {
-            return Ok(Self { matcher: None });
+            return Ok(Self { matcher: None, weights: Vec::new() });
         }
         let search = |query: String| LogSearch { query, mode, range: None, limit: 1 };
         let asked = Matcher::new(&search(query.to_owned()))?;
@@ -57,7 +63,30 @@ impl LineQuery {
             SearchMode::Regex => Matcher::new(&search(format!("(?m){query}")))?,
             SearchMode::Text | SearchMode::Literal => asked,
         };
-        Ok(Self { matcher: Some(matcher) })
+        let weights = match &matcher {
+            Matcher::Words(words, _) => vec![1; words.len()],
+            _ => Vec::new(),
+        };
+        Ok(Self { matcher: Some(matcher), weights })
+    }
+
+    /// Weighs the words of the query by how many of these texts have them.
+    pub(super) fn weigh(&mut self, texts: &[String]) {
+        let Some(Matcher::Words(words, _)) = &self.matcher else { return };
+        let weight = |word: &QueryWord| {
+            let having = texts.iter().filter(|text| word.find(text).is_some()).count();
+            // Of equally rare words, the longer one says more.
+            let rarity = ((texts.len() + 1) / having.max(1)).max(1).ilog2() as usize;
+            16 * (1 + rarity) + word.written().chars().count().min(15)
+        };
+        self.weights = words.iter().map(weight).collect();
+    }
+
+    /// The words of the query whose bits are not set, as they are in the query.
+    pub(super) fn words_without(&self, bits: u64) -> Vec<String> {
+        let Some(Matcher::Words(words, _)) = &self.matcher else { return Vec::new() };
+        let missing = words.iter().enumerate().filter(|(at, _)| bits & (1 << at) == 0);
+        missing.map(|(_, word)| word.written().to_owned()).collect()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -68,10 +97,7 @@ impl LineQuery {
     pub(super) fn is_in(&self, text: &str) -> bool {
         match &self.matcher {
             None => true,
-            Some(Matcher::Words(words, _)) => {
-                let own: Vec<String> = crate::text::words(text).collect();
-                words.iter().any(|word| own.contains(word))
-            }
+            Some(Matcher::Words(words, _)) => words.iter().any(|word| word.find(text).is_some()),
             Some(matcher) => matcher.find(text).is_some(),
         }
     }
@@ -133,8 +159,9 @@ impl LineQuery {
     /// one line of that is shown.
     pub fn lines(&self, text: &str, written: &str, context: usize) -> MessageLines {
         let lines: Vec<&str> = text.lines().collect();
-        let scores = self.scores(text, &lines);
-        let Some(best) = best(&scores) else {
+        let matches = self.matches(text, &lines);
+        let words = matches.iter().fold(0, |all, line| all | line.words);
+        let Some(best) = best(&matches) else {
             // The query matches across two arguments or a tool's name, or there is no query.
             let at = self.matcher.as_ref().and_then(|matcher| matcher.find(written));
             let source = if at.is_some() { written } else { text };
@@ -143,77 +170,115 @@ impl LineQuery {
                 ..MessageLines::default()
             };
         };
-        let equal = |at: &usize| scores[*at].0 == scores[best].0;
-        let all: Vec<usize> =
-            (0..lines.len()).filter(|at| scores[*at].0 > 0).filter(equal).collect();
-        let hits = &all[..all.len().min(LINES)];
+        let (hits, more) = self.chosen(&matches, best);
         let near = |at: usize| hits.iter().any(|hit| hit.abs_diff(at) <= context);
         let one = |at: usize| TextLine {
             number: at + 1,
             hit: hits.contains(&at),
-            text: around(lines[at], scores[at].1),
+            text: around(lines[at], matches[at].at),
         };
         let first = hits.first().map_or(0, |at| at.saturating_sub(context));
         let last = hits.last().map_or(0, |at| (at + context).min(lines.len() - 1));
         MessageLines {
-            best: around(lines[best], scores[best].1),
+            best: around(lines[best], matches[best].at),
             number: (lines.len() > 1).then_some(best + 1),
             shown: (first..=last).filter(|at| near(*at)).map(one).collect(),
-            more: all.len() - hits.len(),
+            more,
+            words,
+            is_phrase: matches[best].is_phrase,
         }
     }
 
-    /// For each line, how well it matches, and the byte offset of the match.
-    fn scores(&self, text: &str, lines: &[&str]) -> Vec<(usize, usize)> {
+    /// The lines to show, in order, and how many more are as good as the best. Lines that have further words of the
+    /// query come before those that repeat the best one.
+    fn chosen(&self, matches: &[LineMatch], best: usize) -> (Vec<usize>, usize) {
+        let (mut hits, mut covered) = (vec![best], matches[best].words);
+        let adds = |line: &LineMatch, covered: u64| self.weight(line.words & !covered);
+        while hits.len() < LINES {
+            let next = (0..matches.len())
+                .max_by_key(|at| (adds(&matches[*at], covered), std::cmp::Reverse(*at)));
+            let Some(next) = next.filter(|at| adds(&matches[*at], covered) > 0) else { break };
+            covered |= matches[next].words;
+            hits.push(next);
+        }
+        let equal = |at: &usize| matches[*at].score == matches[best].score && !hits.contains(at);
+        let mut others: Vec<usize> = (0..matches.len()).filter(equal).collect();
+        let room = others.len().min(LINES - hits.len());
+        hits.extend(others.drain(..room));
+        hits.sort_unstable();
+        (hits, others.len())
+    }
+
+    fn weight(&self, words: u64) -> usize {
+        let own = self.weights.iter().enumerate().filter(|(at, _)| words & (1 << at) != 0);
+        own.map(|(_, weight)| weight).sum()
+    }
+
+    /// How well each line matches.
+    fn matches(&self, text: &str, lines: &[&str]) -> Vec<LineMatch> {
         match &self.matcher {
-            None => vec![(0, 0); lines.len()],
+            None => vec![LineMatch::default(); lines.len()],
             Some(Matcher::Words(words, phrase)) => {
-                lines.iter().map(|line| words_in(line, words, phrase)).collect()
+                lines.iter().map(|line| self.words_in(line, words, phrase)).collect()
             }
             Some(matcher) => {
-                let mut scores: Vec<_> = lines
+                let one = |at| LineMatch { score: 1, at, ..LineMatch::default() };
+                let mut found: Vec<LineMatch> = lines
                     .iter()
-                    .map(|line| matcher.find(line).map_or((0, 0), |at| (1, at)))
+                    .map(|line| matcher.find(line).map_or_else(LineMatch::default, one))
                     .collect();
                 // No single line matches: the match spans a line break, or is anchored to the whole text.
-                if scores.iter().all(|(score, _)| *score == 0)
+                if found.iter().all(|line| line.score == 0)
                     && let Some(at) = matcher.find(text)
                 {
                     let number = text[..at].matches('\n').count();
                     let start = text[..at].rfind('\n').map_or(0, |at| at + 1);
-                    if let Some(score) = scores.get_mut(number) {
-                        *score = (1, at - start);
+                    if let Some(line) = found.get_mut(number) {
+                        *line = one(at - start);
                     }
                 }
-                scores
+                found
             }
         }
     }
+
+    /// How well a line matches the words of a query. The whole query counts as much as all of its words again.
+    fn words_in(&self, line: &str, words: &[QueryWord], phrase: &str) -> LineMatch {
+        let mut found = LineMatch::default();
+        let mut most = 0;
+        for (bit, (word, weight)) in words.iter().zip(&self.weights).enumerate() {
+            if let Some(at) = word.find(line) {
+                // Of two lines with the same words, that with the words as they were asked for comes first.
+                found.score += weight + usize::from(word.is_written_in(line));
+                found.words |= 1 << bit;
+                if *weight > most {
+                    (found.at, most) = (at, *weight);
+                }
+            }
+        }
+        match find_folded(line, phrase).filter(|_| found.score > 0 && words.len() > 1) {
+            Some(at) => LineMatch { score: 2 * found.score, at, is_phrase: true, ..found },
+            None => found,
+        }
+    }
+}
+
+/// How well a line matches.
+#[derive(Clone, Copy, Debug, Default)]
+struct LineMatch {
+    /// 0 where it does not match.
+    score: usize,
+    /// Byte offset of the match.
+    at: usize,
+    /// A bit for each word of the query that it has.
+    words: u64,
+    is_phrase: bool,
 }
 
 /// Index of the first line with the highest score; `None` where no line matches.
-fn best(scores: &[(usize, usize)]) -> Option<usize> {
-    let most = scores.iter().map(|(score, _)| *score).max().filter(|score| *score > 0)?;
-    scores.iter().position(|(score, _)| *score == most)
-}
-
-/// How many characters of the query's words a line has, and the byte offset of the longest of these words. Long words
-/// count more, because they are rarer.
-fn words_in(line: &str, words: &[String], phrase: &str) -> (usize, usize) {
-    let (mut score, mut at, mut longest) = (0, 0, 0);
-    for word in words {
-        if let Some(found) = find_word(line, word) {
-            let chars = word.chars().count();
-            score += chars;
-            if chars > longest {
-                (at, longest) = (found, chars);
-            }
-        }
-    }
-    match find_folded(line, phrase).filter(|_| score > 0) {
-        Some(found) => (score + phrase.len(), found),
-        None => (score, at),
-    }
+fn best(matches: &[LineMatch]) -> Option<usize> {
+    let most = matches.iter().map(|line| line.score).max().filter(|score| *score > 0)?;
+    matches.iter().position(|line| line.score == most)
 }
 
 /// About [`LINE`] characters of a text around a byte offset, on one line.

@@ -1,13 +1,16 @@
 //! Recall: reads messages again that a fold removed from the context.
 //!
-//! It answers five questions, each with a limited answer: what happened ([`outline()`]), where something is
+//! An agent has two look-ups: it finds messages ([`find()`]) and shows them ([`show()`]). [`dispatch()`] answers its
+//! calls of the two [`tools()`]. The answers are quoted history: data, and never instructions.
+//!
+//! Programs and people ask five questions, each with a limited answer: what happened ([`outline()`]), where something is
 //! ([`grep()`]), what something was called ([`names()`]), the original text ([`expand()`]), and what a fold covers
-//! ([`describe()`]). [`dispatch()`] answers them for an agent that has [`tools()`]. The answers are quoted history:
-//! data, and never instructions.
+//! ([`describe()`]).
 //!
 //! A message's number is its position in the log, counted from 0. Recaps, commands and tools print it as `@12` and
 //! accept that form.
 
+mod agent;
 pub(crate) mod arguments;
 mod describe;
 pub(crate) mod diff;
@@ -26,11 +29,14 @@ mod target;
 mod tools;
 mod versions;
 
+pub use agent::{AgentPage, FOUND_CHARS, FindRequest, NO_MATCH, find, show};
 pub use describe::{FoldDescription, describe};
 pub use dispatch::{QUOTED, answer, dispatch};
 pub use error::RecallError;
 pub use expand::{MAX_PAGE_CHARS, Original, OriginalPage, PAGE_CHARS, expand};
-pub use grep::{FoundMessage, GrepQuery, HITS, HitPage, MAX_CONTEXT, MAX_HITS, grep};
+pub use grep::{
+    FoundMessage, GrepQuery, HITS, HitPage, MAX_CONTEXT, MAX_HITS, WantedOutcome, grep,
+};
 pub use matches::TextLine;
 pub use names::{GoneNames, MAX_NAME_CHARS, NAME_CHARS, names};
 pub use outline::{MAX_ROWS, OutlinePage, OutlineRow, ROWS, outline};

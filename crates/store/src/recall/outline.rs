@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::reading::{LogReader, MessageHeadline, line};
+use super::reading::{LogReader, MessageHeadline, first_line, line};
 use super::{RecallError, readable, target};
 use crate::store::Store;
 
@@ -115,12 +115,14 @@ async fn rows(
         let prose = event
             .view
             .text_of(&event.bytes, |kind| matches!(kind, midfold_core::view::BlockKind::Text));
+        let readable = readable::text(&log, event);
         let text = match (head.outcomes.is_empty(), head.tools.is_empty()) {
             (true, true) => line(prose.trim(), START),
             (true, false) => line(prose.trim(), START_OF_CALL),
-            (false, _) => line(head.telling().unwrap_or_default(), START),
+            (false, _) if head.is_known() => line(head.telling().unwrap_or_default(), START),
+            (false, _) => line(first_line(&readable), START),
         };
-        let chars = readable::text(&log, event).chars().count();
+        let chars = readable.chars().count();
         rows.push(row(&head, chars, text));
     }
     Ok(())

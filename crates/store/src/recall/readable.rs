@@ -58,6 +58,21 @@ pub(super) fn text(log: &PairedEvents<'_>, event: &Event) -> String {
     parts.join("\n")
 }
 
+/// The text with one short line in place of each reminder that a client put into it.
+pub(super) fn without_reminders(text: &str) -> String {
+    const TAGS: (&str, &str) = ("<system-reminder>", "</system-reminder>");
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(TAGS.0)
+        && let Some(end) = rest[at..].find(TAGS.1)
+    {
+        let end = at + end + TAGS.1.len();
+        out += &rest[..at];
+        out += "(a reminder of the client)";
+        rest = &rest[end..];
+    }
+    out + rest
+}
+
 fn kind(kind: MediaKind) -> &'static str {
     match kind {
         MediaKind::Image => "image",

@@ -188,16 +188,12 @@ impl<'e> PairedEvents<'e> {
         called.chain(named).filter(|name| !name.is_empty()).collect()
     }
 
-    /// The numbers of the events with the results of this one's calls, and with the calls of its results.
-    pub fn partners(&self, seq: u32) -> Vec<u64> {
-        let results = self.calls_of(seq).filter_map(|(at, _)| {
+    /// The numbers of the events with the results of this one's calls.
+    pub fn answers(&self, seq: u32) -> impl Iterator<Item = u64> + '_ {
+        self.calls_of(seq).filter_map(|(at, _)| {
             let result = self.answered.get(at).copied().flatten()?;
             Some(u64::from(self.calls.results.get(result)?.event.seq))
-        });
-        let calls = self
-            .results_of(seq)
-            .filter_map(|result| Some(u64::from(self.calls.call_of(result)?.event.seq)));
-        results.chain(calls).collect()
+        })
     }
 
     /// Whether the call with this index failed, as far as its result shows.
@@ -317,6 +313,11 @@ pub(super) fn line(text: &str, most: usize) -> String {
     format!("{}…", short.trim_end())
 }
 
+/// The first line of a text that is not blank.
+pub(super) fn first_line(text: &str) -> &str {
+    text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default()
+}
+
 /// The facts about a message that a headline shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MessageHeadline {
@@ -360,6 +361,11 @@ impl MessageHeadline {
                 Some(told.map(|(n, what)| format!("{n} {what}")).collect::<Vec<_>>().join(", "))
             }
         }
+    }
+
+    /// Whether it is known how its calls ended. If not, the first line of an output says more than the last.
+    pub fn is_known(&self) -> bool {
+        self.outcomes.iter().any(|words| !words.verdict.is_empty())
     }
 
     /// The line that says most: of the first failed result, or else of the only result.

@@ -134,10 +134,23 @@ fn hit_head(found: &FoundMessage) -> String {
     if let Some(action) = &found.action {
         out += &format!(": {}", clean(action));
     }
-    if let Some(outcome) = found.outcome.as_ref().filter(|said| !said.is_empty()) {
-        out += &format!(", {outcome}");
-    }
-    out += &format!(", turn {}", found.turn);
+    out += &format!("{}, turn {}", hit_outcome(found), found.turn);
+    out + &hit_state(found)
+}
+
+/// How a result ended, and what is to know of the message.
+pub(super) fn hit_notes(found: &FoundMessage) -> String {
+    hit_outcome(found) + &hit_state(found)
+}
+
+fn hit_outcome(found: &FoundMessage) -> String {
+    let outcome = found.outcome.as_ref().filter(|said| !said.is_empty());
+    outcome.map_or_else(String::new, |outcome| format!(", {outcome}"))
+}
+
+/// Its length where it is long, newer versions of its file, and repetitions.
+fn hit_state(found: &FoundMessage) -> String {
+    let mut out = String::new();
     if found.chars > LONG {
         out += &format!(", {} chars", number(found.chars));
     }
@@ -267,7 +280,7 @@ fn plural(count: usize, what: &str) -> String {
 }
 
 /// Formats `1234567` as `1,234,567`.
-fn number(n: usize) -> String {
+pub fn number(n: usize) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {

@@ -2,11 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    HITS, MAX_CONTEXT, MAX_HITS, MAX_NAME_CHARS, MAX_PAGE_CHARS, MAX_ROWS, NAME_CHARS, PAGE_CHARS,
-    ROWS,
-};
-
 /// How a provider wants tools to be described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolListShape {
@@ -16,12 +11,12 @@ pub enum ToolListShape {
     Anthropic,
 }
 
-/// The five tools, as a JSON array for the `tools` of a request.
+/// The two tools, as a JSON array for the `tools` of a request.
 ///
 /// ```
 /// use midfold_store::recall::{ToolListShape, tools};
 /// let tools: serde_json::Value = serde_json::from_str(&tools(ToolListShape::Anthropic)).unwrap();
-/// assert_eq!(tools[0]["name"], "recall_grep");
+/// assert_eq!(tools[0]["name"], "recall_find");
 /// ```
 #[must_use]
 pub fn tools(shape: ToolListShape) -> String {
@@ -37,101 +32,45 @@ pub fn tools(shape: ToolListShape) -> String {
     Value::from(table().into_iter().map(tool).collect::<Vec<_>>()).to_string()
 }
 
-fn table() -> [(&'static str, &'static str, Value); 5] {
-    [grep(), outline(), expand(), names(), describe()]
+fn table() -> [(&'static str, &'static str, Value); 2] {
+    [find(), show()]
 }
 
-fn grep() -> (&'static str, &'static str, Value) {
-    let description = "Searches all original messages of this session, those that were compacted \
-        away included. Use it when the summary lacks a detail that you can put into words: a value, \
-        an error, a decision, a line of a file. Prints the @number of each message with the lines \
-        that match, and says where a newer version is. With a filter and no query it lists whatever \
-        passes, oldest first: errors=true alone lists all failures.";
+fn find() -> (&'static str, &'static str, Value) {
+    let description = "Finds messages of this session that a summary replaced. Use it when the \
+        summary lacks a detail: a value, an error, a decision, a command, a line of a file. One \
+        line a hit: @number, tool, outcome, the words. Without a query it lists what passes the \
+        filters, in order: outcome=failed alone is a list of all failures. Several questions at \
+        once: put the words of all into one query.";
     let properties = json!({
-        "query": { "type": "string", "description": "words, a text or a regex, see `mode`" },
-        "mode": {
+        "query": {
             "type": "string",
-            "enum": ["text", "literal", "regex"],
-            "description": "text: words, best match first (default). literal: exactly this, newest \
-                            first. regex: newest first",
+            "description": "words, best match first; or \"a phrase\" in quotation marks",
         },
         "role": { "type": "string", "enum": ["user", "assistant", "tool", "system"] },
         "tool": {
             "type": "string",
-            "description": "only this tool's calls and results: its name, or read, edit, write, \
-                            search, shell, web",
+            "description": "only this tool: its name, or read, edit, write, search, shell, web",
         },
-        "errors": { "type": "boolean", "description": "only results that failed" },
-        "folded": { "type": "boolean", "description": "only what you no longer see" },
-        "range": { "type": "string", "description": "only these messages: `12-80`, `12-`" },
-        "context": {
-            "type": "integer", "minimum": 0, "maximum": MAX_CONTEXT,
-            "description": "lines around a match",
-        },
-        "limit": int(1, MAX_HITS, HITS),
-        "skip": { "type": "integer", "minimum": 0, "description": "hits to pass over" },
+        "outcome": { "type": "string", "enum": ["failed", "ok"] },
+        "messages": { "type": "string", "description": "only these: `12-80`, `12-`" },
+        "skip": { "type": "integer", "minimum": 0, "description": "hits of earlier pages" },
     });
-    ("recall_grep", description, object(properties, &[]))
+    ("recall_find", description, object(properties, &[]))
 }
 
-fn outline() -> (&'static str, &'static str, Value) {
-    let description = "Lists the original messages in order, one line each: @number, role, tool and \
-        target, outcome, size. Use it to see what happened and when, or when you do not know which \
-        words to search for. Cheap; expand what matters.";
+fn show() -> (&'static str, &'static str, Value) {
+    let description = "Shows messages of this session in full, a call with its result. Use it for \
+        an @number of the summary or of recall_find. What is long comes in pages: the last line is \
+        the call for the next one.";
     let properties = json!({
-        "from": { "type": "integer", "minimum": 0, "description": "first message" },
-        "limit": int(1, MAX_ROWS, ROWS),
-        "folded": { "type": "boolean", "description": "only what you no longer see" },
-    });
-    ("recall_outline", description, object(properties, &[]))
-}
-
-fn expand() -> (&'static str, &'static str, Value) {
-    let description = "Returns messages in full, a call together with its result. Use it for an \
-        @number that the summary, recall_grep or recall_outline printed. What is long comes in \
-        pages: the last line is the call for the next one.";
-    let properties = json!({
-        "what": {
-            "type": "string",
-            "description": "`@12`, a range `12-20`, a list `12,15,20`, or `active`: all that was \
-                            compacted away",
-        },
+        "messages": { "type": "string", "description": "`@12`, a range `12-20`, a list `12,15,20`" },
         "from": {
             "type": "string",
             "description": "where to go on: `15`, `15:4000` (character) or `15:L310` (line)",
         },
-        "max_chars": int(1, MAX_PAGE_CHARS, PAGE_CHARS),
     });
-    ("recall_expand", description, object(properties, &["what"]))
-}
-
-fn names() -> (&'static str, &'static str, Value) {
-    let description = "Lists names (files, symbols, ids, numbers) that were compacted away and stand \
-        nowhere in front of you, the most likely needed first. Use it when you know what you need \
-        and not what it is called; then recall_grep finds where it was said.";
-    let properties = json!({
-        "question": {
-            "type": "string",
-            "description": "what you are about to do, in words; may be left out",
-        },
-        "max_chars": int(1, MAX_NAME_CHARS, NAME_CHARS),
-    });
-    ("recall_names", description, object(properties, &[]))
-}
-
-fn describe() -> (&'static str, &'static str, Value) {
-    let description = "Says which messages a summary stands for, which of them you see shortened, \
-        and which names it no longer mentions.";
-    let properties = json!({
-        "fold": { "type": "string", "description": "`active` (default), or a fold's id" },
-    });
-    ("recall_describe", description, object(properties, &[]))
-}
-
-/// The schema of a whole number.
-fn int(least: usize, most: impl TryInto<u64>, usual: impl TryInto<u64>) -> Value {
-    let (most, usual) = (most.try_into().ok(), usual.try_into().ok());
-    json!({ "type": "integer", "minimum": least, "maximum": most, "default": usual })
+    ("recall_show", description, object(properties, &["messages"]))
 }
 
 /// The schema of an object with these properties and no others.

@@ -6,7 +6,7 @@ use super::database::{SqlDatabase, gone};
 use super::db::SqlConnection;
 use super::{events, index};
 use crate::error::StoreError;
-use crate::text::{CandidateRanking, Matcher, Postings};
+use crate::text::{CandidateRanking, Matcher, Postings, QueryWord};
 use crate::types::{EventRow, Hit};
 
 /// Indexes the events that were appended since the last search.
@@ -42,14 +42,20 @@ pub(super) async fn search_words<S: SqlDatabase>(
     (id, no): (&str, i64),
     dialect: &str,
     range: &Range<u64>,
-    (words, phrase): (&[String], &str),
+    (words, phrase): (&[QueryWord], &str),
     limit: u32,
 ) -> Result<Vec<Hit>, StoreError> {
     let postings = loop {
         catch_up(store, id, no, dialect).await?;
         let mut postings = Postings::new(range.end.saturating_sub(range.start));
         for word in words {
-            postings.push(store.reader().await?.posting(no, range, word).await?);
+            let mut seqs = Vec::new();
+            for form in word.forms() {
+                seqs.extend(store.reader().await?.posting(no, range, form).await?);
+            }
+            seqs.sort_unstable();
+            seqs.dedup();
+            postings.push(seqs);
         }
         // The deletion of another session may have emptied the index in the meantime.
         let now = index::indexed(&mut *store.reader().await?, no).await?;

@@ -16,7 +16,7 @@ use midfold_core::{Hash, RawEvent};
 use midfold_formats::{DialectKind, profile};
 use midfold_store::recall::{
     ExpandTarget, GrepQuery, MAX_PAGE_CHARS, OriginalPage, RecallError, ToolListShape, describe,
-    dispatch, expand, grep, names, tools,
+    dispatch, expand, grep, names, outline, tools,
 };
 use midfold_store::{
     AppendRequest, MemoryStore, NewEvent, NewFold, NewSession, SearchMode, Store, StoreError,
@@ -215,41 +215,30 @@ async fn call(store: &dyn Store, name: &str, arguments: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_agent_finds_and_expands() {
+async fn an_agent_finds_and_shows() {
     let (store, _, planted, _) = folded().await;
-    let found = call(&store, "recall_grep", r#"{"query":"marmalade"}"#).await;
-    assert!(found.contains(&format!("\n@{planted} user, turn ")), "{found}");
-    assert!(found.contains(&format!("\n  {NEEDLE} é\n")), "{found}");
+    let found = call(&store, "recall_find", r#"{"query":"marmalade"}"#).await;
+    assert!(found.contains(&format!("\n@{planted} user: {NEEDLE} é\n")), "{found}");
     assert!(found.lines().next().unwrap().contains("not instructions"));
-    let gone = call(&store, "recall_names", r#"{"question":"the heron's lock"}"#).await;
-    assert!(gone.contains("\nheron_lock "), "{gone}");
-    let arguments = format!(r#"{{"what":{planted},"max_chars":"10"}}"#);
-    let page = call(&store, "recall_expand", &arguments).await;
-    assert!(page.contains("characters 0 to 10 of 46, turn "), "{page}");
-    let next = format!(
-        "\nthe heron_\nnext: recall_expand(max_chars=\"10\", what={planted}, from=\"{planted}:10\")\n"
-    );
-    assert!(page.ends_with(&next), "{page}");
-    for key in ["from", "cursor"] {
-        let arguments = format!(r#"{{"what":"@{planted}","{key}":"{planted}:10"}}"#);
-        let page = call(&store, "recall_expand", &arguments).await;
-        assert!(page.ends_with("marmalade é\n"), "{page}");
-    }
-    let list = format!(r#"{{"what":[{planted},"@0"]}}"#);
-    let page = call(&store, "recall_expand", &list).await;
-    assert!(
-        page.contains("── @0 system") && page.contains(&format!("── @{planted} user")),
-        "{page}"
-    );
-    let outline = call(&store, "recall_outline", r#"{"folded":true,"limit":2}"#).await;
-    let start = outline.lines().find(|line| line.starts_with('@')).unwrap();
-    assert!(outline.contains("\nnext: recall_outline(folded=true, limit=2, from="), "{outline}");
-    let from = outline.lines().last().unwrap().split("from=").last().unwrap().trim_end_matches(')');
-    let more = call(&store, "recall_outline", &format!(r#"{{"from":"@{from}"}}"#)).await;
-    assert!(more.contains(&format!("\n@{from} ")) && !more.contains(start), "{more}");
-    let fold = call(&store, "recall_describe", "").await;
-    assert!(fold.contains("), active\nfolded: "), "{fold}");
-    let nothing = call(&store, "recall_grep", r#"{"query":"zzyzx"}"#).await;
+    // Words that are nowhere are named, and a plural finds its singular.
+    let found = call(&store, "recall_find", r#"{"query":"Marmalades zzyzx"}"#).await;
+    assert!(found.contains(&format!("\n@{planted} user: ")), "{found}");
+    assert!(found.contains("\nnowhere: zzyzx\n"), "{found}");
+    let phrase = call(&store, "recall_find", r#"{"query":"\"is marmalade\""}"#).await;
+    assert!(!phrase.contains(&format!("@{planted} ")), "{phrase}");
+    let from = format!("{planted}:10");
+    let arguments = format!(r#"{{"messages":"@{planted}","from":"{from}"}}"#);
+    let page = call(&store, "recall_show", &arguments).await;
+    assert!(page.contains("characters 10 to 46 of 46, turn "), "{page}");
+    assert!(page.ends_with("marmalade é\n"), "{page}");
+    let list = format!(r#"{{"messages":[{planted},"@0"]}}"#);
+    let page = call(&store, "recall_show", &list).await;
+    // The system message is in front of the agent.
+    assert!(page.contains("── @0 system, turn 0\n(in front of you)\n"), "{page}");
+    assert!(page.contains(&format!("── @{planted} user")), "{page}");
+    let alone = call(&store, "recall_show", r#"{"messages":0}"#).await;
+    assert!(!alone.contains("(in front of you)"), "{alone}");
+    let nothing = call(&store, "recall_find", r#"{"query":"zzyzx"}"#).await;
     assert!(nothing.starts_with("no message matches; try "), "{nothing}");
 }
 
@@ -303,57 +292,55 @@ async fn every_hit_can_be_reached() {
 
 #[tokio::test]
 async fn hits_come_in_pages_that_say_how_to_go_on() {
-    let (store, ..) = folded().await;
-    let mut arguments = r#"{"role":"tool","limit":7}"#.to_owned();
+    let (store, fold, ..) = folded().await;
+    let mut arguments = r#"{"role":"tool"}"#.to_owned();
     let mut seen = Vec::new();
     loop {
-        let page = call(&store, "recall_grep", &arguments).await;
+        let page = call(&store, "recall_find", &arguments).await;
         let heads = page.lines().filter(|line| line.starts_with('@'));
         seen.extend(
             heads.map(|line| ExpandTarget::number(line.split([' ', ',']).next().unwrap()).unwrap()),
         );
-        let Some(next) = page.lines().last().unwrap().strip_prefix("next: recall_grep(") else {
+        let Some(next) = page.lines().last().unwrap().strip_prefix("next: recall_find(") else {
             break;
         };
         let skip = next.split("skip=").nth(1).unwrap().trim_end_matches(')');
-        arguments = format!(r#"{{"role":"tool","limit":7,"skip":{skip}}}"#);
+        arguments = format!(r#"{{"role":"tool","skip":{skip}}}"#);
     }
-    let all = call(&store, "recall_outline", r#"{"limit":500}"#).await;
-    let tools = all.lines().filter(|line| line.split(',').next().unwrap().ends_with(" tool"));
-    assert_eq!(seen.len(), tools.count());
-    assert!(seen.is_sorted() && seen.len() > 7, "{seen:?}");
+    let kept = row(&fold).kept;
+    let span = u64::from(fold.span.start)..u64::from(fold.span.end);
+    let all = outline(&store, "s1", 0, 500, false).await.unwrap();
+    let tools: Vec<u64> = all
+        .rows
+        .iter()
+        .filter(|row| row.role == "tool")
+        .map(|row| row.event)
+        .filter(|seq| span.contains(seq) && !kept.iter().any(|run| run.contains(seq)))
+        .collect();
+    assert_eq!(seen, tools, "all that the fold took out, in order");
+    assert!(seen.len() > 7);
 }
 
 #[tokio::test]
 async fn bad_calls_are_answered_with_what_to_do() {
     let (store, ..) = folded().await;
     for (name, arguments) in [
-        ("recall_grep", "{"),
-        ("recall_grep", "[1]"),
-        ("recall_grep", "{}"),
-        ("recall_grep", r#"{"query":" "}"#),
-        ("recall_grep", r#"{"query":{"a":1}}"#),
-        ("recall_grep", r#"{"query":"(","mode":"regex"}"#),
-        ("recall_grep", r#"{"query":"x","mode":"magic"}"#),
-        ("recall_grep", r#"{"query":"x","limit":-1}"#),
-        ("recall_grep", r#"{"query":"x","role":"robot"}"#),
-        ("recall_grep", r#"{"query":"x","tool":"sed"}"#),
-        ("recall_grep", r#"{"query":"x","errors":"perhaps"}"#),
-        ("recall_grep", r#"{"query":"x","range":"active"}"#),
-        ("recall_grep", r#"{"query":"x","context":-1}"#),
-        ("recall_outline", r#"{"from":"the start"}"#),
-        ("recall_outline", r#"{"from":99999999}"#),
-        ("recall_outline", r#"{"limit":0}"#),
-        ("recall_expand", r#"{}"#),
-        ("recall_expand", r#"{"what":"the file"}"#),
-        ("recall_expand", r#"{"what":"99999999"}"#),
-        ("recall_expand", r#"{"what":"20-10"}"#),
-        ("recall_expand", r#"{"what":"18446744073709551615"}"#),
-        ("recall_expand", r#"{"what":"0-18446744073709551615"}"#),
-        ("recall_expand", r#"{"what":"1","from":"next"}"#),
-        ("recall_expand", r#"{"what":"1","max_chars":0}"#),
-        ("recall_expand", r#"{"what":"deadbeef"}"#),
-        ("recall_describe", r#"{"fold":"everything"}"#),
+        ("recall_find", "{"),
+        ("recall_find", "[1]"),
+        ("recall_find", r#"{"query":{"a":1}}"#),
+        ("recall_find", r#"{"query":"x","skip":-1}"#),
+        ("recall_find", r#"{"query":"x","role":"robot"}"#),
+        ("recall_find", r#"{"query":"x","tool":"sed"}"#),
+        ("recall_find", r#"{"query":"x","outcome":"perhaps"}"#),
+        ("recall_find", r#"{"query":"x","messages":"active"}"#),
+        ("recall_show", r#"{}"#),
+        ("recall_show", r#"{"messages":"the file"}"#),
+        ("recall_show", r#"{"messages":"99999999"}"#),
+        ("recall_show", r#"{"messages":"20-10"}"#),
+        ("recall_show", r#"{"messages":"18446744073709551615"}"#),
+        ("recall_show", r#"{"messages":"0-18446744073709551615"}"#),
+        ("recall_show", r#"{"messages":"1","from":"next"}"#),
+        ("recall_show", r#"{"messages":"deadbeef"}"#),
         ("rm", r#"{}"#),
         ("", "\u{0}"),
     ] {
@@ -363,7 +350,7 @@ async fn bad_calls_are_answered_with_what_to_do() {
         let advice = lines.last().unwrap();
         assert!(advice.starts_with("do: ") && advice.ends_with('.'), "{name} {arguments} {answer}");
     }
-    let answer = dispatch(&store, "elsewhere", "recall_describe", "{}").await;
+    let answer = dispatch(&store, "elsewhere", "recall_find", "{}").await;
     assert!(answer.contains("there is no session `elsewhere`"), "{answer}");
 }
 
@@ -380,7 +367,7 @@ fn tools_have_the_shape_of_their_provider() {
         assert!(required.iter().all(|key| properties.contains_key(key.as_str().unwrap())));
         assert!(b["description"].as_str().unwrap().len() > 40);
     }
-    assert_eq!(openai.as_array().unwrap().len(), 5);
+    assert_eq!(openai.as_array().unwrap().len(), 2);
 }
 
 /// What a session without folds and one without events say.

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use midfold_core::Hash;
 use midfold_formats::DialectKind;
 use midfold_store::recall::{
-    ExpandTarget, GrepQuery, HitPage, OriginalPage, RecallError, expand, grep, hits_text, outline,
-    outline_text, page_text,
+    ExpandTarget, GrepQuery, HitPage, OriginalPage, RecallError, WantedOutcome, expand, grep,
+    hits_text, outline, outline_text, page_text,
 };
 use midfold_store::{AppendRequest, MemoryStore, NewEvent, NewSession, SearchMode, Store};
 use serde_json::{Value, json};
@@ -145,13 +145,13 @@ async fn an_outline_reads_alike_in_every_dialect() {
 @1 assistant, 45 chars → Bash cargo build
 @2 tool, failed (exit 101), 128 chars: error[E0432]: unresolved import `crate::gone`
 @3 assistant, 31 chars → Read src/lib.rs
-@4 tool, 33 chars
+@4 tool, 33 chars: 1 use crate::gone;
 @5 assistant, 74 chars → Edit src/lib.rs
 @6 tool, ok, 37 chars: The file src/lib.rs has been updated.
 @7 assistant, 45 chars → Bash cargo build
 @8 tool, ok, 22 chars: Finished `dev` profile
 @9 assistant, 31 chars → Read src/lib.rs
-@10 tool, 33 chars
+@10 tool, 33 chars: 1 use crate::here;
 @11 assistant, 36 chars: The import was stale; it builds now.
 @12 user, turn 2, 51 chars: Never touch docs/old, and add \"quotes\" to the notes
 ",
@@ -164,7 +164,7 @@ async fn an_outline_reads_alike_in_every_dialect() {
 async fn a_call_and_its_result_come_together() {
     for dialect in DIALECTS {
         let store = stored(dialect, &conversation()).await;
-        for what in ["5", "@6", "5-6"] {
+        for what in ["5", "5-6"] {
             let text = page_text(&page(&store, what, 8_000).await);
             assert_eq!(
                 text,
@@ -181,7 +181,10 @@ The file src/lib.rs has been updated.
                 "{dialect} {what}"
             );
         }
-        assert_eq!(numbers(&page(&store, "12, 2, 0", 8_000).await), [0, 1, 2, 12], "{dialect}");
+        // A call may be long, so its result comes with its name alone.
+        let result = page_text(&page(&store, "@6", 8_000).await);
+        assert!(result.starts_with("── @6 tool: Edit src/lib.rs, ok, turn 1\n"), "{result}");
+        assert_eq!(numbers(&page(&store, "12, 2, 0", 8_000).await), [0, 2, 12], "{dialect}");
         // A repeat of an identical call is told once; its other result is there.
         let builds = page_text(&page(&store, "1,7", 8_000).await);
         assert!(builds.contains("\nExit code 101\n── @7 assistant\ncall Bash\n"), "{builds}");
@@ -194,7 +197,7 @@ async fn filters_narrow_a_search() {
         let store = stored(dialect, &conversation()).await;
         let all = GrepQuery::default();
         let ask = |ask: GrepQuery| hits(&store, ask);
-        let errors = ask(GrepQuery { errors: true, ..all.clone() }).await;
+        let errors = ask(GrepQuery { outcome: Some(WantedOutcome::Failed), ..all.clone() }).await;
         assert_eq!(seqs(&errors), [2], "{dialect}");
         assert_eq!(errors.found[0].outcome.as_deref(), Some("failed (exit 101)"));
         assert_eq!(errors.found[0].action.as_deref(), Some("Bash cargo build"));
@@ -338,8 +341,8 @@ It takes long.
             "{dialect}"
         );
         let alone = page(&store, "100", 1_000).await;
-        assert_eq!(numbers(&alone), [99, 100]);
-        assert_eq!(alone.originals[1].text, "not yet");
+        assert_eq!(numbers(&alone), [100]);
+        assert_eq!(alone.originals[0].text, "not yet");
     }
 }
 
@@ -397,7 +400,7 @@ async fn parallel_calls_find_their_results() {
     let events = messages.iter().map(event).collect();
     store.append("s", AppendRequest { events, ..AppendRequest::default() }).await.unwrap();
     assert_eq!(
-        page_text(&page(&store, "2", 8_000).await),
+        page_text(&page(&store, "1", 8_000).await),
         "\
 ── @1 assistant, turn 1
 Both.
@@ -412,7 +415,9 @@ result of Read y.rs: failed
 no such file
 "
     );
-    let failed = hits(&store, GrepQuery { errors: true, ..GrepQuery::default() }).await;
+    let failed =
+        hits(&store, GrepQuery { outcome: Some(WantedOutcome::Failed), ..GrepQuery::default() })
+            .await;
     assert_eq!(
         hits_text(&failed),
         "@2 tool: Read x.rs; Read y.rs, 1 failed, turn 1\n  no such file\n"
@@ -443,8 +448,8 @@ async fn long_steps_are_whole() {
     let events = values.iter().map(event).collect();
     store.append("s", AppendRequest { events, ..AppendRequest::default() }).await.unwrap();
     let last = page(&store, "400", 8_000).await;
-    assert_eq!(numbers(&last), [200, 400]);
-    assert_eq!(last.originals[1].action.as_deref(), Some("Read f199"));
+    assert_eq!(numbers(&last), [400]);
+    assert_eq!(last.originals[0].action.as_deref(), Some("Read f199"));
     assert_eq!(numbers(&page(&store, "1", 8_000).await), [1, 201]);
     let rows = outline(&store, "s", 380, 5, false).await.unwrap().rows;
     assert_eq!(rows[0].action.as_deref(), Some("Read f179"));

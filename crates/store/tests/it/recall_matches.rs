@@ -21,6 +21,8 @@ fn the_line_with_the_most_of_the_query_is_shown() {
     for (word, text) in [
         ("led", "called\nled"),
         ("caf", "café\ncaf"),
+        ("ports", "report\nport"),
+        ("query", "requery\nqueries"),
         ("план", "планы\nплан"),
         ("ärger", "verärgert, ÄRGERLICH\nÄRGER"),
         ("東", "x\n京東a"),

@@ -24,7 +24,7 @@ fn a_long_session_is_told_in_one_piece() {
         let text = told(&log);
         let (first, rest) = text.split_once("\n\n").unwrap();
         assert!(
-            first.contains("`midfold recall grep s WORDS --store sqlite:a.db` finds"),
+            first.contains("`midfold recall find s WORDS --store sqlite:a.db` finds"),
             "{first}"
         );
         assert!(rest.starts_with("## Conversation Summary\n"), "{rest}");

@@ -29,6 +29,9 @@ fn the_line_says_what_happened() {
         "15 model requests, 4 folds, cost −50 %: 48,000 tokens; sending everything: 96,000, \
          54 % from the provider's cache, 2 not looked at"
     );
+    let looked_up = ServerTotals { look_ups: 3, cost: None, faults: 0, ..folded };
+    let wanted = "15 model requests, 4 folds, 3 look-ups, 54 % from the provider's cache";
+    assert_eq!(line(&looked_up), wanted);
     let earlier = ServerTotals { folds: 0, faults: 0, cache_read_tokens: 0, ..folded };
     assert_eq!(
         line(&earlier),

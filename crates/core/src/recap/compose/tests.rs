@@ -275,7 +275,7 @@ fn how_much_found_no_room_is_said_and_recall_only_where_it_is() {
         text.contains(", for midfold_recall.") && text.contains(". midfold_recall brings"),
         "{text}"
     );
-    let text = by("recall_expand");
+    let text = by("recall_show");
     assert!(text.contains(", for recall.") && text.contains(". Tools bring"), "{text}");
 }
 

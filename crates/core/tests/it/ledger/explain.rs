@@ -81,8 +81,7 @@ fn planted() -> Planted {
     let fold_one = talk.fold();
     let between = talk.send();
     let used_again = talk.say("assistant", "As I recall it was a tangerine, so I go on.");
-    let brought_back =
-        talk.tool("recall_expand", "{}", "the crate holds one persimmon and no more");
+    let brought_back = talk.tool("recall_show", "{}", "the crate holds one persimmon and no more");
     let recalling = talk.send();
     let second = talk.tool(
         "read_file",

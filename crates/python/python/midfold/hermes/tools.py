@@ -14,13 +14,13 @@ def schemas() -> list[dict[str, Any]]:
     """The schemas of the tools, in the host's form: without the `function` around each.
 
     >>> [schema["name"] for schema in schemas()][0]
-    'recall_grep'
+    'recall_find'
     """
     return [dict(tool["function"]) for tool in midfold.recall_tools("openai")]
 
 
 def answer(session: midfold.Session, name: str, arguments: dict[str, Any]) -> str:
-    """What a call of a tool returns: JSON, as the host wants it. `grep` is `recall_grep` too."""
+    """What a call of a tool returns: JSON, as the host wants it. `find` is `recall_find` too."""
     full = name if name.startswith(_PREFIX) else _PREFIX + name
     known = [schema["name"] for schema in schemas()]
     if full not in known:

@@ -1,0 +1,191 @@
+//! The two look-ups of an agent: it finds messages, and it shows them. An agent pays for each character, so a hit is
+//! one line where that is enough, and what the agent has in front of it already is one line, too.
+
+use std::ops::Range;
+
+use super::expand::{ExpandStyle, expand_in};
+use super::grep::{FoundMessage, GrepQuery, HitPage, MAX_HITS, WantedOutcome, grep};
+use super::render::{clean, hit_notes, number, page_text};
+use super::target;
+use super::{ExpandTarget, RecallError};
+use crate::store::Store;
+use crate::types::SearchMode;
+
+/// Length of a page of hits, in characters. Forty short lines: more is seldom read.
+pub const FOUND_CHARS: usize = 4_000;
+
+/// The answer where no message matches.
+pub const NO_MATCH: &str = "no message matches; try other or fewer words\n";
+
+/// What an agent wants to find.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FindRequest {
+    /// Words, or a phrase in quotation marks. Empty: list what passes the filters, in order.
+    pub query: String,
+    /// Only messages of this role.
+    pub role: Option<String>,
+    /// Only calls of this tool or kind of tools, and their results.
+    pub tool: Option<String>,
+    /// Only results that ended in this way.
+    pub outcome: Option<WantedOutcome>,
+    /// Only these messages, such as `12-80`.
+    pub messages: Option<String>,
+    /// At most this many messages on a page; `None` for as many as have room.
+    pub limit: Option<u32>,
+    /// How many hits to skip, because they were on earlier pages.
+    pub skip: u32,
+}
+
+/// A page for an agent, and where the next one begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentPage<N> {
+    /// The text of the page.
+    pub text: String,
+    /// The place of the next page; `None` on the last one.
+    pub next: Option<N>,
+}
+
+/// Finds messages, at most `chars` characters of them. The best hits come on the first page, and the hits of a page in
+/// the order of the log. Messages that a fold took out come first; only where none of them matches, the others do. `None` where no message matches.
+///
+/// # Errors
+/// Fails where there is no such session, role or tool, or where the range is none.
+pub async fn find(
+    store: &dyn Store,
+    session: &str,
+    ask: &FindRequest,
+    chars: usize,
+) -> Result<Option<AgentPage<u32>>, RecallError> {
+    let within = match ask.messages.as_deref().filter(|range| !range.trim().is_empty()) {
+        Some(range) => Some(GrepQuery::range(range)?),
+        None if ask.query.trim().is_empty() => Some(std::iter::once(0..u64::MAX).collect()),
+        None => None,
+    };
+    // Words that match nothing may be a text with punctuation.
+    let words = phrase(&ask.query).map_or_else(
+        || vec![(ask.query.as_str(), SearchMode::Text), (&ask.query, SearchMode::Literal)],
+        |phrase| vec![(phrase, SearchMode::Literal)],
+    );
+    // Who names messages means these, wherever they are.
+    let places: &[bool] = if ask.messages.is_some() { &[false] } else { &[true, false] };
+    for folded in places {
+        for (query, mode) in &words {
+            let query = GrepQuery {
+                role: ask.role.clone(),
+                tool: ask.tool.clone(),
+                outcome: ask.outcome,
+                within: within.clone(),
+                folded: *folded,
+                limit: ask.limit.unwrap_or(MAX_HITS),
+                skip: ask.skip,
+                ..GrepQuery::new(query, *mode)
+            };
+            let hits = match grep(store, session, &query).await {
+                Err(RecallError::Unfolded) => continue,
+                hits => hits?,
+            };
+            if !hits.found.is_empty() {
+                let gone = covered(store, session).await?;
+                return Ok(Some(page_of(&hits, ask.skip, &gone, chars)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The words between quotation marks, where the query is a phrase.
+fn phrase(query: &str) -> Option<&str> {
+    let inner = query.trim().strip_prefix('"')?.strip_suffix('"')?;
+    (!inner.trim().is_empty() && !inner.contains('"')).then_some(inner)
+}
+
+/// The messages that the active fold took out; empty where no fold is active.
+async fn covered(store: &dyn Store, session: &str) -> Result<Vec<Range<u64>>, RecallError> {
+    target::folded(store, &store.session(session).await?).await
+}
+
+/// As many hits as fit, in the order of the log.
+fn page_of(hits: &HitPage, skip: u32, gone: &[Range<u64>], chars: usize) -> AgentPage<u32> {
+    let mut left = chars;
+    let mut chosen: Vec<(u64, String)> = Vec::new();
+    // Where messages have the query as it is, those with single words of it come on later pages.
+    let phrases = hits.found.iter().take_while(|found| found.is_phrase).count();
+    let best = if phrases > 0 { &hits.found[..phrases] } else { &hits.found[..] };
+    for found in best {
+        let text = hit_text(found, gone);
+        let cost = text.chars().count();
+        if cost > left && !chosen.is_empty() {
+            break;
+        }
+        left = left.saturating_sub(cost);
+        chosen.push((found.event, text));
+    }
+    let shown = chosen.len();
+    chosen.sort_by_key(|(event, _)| *event);
+    let mut text: String = chosen.into_iter().map(|(_, text)| text).collect();
+    if !hits.missing.is_empty() {
+        text += &format!("nowhere: {}\n", clean(&hits.missing.join(", ")));
+    }
+    let more = shown < hits.found.len() || hits.next.is_some();
+    if more {
+        text += &format!("{} of {}\n", number(shown), number(hits.total));
+    }
+    let next = more.then(|| skip.saturating_add(u32::try_from(shown).unwrap_or(u32::MAX)));
+    AgentPage { text, next }
+}
+
+/// A hit: one line where it has one line to show.
+fn hit_text(found: &FoundMessage, gone: &[Range<u64>]) -> String {
+    let mut head = format!("@{} {}", found.event, found.role);
+    // Lines of a call show its target already.
+    let shows_target = found.outcome.is_none() && !found.lines.is_empty();
+    if let Some(action) = &found.action {
+        let tool = action.split(' ').next().unwrap_or_default();
+        head += &format!(" {}", clean(if shows_target { tool } else { action }));
+    }
+    head += &hit_notes(found);
+    if !gone.is_empty() && !gone.iter().any(|run| run.contains(&found.event)) {
+        head += ", in front of you";
+    }
+    let lines: Vec<String> = match found.lines.as_slice() {
+        [] => vec![clean(found.snippet.trim())],
+        lines => lines.iter().map(|line| clean(line.text.trim())).collect(),
+    };
+    let more = match found.more_lines {
+        0 => String::new(),
+        1 => " (and 1 more line)".to_owned(),
+        more => format!(" (and {} more lines)", number(more)),
+    };
+    match lines.as_slice() {
+        [one] if one.is_empty() => format!("{head}\n"),
+        [one] => format!("{head}: {one}{more}\n"),
+        many => format!("{head}{more}\n  {}\n", many.join("\n  ")),
+    }
+}
+
+/// Shows messages in full, a page at a time: see [`super::expand()`]. Reminders of a client are one line. So are the
+/// messages of a range that the agent has in front of it.
+///
+/// # Errors
+/// Fails where there is no such session or message, or the place to go on from is none.
+pub async fn show(
+    store: &dyn Store,
+    session: &str,
+    what: &ExpandTarget,
+    from: Option<&str>,
+    chars: usize,
+) -> Result<AgentPage<String>, RecallError> {
+    let gone = covered(store, session).await?;
+    let is_gone = |seq: u64| gone.iter().any(|run| run.contains(&seq));
+    let asks_gone = match what {
+        ExpandTarget::Fold(_) => true,
+        ExpandTarget::Events(runs) => {
+            runs.iter().any(|run| gone.iter().any(|own| own.start < run.end && run.start < own.end))
+        }
+    };
+    // Who asks for nothing else wants just these.
+    let visible = |seq: u64| asks_gone && !is_gone(seq);
+    let style = ExpandStyle { without_reminders: true, visible: &visible };
+    let page = expand_in(store, session, what, from, chars, style).await?;
+    Ok(AgentPage { text: page_text(&page), next: page.next })
+}
