@@ -40,6 +40,9 @@ pub enum HooksCommand {
     /// The hook itself, after a compaction: its call comes on standard input
     #[command(name = "session-start", hide = true)]
     SessionStart(HookCallArgs),
+    /// The plug-in's compaction: its event comes on standard input, the messages go to standard output
+    #[command(name = "session-compact", hide = true)]
+    SessionCompact(HookCallArgs),
 }
 
 /// The clients into whose settings midfold can write hooks.

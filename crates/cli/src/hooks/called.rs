@@ -10,6 +10,7 @@ use midfold::{Settings, unblocked};
 use midfold_args::StoreAt;
 
 use super::claude::{self, HookCall};
+use super::session_compact::{self, CompactionEvent};
 use crate::config;
 use crate::env;
 use crate::error::CommandError;
@@ -24,6 +25,8 @@ use crate::words::{quoted, time};
 /// The most bytes of a call that are read. A call may hold the user's instructions for the summary, so the bound is
 /// generous.
 const MOST_READ: u64 = 16 << 20;
+/// The most bytes of an event with a whole transcript.
+const MOST_OF_EVENT: u64 = 256 << 20;
 /// A log file with more bytes than this is emptied before the next line is written.
 const LONGEST_LOG: u64 = 1 << 20;
 
@@ -51,12 +54,26 @@ pub fn session_start(at: &StoreAt, output: &Output) {
     told("session-start", done, output);
 }
 
+/// The plug-in's compaction. It ends with 1 where it could do nothing: then the client compacts by itself.
+pub fn session_compact(at: &StoreAt, output: &Output) -> Result<(), CommandError> {
+    let event = input(MOST_OF_EVENT).and_then(|bytes| CompactionEvent::read(&bytes));
+    let done = event.and_then(|event| session_compact::fold(&event, at));
+    let done = done.and_then(|answer| output.stdout(answer.to_string() + "\n"));
+    let code = done.as_ref().err().map(|error| error.code);
+    told("session-compact", done, output);
+    code.map_or(Ok(()), |code| Err(CommandError::silent(code)))
+}
+
 fn read() -> Result<HookCall, CommandError> {
-    let mut text = Vec::new();
-    let read = std::io::stdin().lock().take(MOST_READ).read_to_end(&mut text);
-    read.map_err(|error| CommandError::failed(format!("the call cannot be read: {error}")))?;
-    serde_json::from_slice(&text)
+    serde_json::from_slice(&input(MOST_READ)?)
         .map_err(|error| CommandError::failed(format!("the call of the hook: {error}")))
+}
+
+fn input(most: u64) -> Result<Vec<u8>, CommandError> {
+    let mut text = Vec::new();
+    let read = std::io::stdin().lock().take(most).read_to_end(&mut text);
+    read.map_err(|error| CommandError::failed(format!("the call cannot be read: {error}")))?;
+    Ok(text)
 }
 
 fn snapshot(at: &StoreAt, call: &HookCall) -> Result<(), CommandError> {

@@ -2,6 +2,8 @@
 
 mod called;
 pub mod claude;
+pub mod client_rows;
+pub mod session_compact;
 pub mod settings;
 
 use std::fs;
@@ -37,6 +39,7 @@ pub fn run(args: &HooksArgs, json: bool, output: &Output) -> Result<(), CommandE
             called::session_start(&args.at, output);
             Ok(())
         }
+        HooksCommand::SessionCompact(args) => called::session_compact(&args.at, output),
     }
 }
 

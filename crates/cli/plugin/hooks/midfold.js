@@ -1,0 +1,57 @@
+// Claude Code's event `session.compact`: midfold folds the messages, in place of a summary by the model.
+// All thought is in the command. Where it fails, the client's own compaction follows.
+
+const MIDFOLD = ['midfold']
+const STORE = []
+
+const REFUSED = 'Claude Code compacts by itself'
+
+/** The row without what the client repeats in it: results beside their calls. */
+const slim = ({ role, text, toolUses, toolResults, handle }) => ({
+  role,
+  text,
+  handle,
+  toolUses: toolUses.map(({ tool_use_id, tool, input }) => ({ tool_use_id, tool, input })),
+  toolResults: toolResults?.map(({ tool_use_id, text, isError }) => ({ tool_use_id, text, isError })),
+})
+
+/** What midfold makes of the event. */
+async function folded($, event) {
+  const usage = await $.session.usage()
+  const stdin = JSON.stringify({
+    session: await $.session.id(),
+    agent: event.agentId,
+    trigger: event.trigger,
+    instructions: event.instructions,
+    window: usage.context?.window,
+    messages: event.messages.map(slim),
+  })
+  const argv = [...MIDFOLD, 'hooks', 'session-compact', ...STORE]
+  const { exitCode, stdout, stderr } = await $.process.run(argv, { stdin, timeoutMs: 60_000 })
+  if (exitCode !== 0) throw new Error(stderr.trim() || `exit code ${exitCode}`)
+  return JSON.parse(stdout)
+}
+
+/** @type {import('claude-code').Register} */
+export const register = on => {
+  on('session.compact', async ($, event, next) => {
+    // A fold takes milliseconds, so nothing is computed ahead of time.
+    if (event.trigger === 'precompute') return { skip: 'midfold folds when it is due' }
+    try {
+      const { skip, messages, receipt } = await folded($, event)
+      if (skip) return { skip }
+      const own = new Map(event.messages.map(message => [message.handle, message]))
+      const answer = messages.map(message => own.get(message.handle) ?? message)
+      $.ui.log(receipt)
+      return { messages: answer }
+    } catch (error) {
+      $.ui.log(`midfold could not fold: ${error.message}. ${REFUSED}.`)
+      return next(event)
+    }
+  }).catch(($, event, next) => next(event))
+
+  // Recall looks into this conversation, where the model names no other.
+  on('tool.call', { tool: /^mcp__(plugin_midfold_)?midfold__(recall_\w+|explain)$/ }, async ($, event, next) =>
+    next(event.session || event.said ? event : { ...event, session: await $.session.id() }),
+  ).catch(($, event, next) => next(event))
+}
