@@ -24,6 +24,7 @@ async function folded($, event) {
     trigger: event.trigger,
     instructions: event.instructions,
     window: usage.context?.window,
+    model: await $.session.model(),
     messages: event.messages.map(slim),
   })
   const argv = [...MIDFOLD, 'hooks', 'session-compact', ...STORE]

@@ -44,7 +44,7 @@ pub fn pre_compact(at: &StoreAt, output: &Output) {
 /// The hook after a compaction: tells the model what left its context.
 pub fn session_start(at: &StoreAt, output: &Output) {
     let text = read().and_then(|call| match call.source.as_str() {
-        "compact" => recap(at, &call).map(Some),
+        "compact" => recap(at, &call),
         _ => Ok(None),
     });
     let done = text.and_then(|text| match text {
@@ -110,7 +110,8 @@ fn snapshot(at: &StoreAt, call: &HookCall) -> Result<(), CommandError> {
     })
 }
 
-fn recap(at: &StoreAt, call: &HookCall) -> Result<String, CommandError> {
+/// The text for the model. `None` where the plug-in folded, because the model has its recap already.
+fn recap(at: &StoreAt, call: &HookCall) -> Result<Option<String>, CommandError> {
     let more = match &at.store {
         Some(_) => format!(" --store {}", quoted(&url_of(at)?)),
         None => String::new(),
@@ -118,11 +119,16 @@ fn recap(at: &StoreAt, call: &HookCall) -> Result<String, CommandError> {
     block_on(async {
         let host = OpenStore::open(at, StoreCreation::No).await?;
         let mut stored = newest(&host, &call.session_id).await?;
+        // What `snapshot` imported names its transcript, the plug-in's session does not.
+        if stored.meta().source.is_none() && stored.row().active.is_some() {
+            return Ok(None);
+        }
         let id = stored.row().new.id.clone();
         let session = stored.whole().await?;
         let (log, focus) = (session.log(), session.narration().standing.as_deref());
         let recall = format!("{} recall", program());
         claude::after_compaction(log, &quoted(&id), focus, &recall, &more)
+            .map(Some)
             .map_err(|error| CommandError::failed(error.to_string()))
     })
 }

@@ -1,7 +1,10 @@
 //! The rows of Claude Code's event `session.compact`, as messages of Anthropic's API, and a context as rows again.
 //!
 //! A row has a handle of the client's. A row that goes back with its handle is the client's own message, with the images
-//! and the thinking that a row does not show. A row without one is made of its text and its calls.
+//! and the thinking that a row does not show. A row without one is made of its text and its calls. So the user's words go
+//! back by their handles. Answers and results do not: Claude Code 2.1.332 writes them into its transcript as children of
+//! the messages that they are copies of, and a resumed session has all that was folded again. The step that runs is the
+//! exception, because the API refuses its calls without their thinking.
 
 use std::ops::Range;
 
@@ -130,18 +133,20 @@ enum ApiBlock<'a> {
 
 /// A message of rows of one role. Texts are joined, because a row that is made of a message has one text.
 fn message(rows: &[ClientRow]) -> Bytes {
-    let texts: Vec<_> = rows.iter().map(|row| &row.text[..]).filter(|text| !text.is_empty()).collect();
+    let texts: Vec<_> =
+        rows.iter().map(|row| &row.text[..]).filter(|text| !text.is_empty()).collect();
     let mut text = texts.join("\n\n");
     let calls = rows.iter().flat_map(|row| &row.tool_uses).map(|call| ApiBlock::ToolUse {
         id: &call.tool_use_id,
         name: &call.tool,
         input: &call.input,
     });
-    let results = rows.iter().flat_map(|row| &row.tool_results).map(|result| ApiBlock::ToolResult {
-        tool_use_id: &result.tool_use_id,
-        content: &result.text,
-        is_error: result.is_error,
-    });
+    let results =
+        rows.iter().flat_map(|row| &row.tool_results).map(|result| ApiBlock::ToolResult {
+            tool_use_id: &result.tool_use_id,
+            content: &result.text,
+            is_error: result.is_error,
+        });
     let (calls, mut blocks): (Vec<_>, Vec<_>) = (calls.collect(), results.collect());
     if text.is_empty() && calls.is_empty() && blocks.is_empty() {
         UNSEEN.clone_into(&mut text);
@@ -161,24 +166,57 @@ fn message(rows: &[ClientRow]) -> Bytes {
     serde_json::to_vec(&ApiMessage { role, content }).unwrap_or_default().into()
 }
 
-/// The rows of a context, as the client takes them. A message that the client has goes back by its handles alone.
-#[must_use]
-pub fn answer_rows(
-    context: &Context,
-    origins: &[ContextOrigin],
-    rows: &[ClientRow],
-    places: &[Range<usize>],
-) -> Vec<Value> {
-    let mut answer = Vec::with_capacity(context.len());
-    for (piece, origin) in context.pieces().zip(origins) {
-        match origin.place.filter(|_| origin.is_same).and_then(|place| places.get(place)) {
-            Some(place) => {
-                answer.extend(rows[place.clone()].iter().map(|row| json!({ "handle": row.handle })));
+/// The rows that take the place of a transcript.
+#[derive(Debug, Default)]
+pub struct AnswerRows {
+    /// The rows, as the client takes them. One with only a `handle` stands for the client's own.
+    pub rows: Vec<Value>,
+    /// The number of rows of the transcript that stayed word for word.
+    pub kept: usize,
+}
+
+impl AnswerRows {
+    /// The rows of a context over a transcript.
+    #[must_use]
+    pub fn of(
+        context: &Context,
+        origins: &[ContextOrigin],
+        rows: &[ClientRow],
+        places: &[Range<usize>],
+    ) -> Self {
+        let mut answer = Self::default();
+        for (piece, origin) in context.pieces().zip(origins) {
+            let place = origin.place.filter(|_| origin.is_same).and_then(|place| places.get(place));
+            answer.kept += place.map_or(0, Range::len);
+            match place.filter(|place| stays_by_handle(rows, place)) {
+                Some(place) => {
+                    let own = rows[place.clone()].iter();
+                    answer.rows.extend(own.map(|row| json!({ "handle": row.handle })));
+                }
+                None => answer.rows.push(written_row(&piece.bytes)),
             }
-            None => answer.push(written_row(&piece.bytes)),
+        }
+        answer
+    }
+}
+
+/// Whether the rows of an unchanged message go back by their handles.
+fn stays_by_handle(rows: &[ClientRow], place: &Range<usize>) -> bool {
+    let own = &rows[place.clone()];
+    let has_results = |row: &ClientRow| !row.tool_results.is_empty();
+    if own.iter().all(|row| row.role == RowRole::User && !has_results(row)) {
+        return true;
+    }
+    let runs = rows.last().is_some_and(has_results);
+    let behind = &rows[place.end..];
+    match own[0].role {
+        RowRole::Assistant => runs && behind.iter().all(|row| row.role == RowRole::User),
+        // A result without text is an image.
+        RowRole::User => {
+            runs && behind.is_empty()
+                && own.iter().flat_map(|row| &row.tool_results).any(|result| result.text.is_empty())
         }
     }
-    answer
 }
 
 /// A row of a message that midfold wrote or shortened.
@@ -199,8 +237,7 @@ fn written_row(message: &[u8]) -> Value {
             json!({ "tool_use_id": result["tool_use_id"], "text": text_of(&result["content"]), "isError": is_error })
         })
         .collect();
-    let mut row =
-        json!({ "role": message["role"], "text": text_of(content), "toolUses": calls });
+    let mut row = json!({ "role": message["role"], "text": text_of(content), "toolUses": calls });
     if !results.is_empty() {
         row["toolResults"] = results.into();
     }

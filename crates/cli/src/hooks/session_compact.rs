@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use midfold::blocking::{HandedContext, Session, Sessions, Start};
 use midfold::core::inject::Injections;
+use midfold::store::recall::{ToolListShape, tools};
 use midfold::{DialectKind, PlanOutcome, Settings};
 use midfold_args::StoreAt;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::client_rows::{ClientRow, RowMessages, answer_rows};
+use super::client_rows::{AnswerRows, ClientRow, RowMessages};
 use crate::config;
 use crate::error::CommandError;
 use crate::host::url_of;
@@ -41,8 +42,6 @@ pub struct CompactionEvent {
     pub messages: Vec<ClientRow>,
 }
 
-/// The window while messages are only counted: so large that nothing folds.
-const WIDE: u64 = 1 << 40;
 /// The fewest tokens of a room to fold into. Below it, the reserves of a policy may leave nothing.
 const LEAST: u64 = 2_000;
 /// The window where the client says none.
@@ -101,55 +100,60 @@ impl SharedSession {
 /// If the store fails, or nothing smaller can be made where the client needs room.
 pub fn fold(event: &CompactionEvent, at: &StoreAt) -> Result<Value, CommandError> {
     let RowMessages { events, places } = RowMessages::of(&event.messages);
-    let sessions = sessions(event, at)?;
-    let id = event.id();
-    if let Some(known) = sessions.find(Some(&id), &[])? {
-        event.give_room(&mut known.lock(), WIDE)?;
-    }
-    let (shared, before) = sessions.project(Some(&id), &events, None)?;
+    let (shared, before) = sessions(event, at)?.project(Some(&event.id()), &events, None)?;
     let mut session = shared.lock();
-    // A compaction always makes the conversation smaller, whatever share of the window it takes.
-    let room = before.context.tokens().clamp(LEAST, event.window.unwrap_or(WINDOW).max(LEAST));
-    event.give_room(&mut session, room)?;
-    let folded = session.compact(event.focus(), false);
-    let outcome = match folded {
-        Ok((PlanOutcome::Nothing(reason), _)) => Err(reason.to_string()),
-        Ok((PlanOutcome::Folded(_), _)) => Ok(session.context(Injections::default(), &[])?),
-        Err(error) => {
-            event.give_room(&mut session, event.window.unwrap_or(WINDOW))?;
-            return Err(error.into());
+    event.keep_window(&mut session)?;
+    // A compaction makes the conversation smaller, however little of the window it takes.
+    let room = before.context.tokens().max(LEAST);
+    match session.compact_within(Some(room), event.focus())?.0 {
+        PlanOutcome::Folded(_) => {
+            let after = session.context(Injections::default(), &[])?;
+            event.answer(session.id(), &before, &after, &places)
         }
-    };
-    event.give_room(&mut session, event.window.unwrap_or(WINDOW))?;
-    match outcome {
-        Ok(after) => event.answer(session.id(), &before, &after, &places),
         // The client needs room, so it has to make it by itself.
-        Err(reason) if event.trigger == "auto" => {
+        PlanOutcome::Nothing(reason) if event.trigger == "auto" => {
             Err(CommandError::failed(format!("nothing can be folded: {reason}")))
         }
-        Err(reason) => Ok(json!({ "skip": format!("midfold: {reason}") })),
+        PlanOutcome::Nothing(reason) => Ok(json!({ "skip": format!("midfold: {reason}") })),
     }
 }
 
-fn sessions(event: &CompactionEvent, at: &StoreAt) -> Result<Sessions<SharedSession>, CommandError> {
+fn sessions(
+    event: &CompactionEvent,
+    at: &StoreAt,
+) -> Result<Sessions<SharedSession>, CommandError> {
     let settings = Settings {
         store: Some(url_of(at)?),
         model: event.model.clone(),
-        window: Some(WIDE),
+        window: Some(event.window()),
         ..config::settings()?
     };
+    let mut policy = config::policy(Settings::default())?;
+    // The client decides when it compacts.
+    policy.trigger.on = false;
     let start = Start {
         kind: DialectKind::Anthropic,
         settings,
-        ..Start::new(config::policy(Settings::default())?, HOST, runtime::now)
+        // The plug-in brings them, and the recap says that numbers of messages are for them.
+        tools: Some(tools(ToolListShape::Anthropic).into()),
+        ..Start::new(policy, HOST, runtime::now)
     };
     Ok(Sessions::new(start, 1, |session| SharedSession(Arc::new(Mutex::new(session)))))
 }
 
 impl CompactionEvent {
-    fn give_room(&self, session: &mut Session, window: u64) -> Result<(), CommandError> {
-        let model = self.model.as_deref().unwrap_or("claude");
-        Ok(session.update_model(model, Some(window))?)
+    fn window(&self) -> u64 {
+        self.window.filter(|window| *window > 0).unwrap_or(WINDOW)
+    }
+
+    /// Notes the window where the user took another model since.
+    fn keep_window(&self, session: &mut Session) -> Result<(), CommandError> {
+        let status = session.status()?;
+        if status.context_length == self.window() {
+            return Ok(());
+        }
+        let model = self.model.as_deref().unwrap_or(&status.model);
+        Ok(session.update_model(model, Some(self.window()))?)
     }
 
     fn answer(
@@ -162,9 +166,9 @@ impl CompactionEvent {
         let origins = after.origins.as_deref().ok_or_else(|| {
             CommandError::failed("the folded messages have no place in the client's transcript")
         })?;
-        let messages = answer_rows(&after.context, origins, &self.messages, places);
-        let kept = messages.iter().filter(|row| row.get("handle").is_some()).count();
-        let gone = (self.messages.len() - kept) as u64;
+        let AnswerRows { rows, kept } =
+            AnswerRows::of(&after.context, origins, &self.messages, places);
+        let gone = self.messages.len().saturating_sub(kept) as u64;
         let receipt = format!(
             "midfold folded {} of {} without a model, about {} → {} tokens; {} stayed word for word. \
              The rest comes back: the recall tools, or `midfold recall grep {} WORDS`.",
@@ -175,6 +179,6 @@ impl CompactionEvent {
             number(kept as u64),
             quoted(id),
         );
-        Ok(json!({ "messages": messages, "receipt": receipt, "session": id }))
+        Ok(json!({ "messages": rows, "receipt": receipt, "session": id }))
     }
 }
