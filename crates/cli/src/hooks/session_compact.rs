@@ -42,8 +42,9 @@ pub struct CompactionEvent {
     pub messages: Vec<ClientRow>,
 }
 
-/// The fewest tokens of a room to fold into. Below it, the reserves of a policy may leave nothing.
-const LEAST: u64 = 2_000;
+/// The fewest tokens of a room to fold into. A recap takes a quarter of it at most, and below 4,000 tokens it loses
+/// words of the user. The client's own prompt is larger.
+const LEAST: u64 = 16_000;
 /// The window where the client says none.
 const WINDOW: u64 = 200_000;
 
