@@ -125,12 +125,25 @@ fn recap(at: &StoreAt, call: &HookCall) -> Result<Option<String>, CommandError> 
         }
         let id = stored.row().new.id.clone();
         let session = stored.whole().await?;
-        let (log, focus) = (session.log(), session.narration().standing.as_deref());
+        let (log, focus) = (session.log(), session.narration().standing.clone());
         let recall = format!("{} recall", program());
-        claude::after_compaction(log, &quoted(&id), focus, &recall, &more)
-            .map(Some)
-            .map_err(|error| CommandError::failed(error.to_string()))
+        let text = claude::after_compaction(log, &quoted(&id), focus.as_deref(), &recall, &more)
+            .map_err(|error| CommandError::failed(error.to_string()))?;
+        if let Err(error) = leave(&mut stored, focus.as_deref()).await {
+            tracing::warn!(session = id, error = error.message, "the session is not folded");
+        }
+        Ok(Some(text))
     })
+}
+
+/// Folds what the client took out of the model's context, so that `explain` and the console do not call it seen.
+async fn leave(stored: &mut StoredSession, focus: Option<&str>) -> Result<(), CommandError> {
+    let room = stored.whole().await?.log().tokens();
+    let policy = claude::policy_of_all();
+    let policy = policy.map_err(|error| CommandError::failed(error.to_string()))?;
+    stored.set_policy(&policy).await?;
+    stored.compact_within(Some(room), focus, runtime::now()).await?;
+    Ok(())
 }
 
 /// The session that changed last under this name. If the client rewrites its transcript, the import goes on in a new

@@ -196,6 +196,13 @@ fn what_a_compaction_takes_away_is_kept_and_told() {
         assert!(said.contains(found), "{command}: {said}");
     }
 
+    // The client's compaction took it away, and that is known.
+    for text in ["port must stay 8003", "part_3.py: code K3-77"] {
+        let explained = place.ok(&["explain", ID, text], "");
+        let left = explained.contains("by the rule recap");
+        assert!(left && !explained.contains("word for word"), "{explained}");
+    }
+
     // A second time, after more work; a line is half written.
     let more = steps(0, 9) + &boundary(9) + &steps(9, 12) + "{\"type\":\"user\",\"uu";
     fs::write(place.transcript(), more).unwrap();
