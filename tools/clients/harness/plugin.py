@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import servers
-from .check import Check
+from .check import ROOT, Check
 from .keeper import Keeper
 from .registry import CLIENTS
 from .talk import Talk, compactions, home, logged
@@ -21,7 +21,7 @@ TASK = (
     "Do the {} steps of the plan one after another, each with the shell tool. Say so when all of"
     " them are done, with the codes. Also keep in mind: the code of part 0 is K0-3039."
 )
-STEPS = 60
+STEPS = 140
 # Claude Code compacts at about 67,000 tokens of it.
 WINDOW = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
 ROUNDS, SAID = 5, 14
@@ -84,6 +84,7 @@ class Plugin:
         command = [*self.program, "plugin", "validate", str(plugin)]
         valid = subprocess.run(command, env=home(self.work), capture_output=True, text=True)
         self.holds("Claude Code finds the plug-in valid", valid.returncode == 0)
+        self.is_in_the_marketplace()
         session = self.works_and_goes_on()
         self.says_facts()
         self.recalls(session)
@@ -92,6 +93,16 @@ class Plugin:
         same = settings.read_text() == SETTINGS
         self.holds("taken out byte for byte, and the plug-in with it", same and not plugin.exists())
 
+    def is_in_the_marketplace(self) -> None:
+        """`claude plugin install` finds it in the repository."""
+        around = home(self.folder / "market")
+        Path(around["HOME"]).mkdir()
+        for command in (["marketplace", "add", str(ROOT)], ["install", "midfold@midfold"], ["list"]):
+            command = [*self.program, "plugin", *command]
+            done = subprocess.run(command, env=around, capture_output=True, text=True)
+        listed = "midfold@midfold" in done.stdout and "enabled" in done.stdout
+        self.holds("the marketplace of this repository has it", listed)
+
     def works_and_goes_on(self) -> str:
         """Automatic compaction in a task, one by hand, a picture, and a resumed session."""
         with self.model("task") as (upstream, keeper):
@@ -99,7 +110,7 @@ class Plugin:
                 said = talk.say(TASK.format(STEPS))
                 auto = compactions(said)
                 took = [one["duration_ms"] for one in auto]
-                self.holds(f"it compacts by itself by midfold, in {took} ms", len(auto) >= 2)
+                self.holds(f"it compacts by itself by midfold, in {took} ms", len(auto) >= 5)
                 self.holds(f"a receipt for each: {logged(said)[0]}", len(logged(said)) == len(auto))
                 picture = {"type": "base64", "media_type": "image/png", "data": IMAGE}
                 talk.say([{"type": "text", "text": "Look."}, {"type": "image", "source": picture}])
