@@ -15,12 +15,14 @@ const slim = ({ role, text, toolUses, toolResults, handle }) => ({
   toolResults: toolResults?.map(({ tool_use_id, text, isError }) => ({ tool_use_id, text, isError })),
 })
 
+/** The id of the stored session. */
+const stored = async ($, agent) => (await $.session.id()) + (agent ? `-agent-${agent}` : '')
+
 /** What midfold makes of the event. */
 async function folded($, event) {
   const usage = await $.session.usage()
   const stdin = JSON.stringify({
-    session: await $.session.id(),
-    agent: event.agentId,
+    session: await stored($, event.agentId),
     trigger: event.trigger,
     instructions: event.instructions,
     window: usage.context?.window,
@@ -53,6 +55,6 @@ export const register = on => {
 
   // Recall looks into this conversation, where the model names no other.
   on('tool.call', { tool: /^mcp__(plugin_midfold_)?midfold__(recall_\w+|explain)$/ }, async ($, event, next) =>
-    next(event.session || event.said ? event : { ...event, session: await $.session.id() }),
+    next(event.session || event.said ? event : { ...event, session: await stored($, event.agentId) }),
   ).catch(($, event, next) => next(event))
 }

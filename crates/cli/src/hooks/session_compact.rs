@@ -22,11 +22,8 @@ use crate::words::{number, plural, quoted};
 /// The event, as the plug-in passes it on.
 #[derive(Debug, Deserialize)]
 pub struct CompactionEvent {
-    /// The id of the client's session.
+    /// The id of the stored session: the client's own, and that of the subagent whose transcript is compacted.
     pub session: String,
-    /// The id of the subagent whose transcript is compacted.
-    #[serde(default)]
-    pub agent: Option<String>,
     /// The reason: `manual`, `auto` or `plugin`.
     pub trigger: String,
     /// The words behind `/compact`.
@@ -64,15 +61,6 @@ impl CompactionEvent {
         Ok(event)
     }
 
-    /// The id of the stored session. A subagent has its own.
-    #[must_use]
-    pub fn id(&self) -> String {
-        match &self.agent {
-            Some(agent) => format!("{}-agent-{agent}", self.session),
-            None => self.session.clone(),
-        }
-    }
-
     fn focus(&self) -> Option<&str> {
         self.instructions.as_deref().map(str::trim).filter(|words| !words.is_empty())
     }
@@ -101,7 +89,7 @@ impl SharedSession {
 /// If the store fails, or nothing smaller can be made where the client needs room.
 pub fn fold(event: &CompactionEvent, at: &StoreAt) -> Result<Value, CommandError> {
     let RowMessages { events, places } = RowMessages::of(&event.messages);
-    let (shared, before) = sessions(event, at)?.project(Some(&event.id()), &events, None)?;
+    let (shared, before) = sessions(event, at)?.project(Some(&event.session), &events, None)?;
     let mut session = shared.lock();
     event.keep_window(&mut session)?;
     // A compaction makes the conversation smaller, however little of the window it takes.

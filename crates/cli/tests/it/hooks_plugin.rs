@@ -13,12 +13,12 @@ use crate::seen;
 struct Client {
     rows: Vec<Value>,
     stamped: usize,
-    agent: Option<&'static str>,
+    session: &'static str,
 }
 
 impl Client {
     fn new() -> Self {
-        Self { rows: Vec::new(), stamped: 0, agent: None }
+        Self { rows: Vec::new(), stamped: 0, session: "s-1" }
     }
 
     fn push(&mut self, mut row: Value) {
@@ -58,7 +58,7 @@ impl Client {
     }
 
     fn event(&self, trigger: &str, instructions: Option<&str>) -> String {
-        json!({ "session": "s-1", "agent": self.agent, "trigger": trigger, "instructions": instructions,
+        json!({ "session": self.session, "trigger": trigger, "instructions": instructions,
             "window": 200_000, "model": "claude-opus-4-5", "messages": self.rows })
         .to_string()
     }
@@ -207,14 +207,14 @@ fn the_log_has_the_calls_as_they_were_made() {
     assert!(log.contains(&format!(r#""input":{made}"#)), "{log}");
 }
 
-/// A subagent's transcript is a session of its own.
+/// A subagent's transcript is a session of its own, by the id that the plug-in gives it.
 #[test]
 fn a_subagent_has_its_own_session() {
     let place = Place::new("plugin-agent");
     let mut client = Client::new();
     client.works(0, 9);
     answer(&place, &client.event("auto", None));
-    let mut other = Client { agent: Some("a7"), ..Client::new() };
+    let mut other = Client { session: "s-1-agent-a7", ..Client::new() };
     other.works(50, 60);
     let said = answer(&place, &other.event("auto", None));
     assert_eq!(said["session"], "s-1-agent-a7");
