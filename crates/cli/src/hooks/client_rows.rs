@@ -169,7 +169,7 @@ fn message(rows: &[ClientRow]) -> Bytes {
 /// The rows that take the place of a transcript.
 #[derive(Debug, Default)]
 pub struct AnswerRows {
-    /// The rows, as the client takes them. One with only a `handle` stands for the client's own.
+    /// The rows, as the client takes them. One with only a `handle` is the client's own message.
     pub rows: Vec<Value>,
     /// The number of rows of the transcript that stayed word for word.
     pub kept: usize,
