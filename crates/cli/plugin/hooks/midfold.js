@@ -4,7 +4,10 @@
 const MIDFOLD = ['midfold']
 const STORE = []
 
-const REFUSED = 'Claude Code compacts by itself'
+/** Milliseconds after which a terminal has drawn a compaction. It draws its transcript anew, without earlier lines. */
+const REDRAWN = 500
+
+const later = ($, text) => $.clock.after(REDRAWN, () => $.ui.log(text))
 
 /** The row without what the client repeats in it: results beside their calls. */
 const slim = ({ role, text, toolUses, toolResults, handle }) => ({
@@ -35,8 +38,17 @@ async function folded($, event) {
   return JSON.parse(stdout)
 }
 
+/** The last line of a recap. */
+const RECAP = /\n\[End of recap [0-9a-f]{16}\b.*\]\s*$/
+
 /** @type {import('claude-code').Register} */
 export const register = on => {
+  let isInteractive = false
+  on('session.start', ($, event, next) => {
+    isInteractive = event.isInteractive
+    return next(event)
+  }).catch(($, event, next) => next(event))
+
   on('session.compact', async ($, event, next) => {
     // A fold takes milliseconds, so nothing is computed ahead of time.
     if (event.trigger === 'precompute') return { skip: 'midfold folds when it is due' }
@@ -45,12 +57,23 @@ export const register = on => {
       if (skip) return { skip }
       const own = new Map(event.messages.map(message => [message.handle, message]))
       const answer = messages.map(message => own.get(message.handle) ?? message)
-      $.ui.log(receipt)
+      if (isInteractive) later($, receipt)
+      else $.ui.log(receipt)
       return { messages: answer }
     } catch (error) {
-      $.ui.log(`midfold could not fold: ${error.message}. ${REFUSED}.`)
-      return next(event)
+      const why = `could not fold: ${error.message}. Claude Code compacts by itself.`
+      $.ui.log(why)
+      const done = await next(event)
+      if (isInteractive) later($, why)
+      return done
     }
+  }).catch(($, event, next) => next(event))
+
+  // The recap is for the model. On the screen one line is enough.
+  on('ui.render', { component: 'UserMessage' }, ($, event, next) => {
+    const { text, isExpanded } = event.props
+    if (isExpanded || !RECAP.test(text)) return next(event)
+    return next({ ...event, props: { ...event.props, text: 'Recap by midfold (ctrl+o to see it)' } })
   }).catch(($, event, next) => next(event))
 
   // Recall looks into this conversation, where the model names no other.

@@ -158,9 +158,10 @@ impl CompactionEvent {
         let AnswerRows { rows, kept } =
             AnswerRows::of(&after.context, origins, &self.messages, places);
         let gone = self.messages.len().saturating_sub(kept) as u64;
+        // The client writes the plug-in's name before it.
         let receipt = format!(
-            "midfold folded {} of {} without a model, about {} → {} tokens; {} stayed word for word. \
-             The rest comes back: the recall tools, or `midfold recall grep {} WORDS`.",
+            "{} of {} folded without a model, about {} → {} tokens; {} stayed word for word. The rest \
+             comes back: the recall tools, or `midfold recall grep {} WORDS`.",
             number(gone),
             plural(self.messages.len() as u64, "message"),
             number(before.context.tokens()),
