@@ -44,6 +44,9 @@ const RECAP = /\n\[End of recap [0-9a-f]{16}\b.*\]\s*$/
 /** @type {import('claude-code').Register} */
 export const register = on => {
   let isInteractive = false
+  // Where a conversation went back, its session goes on under another id.
+  const sessions = new Map()
+
   on('session.start', ($, event, next) => {
     isInteractive = event.isInteractive
     return next(event)
@@ -53,8 +56,9 @@ export const register = on => {
     // A fold takes milliseconds, so nothing is computed ahead of time.
     if (event.trigger === 'precompute') return { skip: 'midfold folds when it is due' }
     try {
-      const { skip, messages, receipt } = await folded($, event)
+      const { skip, messages, receipt, session } = await folded($, event)
       if (skip) return { skip }
+      sessions.set(event.agentId, session)
       const own = new Map(event.messages.map(message => [message.handle, message]))
       const answer = messages.map(message => own.get(message.handle) ?? message)
       if (isInteractive) later($, receipt)
@@ -77,7 +81,9 @@ export const register = on => {
   }).catch(($, event, next) => next(event))
 
   // Recall looks into this conversation, where the model names no other.
-  on('tool.call', { tool: /^mcp__(plugin_midfold_)?midfold__(recall_\w+|explain)$/ }, async ($, event, next) =>
-    next(event.session || event.said ? event : { ...event, session: await stored($, event.agentId) }),
-  ).catch(($, event, next) => next(event))
+  on('tool.call', { tool: /^mcp__(plugin_midfold_)?midfold__(recall_\w+|explain)$/ }, async ($, event, next) => {
+    if (event.session || event.said) return next(event)
+    const session = sessions.get(event.agentId) ?? (await stored($, event.agentId))
+    return next({ ...event, session })
+  }).catch(($, event, next) => next(event))
 }

@@ -251,6 +251,15 @@ fn a_transcript_that_went_back_is_another_session() {
     client.takes(&said);
     let text = client.text();
     assert!(text.contains("port must stay 8002") && text.contains("port must stay 8081"), "{text}");
+
+    // Nothing in common, as after a summary of the client's own.
+    let mut other = Client::new();
+    other.says("This session is being continued from a previous conversation.");
+    other.works(90, 99);
+    let said = answer(&place, &other.event("manual", None));
+    assert!(said["session"].as_str().unwrap().starts_with("s-1~"), "{said}");
+    other.takes(&said);
+    assert!(!other.text().contains("port must stay 8081"));
 }
 
 /// An event that is another one than this version knows is no reason to lose a conversation.
