@@ -28,6 +28,8 @@ const FILES: [(&str, &str); 5] = [
 ];
 /// The folder into which the client writes its type declarations, beside the manifest.
 const TYPES: &str = ".claude-plugin/types";
+/// The file by which the client has an editor find them.
+const CONFIG: &str = "tsconfig.json";
 
 /// The plug-in in a folder of skills, beside a settings file.
 pub struct ClientPlugin {
@@ -96,6 +98,10 @@ impl ClientPlugin {
         }
         for (name, _) in FILES {
             gone(&self.folder.join(name), fs::remove_file(self.folder.join(name)))?;
+        }
+        let config = self.folder.join(CONFIG);
+        if regular::text(&config).is_ok_and(|text| text.contains(TYPES)) {
+            gone(&config, fs::remove_file(&config))?;
         }
         let types = self.folder.join(TYPES);
         gone(&types, fs::remove_dir_all(&types))?;

@@ -320,6 +320,8 @@ fn the_plug_in_comes_and_goes_with_the_hooks() {
     let types = folder.join(".claude-plugin/types/claude-code");
     fs::create_dir_all(&types).unwrap();
     fs::write(types.join("index.d.ts"), "// Written by Claude Code").unwrap();
+    let config = "{\n  \"extends\": \"./.claude-plugin/types/tsconfig.json\"\n}\n";
+    fs::write(folder.join("tsconfig.json"), config).unwrap();
     fs::write(folder.join("mine.txt"), "mine").unwrap();
     place.ok(&["hooks", "uninstall", "claude"], "");
     let left: Vec<_> =
