@@ -12,13 +12,13 @@ Examples:
   midfold hooks status
   midfold hooks uninstall claude
 
-Claude Code compacts by itself, into a summary of its model's. With these hooks midfold imports the \
-transcript before that (PreCompact), and afterwards tells the model by a recap of the whole session what \
-was taken away, and by which command it finds the originals (SessionStart, `compact`). Everything else \
-in the settings file stays as it is.
+From 2.1.287 on, Claude Code calls a plug-in where it would ask its model for a summary. midfold folds there \
+(session.compact): no request, and recall as tools. In older versions, and where that fails, midfold imports the \
+transcript before the summary (PreCompact), and afterwards tells the model by a recap of the whole session what was \
+taken away, and by which command it finds the originals (SessionStart, `compact`). Everything else in the settings \
+file stays as it is.
 
-A hook never stops Claude Code: it ends with 0. If it could do nothing, the log that `midfold hooks status` \
-names says why.")]
+A hook never stops Claude Code. If it could do nothing, the log that `midfold hooks status` names says why.")]
 pub struct HooksArgs {
     /// The subcommand.
     #[command(subcommand)]
@@ -28,7 +28,7 @@ pub struct HooksArgs {
 /// The subcommands of `midfold hooks`.
 #[derive(Debug, Subcommand)]
 pub enum HooksCommand {
-    /// Write the hooks into the settings of a client
+    /// Write a plug-in beside the settings of a client, and hooks into them
     Install(InstallArgs),
     /// Take out what install wrote
     Uninstall(UninstallArgs),
@@ -40,6 +40,9 @@ pub enum HooksCommand {
     /// The hook itself, after a compaction: its call comes on standard input
     #[command(name = "session-start", hide = true)]
     SessionStart(HookCallArgs),
+    /// The plug-in's compaction: its event comes on standard input, the messages go to standard output
+    #[command(name = "session-compact", hide = true)]
+    SessionCompact(HookCallArgs),
 }
 
 /// The clients into whose settings midfold can write hooks.

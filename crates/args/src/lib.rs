@@ -116,7 +116,7 @@ pub enum Command {
     Key(KeyCommands),
     /// Run an agent through a proxy of its own, and say what that saved
     Run(Box<RunArgs>),
-    /// Have Claude Code keep what its own compaction takes away, and recall it afterwards
+    /// Have Claude Code compact by midfold, or keep what its own compaction takes away
     Hooks(HooksArgs),
     /// Be the server through which an agent recalls what was folded away (MCP)
     Mcp(McpArgs),

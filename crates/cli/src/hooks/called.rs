@@ -10,6 +10,7 @@ use midfold::{Settings, unblocked};
 use midfold_args::StoreAt;
 
 use super::claude::{self, HookCall};
+use super::session_compact::{self, CompactionEvent};
 use crate::config;
 use crate::env;
 use crate::error::CommandError;
@@ -24,6 +25,8 @@ use crate::words::{quoted, time};
 /// The most bytes of a call that are read. A call may hold the user's instructions for the summary, so the bound is
 /// generous.
 const MOST_READ: u64 = 16 << 20;
+/// The most bytes of an event with a whole transcript.
+const MOST_OF_EVENT: u64 = 256 << 20;
 /// A log file with more bytes than this is emptied before the next line is written.
 const LONGEST_LOG: u64 = 1 << 20;
 
@@ -41,7 +44,7 @@ pub fn pre_compact(at: &StoreAt, output: &Output) {
 /// The hook after a compaction: tells the model what left its context.
 pub fn session_start(at: &StoreAt, output: &Output) {
     let text = read().and_then(|call| match call.source.as_str() {
-        "compact" => recap(at, &call).map(Some),
+        "compact" => recap(at, &call),
         _ => Ok(None),
     });
     let done = text.and_then(|text| match text {
@@ -51,12 +54,26 @@ pub fn session_start(at: &StoreAt, output: &Output) {
     told("session-start", done, output);
 }
 
+/// The plug-in's compaction. It ends with 1 where it could do nothing: then the client compacts by itself.
+pub fn session_compact(at: &StoreAt, output: &Output) -> Result<(), CommandError> {
+    let event = input(MOST_OF_EVENT).and_then(|bytes| CompactionEvent::read(&bytes));
+    let done = event.and_then(|event| session_compact::fold(&event, at));
+    let done = done.and_then(|answer| output.stdout(answer.to_string() + "\n"));
+    let code = done.as_ref().err().map(|error| error.code);
+    told("session-compact", done, output);
+    code.map_or(Ok(()), |code| Err(CommandError::silent(code)))
+}
+
 fn read() -> Result<HookCall, CommandError> {
-    let mut text = Vec::new();
-    let read = std::io::stdin().lock().take(MOST_READ).read_to_end(&mut text);
-    read.map_err(|error| CommandError::failed(format!("the call cannot be read: {error}")))?;
-    serde_json::from_slice(&text)
+    serde_json::from_slice(&input(MOST_READ)?)
         .map_err(|error| CommandError::failed(format!("the call of the hook: {error}")))
+}
+
+fn input(most: u64) -> Result<Vec<u8>, CommandError> {
+    let mut text = Vec::new();
+    let read = std::io::stdin().lock().take(most).read_to_end(&mut text);
+    read.map_err(|error| CommandError::failed(format!("the call cannot be read: {error}")))?;
+    Ok(text)
 }
 
 fn snapshot(at: &StoreAt, call: &HookCall) -> Result<(), CommandError> {
@@ -93,7 +110,8 @@ fn snapshot(at: &StoreAt, call: &HookCall) -> Result<(), CommandError> {
     })
 }
 
-fn recap(at: &StoreAt, call: &HookCall) -> Result<String, CommandError> {
+/// The text for the model. `None` where the plug-in folded, because the model has its recap already.
+fn recap(at: &StoreAt, call: &HookCall) -> Result<Option<String>, CommandError> {
     let more = match &at.store {
         Some(_) => format!(" --store {}", quoted(&url_of(at)?)),
         None => String::new(),
@@ -101,13 +119,31 @@ fn recap(at: &StoreAt, call: &HookCall) -> Result<String, CommandError> {
     block_on(async {
         let host = OpenStore::open(at, StoreCreation::No).await?;
         let mut stored = newest(&host, &call.session_id).await?;
+        // What `snapshot` imported names its transcript, the plug-in's session does not.
+        if stored.meta().source.is_none() && stored.row().active.is_some() {
+            return Ok(None);
+        }
         let id = stored.row().new.id.clone();
         let session = stored.whole().await?;
-        let (log, focus) = (session.log(), session.narration().standing.as_deref());
+        let (log, focus) = (session.log(), session.narration().standing.clone());
         let recall = format!("{} recall", program());
-        claude::after_compaction(log, &quoted(&id), focus, &recall, &more)
-            .map_err(|error| CommandError::failed(error.to_string()))
+        let text = claude::after_compaction(log, &quoted(&id), focus.as_deref(), &recall, &more)
+            .map_err(|error| CommandError::failed(error.to_string()))?;
+        if let Err(error) = leave(&mut stored, focus.as_deref()).await {
+            tracing::warn!(session = id, error = error.message, "the session is not folded");
+        }
+        Ok(Some(text))
     })
+}
+
+/// Folds what the client took out of the model's context, so that `explain` and the console do not call it seen.
+async fn leave(stored: &mut StoredSession, focus: Option<&str>) -> Result<(), CommandError> {
+    let room = stored.whole().await?.log().tokens();
+    let policy = claude::policy_of_all();
+    let policy = policy.map_err(|error| CommandError::failed(error.to_string()))?;
+    stored.set_policy(&policy).await?;
+    stored.compact_within(Some(room), focus, runtime::now()).await?;
+    Ok(())
 }
 
 /// The session that changed last under this name. If the client rewrites its transcript, the import goes on in a new

@@ -124,12 +124,11 @@ pub fn after_compaction(
     Ok(told)
 }
 
-/// The recap of a whole log. Nothing of the log stays beside it, because the client drops all of its messages.
-fn recap_of_all(log: &EventLog, focus: Option<&str>) -> Result<String, NoText> {
-    let mut log = log.clone();
-    // A plan always keeps the newest message. An added message takes that place, so that all of the log is folded.
-    let next = br#"{"role":"user","content":"Go on."}"#;
-    log.append(RawEvent::new(Bytes::from_static(next)));
+/// The policy of a fold that takes all messages but the newest.
+///
+/// # Errors
+/// When the preset cannot be read, which does not happen.
+pub fn policy_of_all() -> Result<Policy, PolicyError> {
     let mut policy = Policy::preset("default")?;
     policy.head.rule = HeadRule::System;
     policy.tail.rule = TailRule::Floors;
@@ -137,6 +136,16 @@ fn recap_of_all(log: &EventLog, focus: Option<&str>) -> Result<String, NoText> {
     policy.tail.min_messages = 1;
     policy.tail.last_user = false;
     policy.recap.cap_tokens = MOST_TOKENS;
+    Ok(policy)
+}
+
+/// The recap of a whole log. Nothing of the log stays beside it, because the client drops all of its messages.
+fn recap_of_all(log: &EventLog, focus: Option<&str>) -> Result<String, NoText> {
+    let mut log = log.clone();
+    // A plan always keeps the newest message. An added message takes that place, so that all of the log is folded.
+    let next = br#"{"role":"user","content":"Go on."}"#;
+    log.append(RawEvent::new(Bytes::from_static(next)));
+    let policy = policy_of_all()?;
     let budget = Budget::new(WINDOW);
     let turn = log.events().last().map_or(0, |event| event.turn);
     let joining = FoldJoin { session: String::new(), turn, request: 0 };

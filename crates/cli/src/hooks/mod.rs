@@ -2,6 +2,9 @@
 
 mod called;
 pub mod claude;
+pub mod client_rows;
+pub mod plugin;
+pub mod session_compact;
 pub mod settings;
 
 use std::fs;
@@ -22,6 +25,7 @@ use crate::presets::pretty;
 use crate::regular;
 use crate::words::quoted;
 
+use plugin::{ClientPlugin, PluginCommand};
 use settings::{HookSetting, SettingsChange};
 
 pub fn run(args: &HooksArgs, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -37,6 +41,7 @@ pub fn run(args: &HooksArgs, json: bool, output: &Output) -> Result<(), CommandE
             called::session_start(&args.at, output);
             Ok(())
         }
+        HooksCommand::SessionCompact(args) => called::session_compact(&args.at, output),
     }
 }
 
@@ -107,34 +112,53 @@ fn install(args: &InstallArgs, json: bool, output: &Output) -> Result<(), Comman
     let file = HookSettingsFile::of(args.which.scope)?;
     let hooks = hooks(&args.at)?;
     let change = settings::install(file.text()?.as_deref(), &hooks);
-    let changed = file.change(change.map_err(|failure| file.place(failure))?, output)?;
+    let change = change.map_err(|failure| file.place(failure))?;
+    // The plug-in comes first: where its folder is somebody else's, nothing is changed.
+    let plugin = ClientPlugin::beside(&file.path);
+    let plugged = plugin.install(&plugin_command(&args.at)?, output)?;
+    let changed = file.change(change, output)? || plugged;
     if json {
-        let value = json!({ "file": file.path, "changed": changed, "hooks": to_json(&hooks) });
+        let value = json!({
+            "file": file.path, "plugin": plugin.folder(), "changed": changed, "hooks": to_json(&hooks),
+        });
         return output.stdout(pretty(&value)?);
     }
-    let path = file.path.display();
+    let (path, folder) = (file.path.display(), plugin.folder().display());
     match changed {
         true => output.stdout(format!(
-            "Hooks written to {path}\n  before a compaction  {}\n  after it             {}\n\
+            "Plug-in written to {folder}\n  Claude Code 2.1.287 and newer compacts by midfold, without a model\n\
+             Hooks written to {path}\n  before a compaction  {}\n  after it             {}\n\
              Sessions of Claude Code that are started from now on call them.\n",
             hooks[0].command, hooks[1].command
         )),
-        false => output.stdout(format!("Nothing changed: the hooks are in {path} already\n")),
+        false => output.stdout(format!(
+            "Nothing changed: the plug-in is in {folder} already, and the hooks in {path}\n"
+        )),
     }
 }
 
 fn uninstall(scope: SettingsScope, json: bool, output: &Output) -> Result<(), CommandError> {
     let file = HookSettingsFile::of(scope)?;
+    let plugin = ClientPlugin::beside(&file.path);
     let change = settings::uninstall(file.text()?.as_deref());
-    let changed = file.change(change.map_err(|failure| file.place(failure))?, output)?;
+    let unhooked = file.change(change.map_err(|failure| file.place(failure))?, output)?;
+    let unplugged = plugin.uninstall()?;
     if json {
-        return output.stdout(pretty(&json!({ "file": file.path, "changed": changed }))?);
+        let changed = unhooked || unplugged;
+        let value = json!({ "file": file.path, "plugin": plugin.folder(), "changed": changed });
+        return output.stdout(pretty(&value)?);
     }
-    let path = file.path.display();
-    output.stdout(match changed {
+    let (path, folder) = (file.path.display(), plugin.folder().display());
+    let mut text = String::new();
+    if unplugged {
+        text += &format!("Plug-in taken out of {folder}\n");
+    }
+    text += &match unhooked {
         true => format!("Hooks taken out of {path}\n"),
+        false if unplugged => String::new(),
         false => format!("Nothing changed: no hook of midfold is in {path}\n"),
-    })
+    };
+    output.stdout(text)
 }
 
 fn status(json: bool, output: &Output) -> Result<(), CommandError> {
@@ -147,23 +171,30 @@ fn status(json: bool, output: &Output) -> Result<(), CommandError> {
             true => Vec::new(),
             false => settings::installed(&text).map_err(|failure| file.place(failure))?,
         };
-        rows.push((file, found));
+        let plugin = ClientPlugin::beside(&file.path);
+        rows.push((file, found, plugin.is_installed().then_some(plugin)));
     }
     let log = called::log_file();
     if json {
-        let value = |(file, found): &(HookSettingsFile, Vec<HookSetting>)| json!({ "scope": file.scope, "file": file.path, "hooks": to_json(found) });
-        let files: Vec<_> = rows.iter().map(value).collect();
+        let files = rows.iter().map(|(file, found, plugin)| {
+            let plugin = plugin.as_ref().map(ClientPlugin::folder);
+            json!({ "scope": file.scope, "file": file.path, "plugin": plugin, "hooks": to_json(found) })
+        });
+        let files: Vec<_> = files.collect();
         return output.stdout(pretty(&json!({ "files": files, "log": log }))?);
     }
     let style = output.stdout_style();
     let mut text = String::new();
-    for (file, found) in &rows {
+    for (file, found, plugin) in &rows {
         let name = style.paint(OutputColor::Bold, &file.path.display().to_string());
         text += &format!("{name} ({})\n", file.scope);
         for hook in found {
             text += &format!("  {:<14}{}\n", hook.event, hook.command);
         }
-        if found.is_empty() {
+        if let Some(plugin) = plugin {
+            text += &format!("  {:<14}{}\n", "plug-in", plugin.folder().display());
+        }
+        if found.is_empty() && plugin.is_none() {
             text += "  no hook of midfold\n";
         }
     }
@@ -185,10 +216,16 @@ fn hooks(at: &StoreAt) -> Result<[HookSetting; 2], CommandError> {
         None => String::new(),
         Some(url) => format!(" --store {}", quoted(&absolute(url)?)),
     };
-    Ok(claude::hooks(&program()?, &more))
+    Ok(claude::hooks(&quoted(&program()?), &more))
 }
 
-/// The command that starts this program: `midfold` if the `PATH` leads to this very file, else its full path.
+/// The command as the plug-in calls it, without a shell.
+fn plugin_command(at: &StoreAt) -> Result<PluginCommand, CommandError> {
+    let store = at.store.as_deref().map(absolute).transpose()?;
+    Ok(PluginCommand { program: program()?, store })
+}
+
+/// The program as others start it: `midfold` if the `PATH` leads to this very file, else its full path.
 fn program() -> Result<String, CommandError> {
     let me = std::env::current_exe().and_then(fs::canonicalize).map_err(|error| {
         CommandError::failed(format!("this program cannot be found: {}", reason(&error)))
@@ -200,7 +237,7 @@ fn program() -> Result<String, CommandError> {
     if by_name.as_ref() == Some(&me) {
         return Ok("midfold".to_owned());
     }
-    Ok(quoted(&me.display().to_string()))
+    Ok(me.display().to_string())
 }
 
 /// The URL of a store with an absolute path, because hooks run in many folders. Fails where the URL has a password or

@@ -11,18 +11,18 @@ use crate::{folder, midfold, regex_of, seen};
 const ID: &str = "91d47077-1b7c-49d7-87a6-6f5d9755beef";
 
 /// A project, and the user's home.
-struct Place {
-    at: PathBuf,
+pub struct Place {
+    pub at: PathBuf,
 }
 
 impl Place {
-    fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         let at = folder(name);
         fs::create_dir_all(at.join("project/.claude")).unwrap();
         Self { at }
     }
 
-    fn settings(&self) -> PathBuf {
+    pub fn settings(&self) -> PathBuf {
         self.at.join("project/.claude/settings.json")
     }
 
@@ -37,7 +37,7 @@ impl Place {
         command
     }
 
-    fn run(&self, args: &[&str], stdin: &str) -> Output {
+    pub fn run(&self, args: &[&str], stdin: &str) -> Output {
         let mut command = self.command(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -45,13 +45,13 @@ impl Place {
         child.wait_with_output().unwrap()
     }
 
-    fn ok(&self, args: &[&str], stdin: &str) -> String {
+    pub fn ok(&self, args: &[&str], stdin: &str) -> String {
         let output = self.run(args, stdin);
         assert!(output.status.success(), "{}", seen(&output));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    fn log(&self) -> String {
+    pub fn log(&self) -> String {
         fs::read_to_string(self.at.join("data/midfold/hooks.log")).unwrap_or_default()
     }
 }
@@ -194,6 +194,13 @@ fn what_a_compaction_takes_away_is_kept_and_told() {
         let words: Vec<&str> = command.split(' ').skip(1).collect();
         let said = place.ok(&words, "");
         assert!(said.contains(found), "{command}: {said}");
+    }
+
+    // The client's compaction took it away, and that is known.
+    for text in ["port must stay 8003", "part_3.py: code K3-77"] {
+        let explained = place.ok(&["explain", ID, text], "");
+        let left = explained.contains("by the rule recap");
+        assert!(left && !explained.contains("word for word"), "{explained}");
     }
 
     // A second time, after more work; a line is half written.

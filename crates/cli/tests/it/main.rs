@@ -19,6 +19,7 @@ mod folders;
 mod from_file;
 mod help;
 mod hooks;
+mod hooks_plugin;
 mod imports;
 mod inside;
 mod inspect;

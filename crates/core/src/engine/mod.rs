@@ -289,7 +289,23 @@ impl Session {
         budget: &Budget,
         focus: Option<&str>,
     ) -> Result<PlanOutcome, PlanError> {
-        let budget = self.gate.budget(budget, &self.policy);
+        self.compact_within(budget, None, focus)
+    }
+
+    /// As [`Session::compact`], as if the budget had no more than `room` tokens: for a host that wants less than the
+    /// whole window.
+    ///
+    /// # Errors
+    /// As [`Session::context`].
+    pub fn compact_within(
+        &mut self,
+        budget: &Budget,
+        room: Option<u64>,
+        focus: Option<&str>,
+    ) -> Result<PlanOutcome, PlanError> {
+        let mut budget = self.gate.budget(budget, &self.policy);
+        let spare = room.map_or(0, |room| budget.tokens().saturating_sub(room));
+        budget.injection_reserve += spare;
         self.fold(&budget, focus, FoldCause::Manual)
     }
 

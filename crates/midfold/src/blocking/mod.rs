@@ -301,22 +301,52 @@ impl Session {
         focus: Option<&str>,
         preview: bool,
     ) -> Result<(PlanOutcome, CompactionSummary), SessionError> {
-        // The status is read before the fold, which changes both of its counts.
-        let (status, now) = (self.status()?, self.now());
-        let outcome = match &mut self.held {
-            SessionPlace::Memory(InMemory { session, budget, .. }) if preview => {
-                session.preview(budget, focus)?
+        match preview {
+            false => self.compact_within(None, focus),
+            true => self.summarised(|session| session.preview(focus)),
+        }
+    }
+
+    /// Folds now, as if the budget had no more than `room` tokens.
+    ///
+    /// # Errors
+    /// If no context fits, or if the store fails.
+    pub fn compact_within(
+        &mut self,
+        room: Option<u64>,
+        focus: Option<&str>,
+    ) -> Result<(PlanOutcome, CompactionSummary), SessionError> {
+        self.summarised(|session| {
+            let now = session.now();
+            match &mut session.held {
+                SessionPlace::Memory(InMemory { session, budget, .. }) => {
+                    Ok(session.compact_within(budget, room, focus)?)
+                }
+                SessionPlace::Stored(SessionInStore { stored, place }) => {
+                    Ok(place.run(stored.compact_within(room, focus, now))?)
+                }
             }
+        })
+    }
+
+    fn preview(&mut self, focus: Option<&str>) -> Result<PlanOutcome, SessionError> {
+        match &mut self.held {
             SessionPlace::Memory(InMemory { session, budget, .. }) => {
-                session.compact(budget, focus)?
-            }
-            SessionPlace::Stored(SessionInStore { stored, place }) if preview => {
-                place.run(stored.preview(focus))?
+                Ok(session.preview(budget, focus)?)
             }
             SessionPlace::Stored(SessionInStore { stored, place }) => {
-                place.run(stored.compact(focus, now))?
+                Ok(place.run(stored.preview(focus))?)
             }
-        };
+        }
+    }
+
+    fn summarised(
+        &mut self,
+        fold: impl FnOnce(&mut Self) -> Result<PlanOutcome, SessionError>,
+    ) -> Result<(PlanOutcome, CompactionSummary), SessionError> {
+        // The status is read before the fold, which changes both of its counts.
+        let status = self.status()?;
+        let outcome = fold(self)?;
         let before = ContextSize { messages: status.messages, tokens: status.context_tokens };
         let summary = CompactionSummary::of(&outcome, before);
         Ok((outcome, summary))

@@ -203,3 +203,27 @@ proptest! {
         }
     }
 }
+
+/// A host that wants less than its window has the fold made for less, in memory and in a store.
+#[test]
+fn a_fold_within_less_room_leaves_less() {
+    let list: Vec<_> =
+        coding_session(7, 30).into_iter().map(|json| RawEvent::new(json.into())).collect();
+    for store in [None, Some("memory")] {
+        let size = |room| {
+            let mut start = start();
+            start.settings.window = Some(40_000);
+            start.settings.store = store.map(str::to_owned);
+            let mut session = start.open("s".to_owned()).unwrap();
+            session.append(list.clone(), None, None).unwrap();
+            let (outcome, summary) = session.compact_within(room, None).unwrap();
+            assert!(outcome.fold().is_some(), "{store:?} {room:?}: {outcome:?}");
+            summary.after.tokens
+        };
+        let (small, large, whole) = (size(Some(8_000)), size(Some(16_000)), size(None));
+        assert!(small < large && large <= whole, "{store:?}: {small}, {large}, {whole}");
+        assert!(small <= 8_000 && large <= 16_000, "{store:?}: {small}, {large}");
+        // There is no more room than the window has.
+        assert_eq!(size(Some(1_000_000)), whole, "{store:?}");
+    }
+}

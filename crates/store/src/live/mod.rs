@@ -250,8 +250,22 @@ impl StoredSession {
         focus: Option<&str>,
         now: Millis,
     ) -> Result<PlanOutcome, StoredError> {
+        self.compact_within(None, focus, now).await
+    }
+
+    /// As [`StoredSession::compact`], as if the budget had no more than `room` tokens.
+    ///
+    /// # Errors
+    /// Fails as [`StoredSession::context`] does.
+    pub async fn compact_within(
+        &mut self,
+        room: Option<u64>,
+        focus: Option<&str>,
+        now: Millis,
+    ) -> Result<PlanOutcome, StoredError> {
         let budget = self.budget();
-        let outcome = self.fold_with(now, |session| Ok(session.compact(&budget, focus)?)).await?;
+        let fold = |session: &mut Session| Ok(session.compact_within(&budget, room, focus)?);
+        let outcome = self.fold_with(now, fold).await?;
         self.save().await?;
         Ok(outcome)
     }
