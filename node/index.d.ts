@@ -207,6 +207,8 @@ export interface AnthropicTool {
 export function recallTools(shape?: 'openai'): OpenAiTool[]
 /** The same for the Messages API. */
 export function recallTools(shape: 'anthropic'): AnthropicTool[]
+/** The tools in the shape of another API. */
+export function recallTools(shape: 'responses' | 'gemini' | 'bedrock'): Record<string, unknown>[]
 /** The version of the engine. */
 export const version: string
 
@@ -266,6 +268,11 @@ export class Context {
   readonly places: (number | null)[] | null
   /** The session that it is a context of. */
   readonly session: Session
+  /**
+   * The tools by which the model looks up what was folded, for the `tools` of the request: empty before the first fold.
+   * `session.recall` answers their calls.
+   */
+  readonly tools: Record<string, unknown>[]
   /** The texts that hooks added: each hook's name, and the tokens that it took of its reserve. */
   readonly injections: Injection[]
   /** The messages as one JSON list: the very bytes of the log. */

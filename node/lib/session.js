@@ -20,6 +20,10 @@ class Context {
     this.session = session
   }
 
+  get tools() {
+    return JSON.parse(call(() => this.#handed.tools()))
+  }
+
   get injections() {
     return JSON.parse(call(() => this.#handed.injections()))
   }

@@ -54,6 +54,9 @@ test('a host may keep what it was given', () => {
   }
   assert.equal(session.length, 2 + 2 * 60)
   assert.match(session.recall('recall_show', { messages: '@9' }), /settle_3/)
+  const names = (context) => context.tools.map((tool) => tool.function.name)
+  assert.deepEqual(names(session.context()), ['recall_find', 'recall_show'])
+  assert.deepEqual(names(new midfold.Session().project(history(0))), [])
 })
 
 test('after a list went back its messages are its own', () => {

@@ -86,6 +86,12 @@ impl Handed {
         self.sent.call.map(number)
     }
 
+    /// The tools for it, as JSON.
+    #[napi]
+    pub fn tools(&self) -> String {
+        self.sent.tools()
+    }
+
     /// What hooks added, as JSON: names and tokens.
     #[napi]
     pub fn injections(&self) -> napi::Result<String> {

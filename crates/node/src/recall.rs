@@ -5,17 +5,12 @@ use napi_derive::napi;
 
 use crate::errors::Failure;
 
-/// The tools that an agent is given, as JSON: in the shape of `openai` or `anthropic`.
+/// The tools that an agent is given, as JSON, in the shape of a provider.
 #[napi]
 pub fn recall_tools(shape: String) -> napi::Result<String> {
-    let shape = match shape.as_str() {
-        "openai" => ToolListShape::OpenAi,
-        "anthropic" => ToolListShape::Anthropic,
-        _ => {
-            return Err(Failure::input(format!("there is no shape `{shape}`"))
-                .hint("there are: openai, anthropic")
-                .into());
-        }
+    let unknown = || {
+        let known = ToolListShape::names().join(", ");
+        Failure::input(format!("there is no shape `{shape}`")).hint(format!("there are: {known}"))
     };
-    Ok(recall::tools(shape))
+    Ok(recall::tools(ToolListShape::named(&shape).ok_or_else(unknown)?))
 }

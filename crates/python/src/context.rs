@@ -5,7 +5,7 @@ use midfold::core::project::Context as Pieces;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-use crate::python::objects;
+use crate::python::{loads, objects};
 
 /// A context: the messages to send, and what they count.
 ///
@@ -31,6 +31,8 @@ pub struct Context {
     /// that it is or was made of; `None` for what midfold wrote. `None` for other contexts.
     #[pyo3(get)]
     pub(crate) places: Option<Vec<Option<usize>>>,
+    /// The tools for it, as JSON.
+    pub(crate) tools: String,
     /// The session that it is a context of.
     #[pyo3(get)]
     pub(crate) session: Py<PyAny>,
@@ -42,6 +44,13 @@ impl Context {
     #[getter]
     fn tokens(&self) -> u64 {
         self.injected.as_ref().map_or_else(|| self.pieces.tokens(), InjectedContext::tokens)
+    }
+
+    /// The tools by which the model looks up what was folded, for the `tools` of the request: empty
+    /// before the first fold. `Session.recall` answers their calls.
+    #[getter]
+    fn tools<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        loads(py, self.tools.as_bytes())
     }
 
     /// The texts that hooks added: each hook's name, and the tokens that it took of its reserve.

@@ -68,13 +68,8 @@ pub fn names(engine: &mut Engine, question: &str, max_chars: usize) -> Result<Go
 #[pyfunction]
 #[pyo3(signature = (shape="openai"))]
 pub fn recall_tools<'py>(py: Python<'py>, shape: &str) -> PyResult<Bound<'py, PyAny>> {
-    let shape = match shape {
-        "openai" => ToolListShape::OpenAi,
-        "anthropic" => ToolListShape::Anthropic,
-        _ => {
-            let known = ["openai", "anthropic"];
-            return Err(Failure::unknown(FailureArea::Input, "shape", shape, &known).into());
-        }
-    };
+    let known = ToolListShape::names();
+    let unknown = || Failure::unknown(FailureArea::Input, "shape", shape, &known);
+    let shape = ToolListShape::named(shape).ok_or_else(unknown)?;
     loads(py, recall::tools(shape).as_bytes())
 }

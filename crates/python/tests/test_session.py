@@ -234,6 +234,16 @@ def test_names_that_left_the_context_are_listed():
     assert asked[0].startswith("settle_") and asked != left["names"]
 
 
+def test_the_tools_come_with_the_first_fold(session_messages):
+    before = midfold.Session(window=1_000_000).project(session_messages)
+    assert before.tools == []
+    after = midfold.Session(window=24_000).project(session_messages)
+    assert after.folded
+    assert after.tools == midfold.recall_tools("openai")
+    for shape, name in [("responses", "name"), ("gemini", "functionDeclarations")]:
+        assert name in midfold.recall_tools(shape)[0]
+
+
 def test_an_agent_can_call_recall(session_messages):
     session = filled(session_messages)
     names = [tool["function"]["name"] for tool in midfold.recall_tools()]

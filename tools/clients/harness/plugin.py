@@ -29,7 +29,7 @@ NOISE = "\n".join(
     f"12:{i // 60:02}:{i % 60:02} worker {i * 7919 % 97} handled request {i * 104729 % 100003}"
     for i in range(120)
 )
-RECALL = "mcp__plugin_midfold_midfold__recall_grep"
+RECALL = "mcp__plugin_midfold_midfold__recall_find"
 IMAGE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 

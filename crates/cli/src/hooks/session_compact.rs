@@ -161,7 +161,7 @@ impl CompactionEvent {
         // The client writes the plug-in's name before it.
         let receipt = format!(
             "{} of {} folded without a model, about {} → {} tokens; {} stayed word for word. The rest \
-             comes back: the recall tools, or `midfold recall grep {} WORDS`.",
+             comes back: the recall tools, or `midfold recall find {} WORDS`.",
             number(gone),
             plural(self.messages.len() as u64, "message"),
             number(before.context.tokens()),

@@ -122,7 +122,7 @@ fn the_client_compacts_by_midfold_again_and_again() {
         let said = answer(&place, &client.event("manual", None));
         assert_eq!(said["session"], "s-1");
         let receipt = said["receipt"].as_str().unwrap();
-        assert!(receipt.contains("`midfold recall grep s-1 WORDS`"), "{receipt}");
+        assert!(receipt.contains("`midfold recall find s-1 WORDS`"), "{receipt}");
         client.takes(&said);
         assert!(client.rows.len() < before, "{before} to {}", client.rows.len());
         assert_eq!(client.rows.last().unwrap()["text"], newest);

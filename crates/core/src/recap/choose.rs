@@ -14,7 +14,7 @@ use rustc_hash::FxHashSet;
 
 use crate::counter::{Counter, TextKind};
 use crate::recap::bound::DeedBound;
-use crate::recap::deed::{Deed, DeedKind, DeedPart, PartKind, Speaker};
+use crate::recap::deed::{CallEnding, Deed, DeedKind, DeedPart, PartKind, Speaker};
 use crate::recap::elsewhere::ListedElsewhere;
 use crate::recap::interest::ReaderInterest;
 use crate::recap::print::{DeedPrinter, text};
@@ -313,7 +313,10 @@ impl<'a> DeedChoice<'a> {
             if own.is_none() && ranked.is_open || !is_waiting {
                 continue;
             }
-            let is_output = own.is_some_and(|own| own.kind == PartKind::Output);
+            // What a look-up was is worth no more than what it showed.
+            let is_output = own.map_or(deed.ending() == Some(CallEnding::Shown), |own| {
+                own.kind == PartKind::Output
+            });
             let free = room.saturating_sub(if is_output { self.listed.for_read } else { 0 });
             if self.least_of(ranked, own) > free {
                 passed_over.push(next);

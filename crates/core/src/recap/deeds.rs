@@ -309,7 +309,10 @@ impl CallDeeds<'_, '_> {
             .settle(came.message, |open| open.refused.is_none() && all_covered(&runs, &open.runs));
         self.learn(came, steps);
         self.gathered.settle_inner(came.message, &runs);
+        let teller = verdicts::wrote_totals(steps);
         for step in steps {
+            let own = teller.is_some_and(|teller| std::ptr::eq(teller, *step));
+            let telling = if own { telling } else { "" };
             self.gathered.add_check(verdicts::check_of(step, came.message, true, telling));
         }
     }

@@ -96,11 +96,12 @@ fn passed_at<'a>(deed: &Deed, checks: impl Iterator<Item = &'a CheckResult>) -> 
         .min()
 }
 
-/// The folder that holds at least three quarters of the files with an absolute path, with its last `/`. `None`
-/// where there is no such folder. Of several nested folders, the innermost.
+/// The folder that holds at least three quarters of the files by their absolute paths, with its last `/`. `None` where
+/// there is no such folder. Of several nested folders, the innermost.
 pub(super) fn common_root(gathered: &GatheredFacts) -> Option<String> {
     let absolute = || gathered.files.keys().filter(|path| path.starts_with('/'));
-    let count = absolute().count();
+    // A file without a whole path may be anywhere.
+    let count = gathered.files.len();
     let mut holds: FxHashMap<&str, usize> = FxHashMap::default();
     for path in absolute() {
         // `/home/` alone says nothing, so folders at the top are left out.

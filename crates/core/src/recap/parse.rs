@@ -9,6 +9,7 @@ use crate::recap::checks::CheckResult;
 use crate::recap::deed::{Deed, Speaker};
 use crate::recap::gather::{GatheredFacts, Quote};
 use crate::recap::history::{CommitRecord, MergeRequest};
+use crate::recap::print::is_whole;
 use crate::recap::prose;
 use crate::recap::read_line::{deed, number_in};
 use crate::recap::{NOTE_START, PATHS_BELOW, section, state};
@@ -361,8 +362,12 @@ fn root_in(note: &str) -> &str {
 
 /// A path as it was before it was shortened.
 fn below<'p>(root: &str, path: &'p str) -> Cow<'p, str> {
-    let is_whole = root.is_empty() || path.starts_with(['/', '~', '$']);
-    if is_whole { Cow::Borrowed(path) } else { Cow::Owned(format!("{root}{path}")) }
+    // What is not below the folder begins otherwise: `./` stands for the folder of the work.
+    if root.is_empty() || is_whole(path) {
+        Cow::Borrowed(path)
+    } else {
+        Cow::Owned(format!("{root}{path}"))
+    }
 }
 
 /// Removes a known beginning of other authors' summaries.

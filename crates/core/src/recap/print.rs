@@ -149,11 +149,25 @@ impl DeedPrinter<'_> {
         out
     }
 
+    /// A path for a list, where paths are below the common folder unless they say otherwise.
+    pub fn listed<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        let is_whole = is_whole(path);
+        match self.root {
+            Some(_) if !is_whole => Cow::Owned(format!("./{path}")),
+            _ => Cow::Borrowed(self.path(path)),
+        }
+    }
+
     /// A path without the folder that most files share.
     pub fn path<'p>(&self, path: &'p str) -> &'p str {
         let inner = self.root.and_then(|root| path.strip_prefix(root));
         inner.filter(|inner| !inner.is_empty()).unwrap_or(path)
     }
+}
+
+/// Whether a path says by itself where it begins.
+pub(super) fn is_whole(path: &str) -> bool {
+    path.starts_with(['/', '~', '$']) || path.starts_with("./") || path.starts_with("../")
 }
 
 fn label_of(by: &Speaker) -> &'static str {

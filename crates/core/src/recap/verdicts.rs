@@ -172,6 +172,13 @@ pub(super) fn passed<'c, 'a>(
     command.steps[from..].iter().filter(|step| exit && step.is_check()).collect()
 }
 
+/// Of several checks of one command, the one that wrote the totals, which no other one has: the only one, or the only one
+/// that runs tests.
+pub(super) fn wrote_totals<'s, 'a>(steps: &[&'s SimpleStep<'a>]) -> Option<&'s SimpleStep<'a>> {
+    let mut tests = steps.iter().filter(|step| steps.len() == 1 || step.text.contains("test"));
+    tests.next().filter(|_| tests.next().is_none()).copied()
+}
+
 /// The checks that passed in a command of which another step failed. Totals in the output prove a pass where only
 /// one check can have written them.
 pub(super) fn passed_beside<'c, 'a>(

@@ -25,7 +25,7 @@ const RECALL_ARGUMENTS: &[ToolArgument] = &[
     (
         "messages",
         "string",
-        "numbers of messages: `@12`, `12-20`, `12,15`; `12-20 from 15:4000` reads on",
+        "numbers of messages: `@12`, `12-20`, `15,12`; `15:4000`, `15:L310`: a place in a long one",
         false,
     ),
 ];

@@ -42,6 +42,7 @@ use midfold_core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
 use midfold_core::plan::PlanOutcome;
 use midfold_core::project::Context;
 use midfold_formats::DialectKind;
+use midfold_store::recall::ToolListShape;
 use midfold_store::{InjectedRequest, Millis, NewSession, StoreError, StoredSession};
 
 use crate::failure::{Failure, FailureArea};
@@ -96,6 +97,17 @@ pub struct HandedContext {
     /// If the host's list went back, the number of the first event that the list does not share. The session is now a
     /// fork from there.
     pub went_back: Option<u64>,
+    /// The shape of the tools by which the agent looks up what this context no longer has; `None` if nothing is folded.
+    recalls: Option<ToolListShape>,
+}
+
+impl HandedContext {
+    /// The tools for this context, as a JSON array for the `tools` of a request: those of recall from the first fold
+    /// on, and none before. [`Session::recall`] answers their calls.
+    #[must_use]
+    pub fn tools(&self) -> String {
+        self.recalls.map_or_else(|| "[]".to_owned(), midfold_store::recall::tools)
+    }
 }
 
 impl Session {
@@ -274,7 +286,16 @@ impl Session {
         if self.follow.is_in_use() && self.follow.knows(self.len()) {
             self.follow.hand_out(kind, &context);
         }
-        HandedContext { context, injected: None, folded: true, call, origins, went_back: None }
+        let recalls = self.active().map(|_| ToolListShape::of(kind));
+        HandedContext {
+            context,
+            injected: None,
+            folded: true,
+            call,
+            origins,
+            went_back: None,
+            recalls,
+        }
     }
 
     /// Records the tokens that the provider counted, which correct the meter.

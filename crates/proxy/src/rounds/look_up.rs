@@ -2,9 +2,7 @@
 
 use midfold_formats::recall_tool::RecallCall;
 use midfold_store::Store;
-use midfold_store::recall::{
-    ExpandTarget, FOUND_CHARS, FindRequest, NO_MATCH, QUOTED, RecallError, find, show,
-};
+use midfold_store::recall::{FOUND_CHARS, FindRequest, NO_MATCH, QUOTED, RecallError, find, show};
 use serde_json::Value;
 
 /// Answers a call with plain text for the model. Mistakes in the call are explained in the answer, too.
@@ -47,14 +45,10 @@ async fn originals(
     messages: &str,
     chars: usize,
 ) -> Result<String, RecallError> {
-    let (which, from) = match messages.split_once(" from ") {
-        Some((which, from)) => (which.trim(), Some(from.trim())),
-        None => (messages, None),
-    };
-    let page = show(store, session, &ExpandTarget::parse(which)?, from, chars).await?;
+    let page = show(store, session, messages, chars).await?;
     let mut found = format!("{QUOTED}{}", page.text);
     if let Some(next) = &page.next {
-        found += &format!("next: messages=\"{which} from {next}\"\n");
+        found += &format!("next: messages=\"{next}\"\n");
     }
     Ok(found)
 }

@@ -1,7 +1,7 @@
 """The native half of the package: see `midfold`. The docstrings are those of the module itself."""
 
 from collections.abc import Sequence
-from typing import Callable, Literal, overload
+from typing import Any, Callable, Literal, overload
 
 from ._arrow import BatchCompressor, RecordBatch, RecordBatchStream, Schema
 from ._rows import Compressed, Compressor
@@ -308,5 +308,17 @@ def recall_tools(shape: Literal["anthropic"]) -> list[AnthropicTool]:
 
     >>> import midfold
     >>> [tool["name"] for tool in midfold.recall_tools("anthropic")]
+    ['recall_find', 'recall_show']
+    """
+
+@overload
+def recall_tools(shape: Literal["responses", "gemini", "bedrock"]) -> list[dict[str, Any]]:
+    """Returns the tools that an agent is given to bring back what was folded, for the `tools` of a
+    request of this shape. `Session.recall` answers their calls.
+
+    Raises `InputError` for an unknown shape.
+
+    >>> import midfold
+    >>> [tool["name"] for tool in midfold.recall_tools("responses")]
     ['recall_find', 'recall_show']
     """

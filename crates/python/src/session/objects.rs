@@ -50,6 +50,7 @@ impl Session {
     }
 
     pub(super) fn handed_out(&self, py: Python<'_>, sent: HandedContext) -> PyResult<Context> {
+        let tools = sent.tools();
         let HandedContext { context, injected, folded, call, origins, .. } = sent;
         let messages = PyList::empty(py);
         let before = std::mem::take(&mut *lock(self.inner.made(), py));
@@ -79,7 +80,7 @@ impl Session {
         let places = origins.map(|origins| origins.iter().map(|origin| origin.place).collect());
         let session = Py::new(py, Self { inner: self.inner.clone() })?.into_any();
         let messages = messages.unbind();
-        Ok(Context { pieces: context, injected, messages, folded, call, places, session })
+        Ok(Context { pieces: context, injected, messages, folded, call, places, tools, session })
     }
 
     /// The context with the host's own objects wherever a message is one of its list.

@@ -149,7 +149,18 @@ fn hit_text(found: &FoundMessage, gone: &[Range<u64>]) -> String {
     }
     let lines: Vec<String> = match found.lines.as_slice() {
         [] => vec![clean(found.snippet.trim())],
-        lines => lines.iter().map(|line| clean(line.text.trim())).collect(),
+        lines => lines
+            .iter()
+            .map(|line| {
+                // By its number, a line of a long message can be shown.
+                let place = if found.chars > OF_SEVERAL {
+                    format!("L{} ", line.number)
+                } else {
+                    String::new()
+                };
+                place + &clean(line.text.trim())
+            })
+            .collect(),
     };
     let more = match found.more_lines {
         0 => String::new(),
@@ -163,29 +174,113 @@ fn hit_text(found: &FoundMessage, gone: &[Range<u64>]) -> String {
     }
 }
 
-/// Shows messages in full, a page at a time: see [`super::expand()`]. Reminders of a client are one line. So are the
-/// messages of a range that the agent has in front of it.
+/// Of several messages, each is shown up to this many characters, so that a long one does not take the page.
+const OF_SEVERAL: usize = 2_500;
+/// With fewer characters left, a page ends before the next entry.
+const LEAST: usize = 400;
+
+/// Shows messages in full, at most `chars` characters of them. `messages` is a list of numbers, ranges and places in long
+/// messages (`12,15-20,31:4000,40:L310`), and what is asked for first is shown first. Of several messages, a long one is
+/// cut. Reminders of a client are one line, and so are the messages of a range that the agent has in front of it.
 ///
 /// # Errors
-/// Fails where there is no such session or message, or the place to go on from is none.
+/// Fails where there is no such session or message, or an entry has another form.
 pub async fn show(
     store: &dyn Store,
     session: &str,
-    what: &ExpandTarget,
-    from: Option<&str>,
+    messages: &str,
     chars: usize,
 ) -> Result<AgentPage<String>, RecallError> {
+    let entries = entries(messages)?;
     let gone = covered(store, session).await?;
     let is_gone = |seq: u64| gone.iter().any(|run| run.contains(&seq));
-    let asks_gone = match what {
-        ExpandTarget::Fold(_) => true,
-        ExpandTarget::Events(runs) => {
-            runs.iter().any(|run| gone.iter().any(|own| own.start < run.end && run.start < own.end))
-        }
-    };
     // Who asks for nothing else wants just these.
+    let asks_gone = entries.iter().any(|entry| entry.touches(&gone));
     let visible = |seq: u64| asks_gone && !is_gone(seq);
-    let style = ExpandStyle { without_reminders: true, visible: &visible };
-    let page = expand_in(store, session, what, from, chars, style).await?;
-    Ok(AgentPage { text: page_text(&page), next: page.next })
+    let is_one = matches!(entries.as_slice(), [one] if one.is_one());
+    let most = if is_one { usize::MAX } else { OF_SEVERAL };
+    let style = ExpandStyle { without_reminders: true, visible: &visible, most };
+    let (mut text, mut left) = (String::new(), chars);
+    for (at, entry) in entries.iter().enumerate() {
+        if at > 0 && left < LEAST {
+            return Ok(AgentPage { text, next: Some(rest(None, &entries[at..])) });
+        }
+        let from = entry.from.as_deref();
+        let page = expand_in(store, session, &entry.what, from, left, style).await?;
+        let shown = page_text(&page);
+        left = left.saturating_sub(shown.chars().count());
+        text += &shown;
+        if let Some(place) = page.next {
+            let own = entry.behind(&place);
+            return Ok(AgentPage { text, next: Some(rest(Some(own), &entries[at + 1..])) });
+        }
+    }
+    Ok(AgentPage { text, next: None })
+}
+
+/// An entry of a list of messages.
+struct ListEntry {
+    /// As it was written.
+    written: String,
+    what: ExpandTarget,
+    /// The place where a message begins to be shown.
+    from: Option<String>,
+}
+
+impl ListEntry {
+    fn of(written: &str) -> Result<Self, RecallError> {
+        let written = written.trim().to_owned();
+        let placed = written.split_once(':').filter(|(event, _)| target::number(event).is_some());
+        let what = ExpandTarget::parse(placed.map_or(&written, |(event, _)| event))?;
+        let from = placed.is_some().then(|| written.trim_start_matches(['@', '#']).to_owned());
+        Ok(Self { written, what, from })
+    }
+
+    /// Whether it asks for a single message.
+    fn is_one(&self) -> bool {
+        match &self.what {
+            ExpandTarget::Events(runs) => matches!(&runs[..], [run] if run.end - run.start == 1),
+            ExpandTarget::Fold(_) => false,
+        }
+    }
+
+    fn touches(&self, gone: &[Range<u64>]) -> bool {
+        let meets =
+            |run: &Range<u64>| gone.iter().any(|own| own.start < run.end && run.start < own.end);
+        match &self.what {
+            ExpandTarget::Fold(_) => true,
+            ExpandTarget::Events(runs) => runs.iter().any(meets),
+        }
+    }
+
+    /// What is left of it from a place on.
+    fn behind(&self, place: &str) -> String {
+        let ExpandTarget::Events(runs) = &self.what else { return place.to_owned() };
+        let event = place.split(':').next().and_then(|event| event.parse::<u64>().ok());
+        let last = runs.last().map_or(0, |run| run.end.saturating_sub(1));
+        match event {
+            Some(event) if event >= last => place.to_owned(),
+            Some(event) if place.contains(':') => format!("{place},{}-{last}", event + 1),
+            _ => format!("{place}-{last}"),
+        }
+    }
+}
+
+/// The entries of a list. A list may also be written as JSON.
+fn entries(list: &str) -> Result<Vec<ListEntry>, RecallError> {
+    let bare = list.trim();
+    let inner = bare.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let is_numbers =
+        |inner: &&str| inner.starts_with(|c: char| c.is_ascii_digit() || "@\"' ".contains(c));
+    let bare = inner.filter(is_numbers).unwrap_or(bare);
+    let parts = bare.split([',', ';']).map(|part| part.trim().trim_matches(['"', '\'']));
+    let found: Vec<ListEntry> =
+        parts.filter(|part| !part.is_empty()).map(ListEntry::of).collect::<Result<_, _>>()?;
+    if found.is_empty() { Err(RecallError::What(String::new())) } else { Ok(found) }
+}
+
+/// The entries that were not shown, as a list.
+fn rest(first: Option<String>, entries: &[ListEntry]) -> String {
+    let others = entries.iter().map(|entry| entry.written.clone());
+    first.into_iter().chain(others).collect::<Vec<_>>().join(",")
 }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{
-    AgentPage, ExpandTarget, FOUND_CHARS, FindRequest, NO_MATCH, PAGE_CHARS, RecallError,
-    WantedOutcome, find, show,
+    AgentPage, FOUND_CHARS, FindRequest, NO_MATCH, PAGE_CHARS, RecallError, WantedOutcome, find,
+    show,
 };
 use crate::error::StoreError;
 use crate::store::Store;
@@ -135,10 +135,8 @@ impl ToolRequest<'_> {
                 "Send the number of a message, such as `@12`.",
             )
         })?;
-        let what = ExpandTarget::parse(&messages)?;
-        let from = self.text("from")?.filter(|from| !from.is_empty());
-        let page = show(self.store, self.session, &what, from.as_deref(), PAGE_CHARS).await?;
-        Ok(self.page("from", page.text, page.next.map(Value::from)))
+        let page = show(self.store, self.session, &messages, PAGE_CHARS).await?;
+        Ok(self.page("messages", page.text, page.next.map(Value::from)))
     }
 
     /// The answer with a page, and with the call that continues where it ended.

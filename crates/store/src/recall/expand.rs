@@ -85,7 +85,7 @@ pub async fn expand(
     from: Option<&str>,
     max_chars: usize,
 ) -> Result<OriginalPage, RecallError> {
-    let style = ExpandStyle { without_reminders: false, visible: &|_| false };
+    let style = ExpandStyle { without_reminders: false, visible: &|_| false, most: usize::MAX };
     expand_in(store, session, what, from, max_chars, style).await
 }
 
@@ -96,6 +96,8 @@ pub(super) struct ExpandStyle<'a> {
     pub without_reminders: bool,
     /// Whether the reader has a message in front of it already: then its text is left out.
     pub visible: &'a (dyn Fn(u64) -> bool + Sync),
+    /// At most this many characters of a message are shown, unless the page begins inside it.
+    pub most: usize,
 }
 
 /// Reads original messages as [`expand()`] does, in a style.
@@ -284,7 +286,13 @@ impl<'s> Pager<'s> {
         let chars = text.chars().count();
         // Only the message in which the previous page ended starts in the middle.
         let offset = if head.event == self.start.event { self.start.offset(&text) } else { 0 };
-        let text = text.chars().skip(offset).collect();
+        let mut text: String = text.chars().skip(offset).collect();
+        if let Some((cut, _)) = text.char_indices().nth(self.style.most).filter(|_| offset == 0) {
+            let end = text[..cut].rfind('\n').map_or(cut, |line| line + 1);
+            let shown = text[..end].chars().count();
+            text.truncate(end);
+            text += &format!("… (it goes on at {}:{shown})", head.event);
+        }
         WaitingMessage { head, offset, text, chars, same_as: None }
     }
 

@@ -305,6 +305,8 @@ pub fn clean(text: &str) -> String {
                 chars.next_if(char::is_ascii_alphabetic);
             }
             '\r' if chars.peek() == Some(&'\n') => {}
+            // A progress bar writes over its own line.
+            '\r' => out.truncate(out.rfind('\n').map_or(0, |at| at + 1)),
             '\n' | '\t' => out.push(c),
             c if c.is_control() => out.push('\u{fffd}'),
             c => out.push(c),

@@ -1,14 +1,56 @@
 //! The recall tools for an agent. A model reads the texts in this file.
 
+use midfold_formats::DialectKind;
 use serde_json::{Value, json};
 
 /// How a provider wants tools to be described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolListShape {
-    /// Chat Completions: `{"type":"function","function":{…}}`.
+    /// Chat Completions and Ollama: `{"type":"function","function":{…}}`.
     OpenAi,
+    /// Responses: `{"type":"function","name":…,"parameters":{…}}`.
+    Responses,
     /// Anthropic: `{"name":…,"input_schema":{…}}`.
     Anthropic,
+    /// Gemini: one `{"functionDeclarations":[…]}`.
+    Gemini,
+    /// Bedrock: `{"toolSpec":{…}}`.
+    Bedrock,
+}
+
+impl ToolListShape {
+    /// The shapes by name.
+    const NAMED: [(&str, Self); 5] = [
+        ("openai", Self::OpenAi),
+        ("responses", Self::Responses),
+        ("anthropic", Self::Anthropic),
+        ("gemini", Self::Gemini),
+        ("bedrock", Self::Bedrock),
+    ];
+
+    /// The names of all shapes.
+    #[must_use]
+    pub fn names() -> [&'static str; 5] {
+        Self::NAMED.map(|(name, _)| name)
+    }
+
+    /// The shape with this name; `None` where there is none.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMED.iter().find(|(own, _)| *own == name).map(|(_, shape)| *shape)
+    }
+
+    /// The shape of the requests of a dialect.
+    #[must_use]
+    pub fn of(kind: DialectKind) -> Self {
+        match kind {
+            DialectKind::OpenAiResponses => Self::Responses,
+            DialectKind::Anthropic => Self::Anthropic,
+            DialectKind::Gemini => Self::Gemini,
+            DialectKind::Bedrock => Self::Bedrock,
+            DialectKind::OpenAiChat | DialectKind::Ollama | DialectKind::ShareGpt => Self::OpenAi,
+        }
+    }
 }
 
 /// The two tools, as a JSON array for the `tools` of a request.
@@ -25,11 +67,27 @@ pub fn tools(shape: ToolListShape) -> String {
             "type": "function",
             "function": { "name": name, "description": description, "parameters": schema },
         }),
+        ToolListShape::Responses => json!({
+            "type": "function", "name": name, "description": description, "parameters": schema,
+        }),
         ToolListShape::Anthropic => {
             json!({ "name": name, "description": description, "input_schema": schema })
         }
+        ToolListShape::Gemini => {
+            json!({ "name": name, "description": description, "parametersJsonSchema": schema })
+        }
+        ToolListShape::Bedrock => json!({
+            "toolSpec": {
+                "name": name, "description": description, "inputSchema": { "json": schema },
+            },
+        }),
     };
-    Value::from(table().into_iter().map(tool).collect::<Vec<_>>()).to_string()
+    let all: Vec<Value> = table().into_iter().map(tool).collect();
+    match shape {
+        ToolListShape::Gemini => json!([{ "functionDeclarations": all }]),
+        _ => Value::from(all),
+    }
+    .to_string()
 }
 
 fn table() -> [(&'static str, &'static str, Value); 2] {
@@ -64,10 +122,10 @@ fn show() -> (&'static str, &'static str, Value) {
         an @number of the summary or of recall_find. What is long comes in pages: the last line is \
         the call for the next one.";
     let properties = json!({
-        "messages": { "type": "string", "description": "`@12`, a range `12-20`, a list `12,15,20`" },
-        "from": {
+        "messages": {
             "type": "string",
-            "description": "where to go on: `15`, `15:4000` (character) or `15:L310` (line)",
+            "description": "`@12`, a range `12-20`, a list `15,12,20-22` (shown in this order), or a \
+                place in a long one: `15:4000` (character), `15:L310` (line)",
         },
     });
     ("recall_show", description, object(properties, &["messages"]))

@@ -227,7 +227,7 @@ async fn an_agent_finds_and_shows() {
     let phrase = call(&store, "recall_find", r#"{"query":"\"is marmalade\""}"#).await;
     assert!(!phrase.contains(&format!("@{planted} ")), "{phrase}");
     let from = format!("{planted}:10");
-    let arguments = format!(r#"{{"messages":"@{planted}","from":"{from}"}}"#);
+    let arguments = format!(r#"{{"messages":"@{from}"}}"#);
     let page = call(&store, "recall_show", &arguments).await;
     assert!(page.contains("characters 10 to 46 of 46, turn "), "{page}");
     assert!(page.ends_with("marmalade é\n"), "{page}");
@@ -236,6 +236,13 @@ async fn an_agent_finds_and_shows() {
     // The system message is in front of the agent.
     assert!(page.contains("── @0 system, turn 0\n(in front of you)\n"), "{page}");
     assert!(page.contains(&format!("── @{planted} user")), "{page}");
+    // What is asked for first comes first, and what did not fit is the next call.
+    let first = page.find(&format!("── @{planted} ")).unwrap();
+    assert!(first < page.find("── @0 ").unwrap(), "{page}");
+    let all = format!(r#"{{"messages":"{planted},0-9999"}}"#);
+    let page = call(&store, "recall_show", &all).await;
+    let next = page.lines().last().unwrap();
+    assert!(next.starts_with("next: recall_show(messages=\""), "{page}");
     let alone = call(&store, "recall_show", r#"{"messages":0}"#).await;
     assert!(!alone.contains("(in front of you)"), "{alone}");
     let nothing = call(&store, "recall_find", r#"{"query":"zzyzx"}"#).await;
@@ -339,7 +346,7 @@ async fn bad_calls_are_answered_with_what_to_do() {
         ("recall_show", r#"{"messages":"20-10"}"#),
         ("recall_show", r#"{"messages":"18446744073709551615"}"#),
         ("recall_show", r#"{"messages":"0-18446744073709551615"}"#),
-        ("recall_show", r#"{"messages":"1","from":"next"}"#),
+        ("recall_show", r#"{"messages":"1:next"}"#),
         ("recall_show", r#"{"messages":"deadbeef"}"#),
         ("rm", r#"{}"#),
         ("", "\u{0}"),
@@ -368,6 +375,15 @@ fn tools_have_the_shape_of_their_provider() {
         assert!(b["description"].as_str().unwrap().len() > 40);
     }
     assert_eq!(openai.as_array().unwrap().len(), 2);
+    for (shape, name) in [
+        ("responses", "/0/name"),
+        ("gemini", "/0/functionDeclarations/0/name"),
+        ("bedrock", "/0/toolSpec/name"),
+    ] {
+        let list = tools(ToolListShape::named(shape).unwrap());
+        let list: Value = serde_json::from_str(&list).unwrap();
+        assert_eq!(list.pointer(name).unwrap(), "recall_find", "{shape}");
+    }
 }
 
 /// What a session without folds and one without events say.

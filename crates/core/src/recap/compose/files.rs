@@ -33,7 +33,7 @@ impl RecapWriter<'_> {
         for (label, kind) in lists.into_iter().take(if read { 3 } else { 1 }) {
             // A changed file has the number of its last change, because a read since then changed nothing.
             let entry = |(path, used): (&str, &FileUse)| {
-                let path = escape::inline(self.printer.path(path), PATH);
+                let path = escape::inline(&self.printer.listed(path), PATH);
                 match used.changed.or(used.message) {
                     None => path,
                     Some(message) => format!("{path} @{message}"),

@@ -137,7 +137,7 @@ impl RecapWriter<'_> {
         let count = changed.len();
         changed.sort_by_key(|(_, used)| std::cmp::Reverse(used.last));
         let name = |(path, used): &(&String, &FileUse)| {
-            let path = escape::inline(self.printer.path(path), 200);
+            let path = escape::inline(&self.printer.listed(path), 200);
             format!("{path} @{}", used.changed.unwrap_or(0))
         };
         let names: Vec<String> = changed.iter().take(FILES).map(name).collect();

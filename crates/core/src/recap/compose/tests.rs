@@ -325,18 +325,26 @@ fn files_are_told_below_their_folder_once_and_read_back() {
     }
     gathered.use_file("src/a.rs", true, Some(7));
     gathered.use_file("/etc/hosts", false, Some(8));
-    for path in ["c.rs", "d.rs", "e.rs"] {
+    for path in ["h.rs", "i.rs", "f.rs", "g.rs", "c.rs", "d.rs", "e.rs", ".env"] {
         gathered.use_file(&format!("/home/ana/shop/src/{path}"), false, Some(9));
     }
     let text = recap(&gathered, 4_000);
     assert!(text.contains("Paths of files are below /home/ana/shop/src/."), "{text}");
     // One of them is named from the folder above, too. The lexer's path is known from there alone.
-    assert!(text.contains("changed: a.rs @7, b.rs @4, src/lexer.rs @3\n"), "{text}");
-    assert!(text.contains("read: e.rs @9, d.rs @9, c.rs @9, /etc/hosts @8\n"), "{text}");
+    assert!(text.contains("changed: a.rs @7, b.rs @4, ./src/lexer.rs @3\n"), "{text}");
+    assert!(
+        text.contains(
+            "read: .env @9, e.rs @9, d.rs @9, c.rs @9, g.rs @9, f.rs @9, i.rs @9, h.rs @9, /etc/hosts @8\n"
+        ),
+        "{text}"
+    );
     let mut again = GatheredFacts::default();
     again.add_recap(&text, 0, true);
     let at = again.files["/home/ana/shop/src/a.rs"].message;
     assert_eq!((at, again.files.contains_key("/etc/hosts")), (Some(7), true));
+    let known = |path: &str| again.files.contains_key(path);
+    assert!(known("/home/ana/shop/src/.env") && known("./src/lexer.rs"));
+    assert!(!known("src/lexer.rs") && !known(".env"));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The signs of success and failure in the lines of a result.
 
+use super::totals;
 use super::verdict::CallVerdict;
 
 /// The meaning of a line, from the strongest sign to the weakest.
@@ -28,6 +29,8 @@ pub(super) struct OutcomeSigns {
     failed_at: Option<usize>,
     /// Byte offset and line of the last totals without failures.
     passed: Option<(usize, String)>,
+    /// How many passed in the runs with totals of the same form as the last ones, and how many runs there were.
+    in_runs: (u64, usize),
     /// The first line with an error.
     error: Option<String>,
     /// Whether `error` says only that something inside failed.
@@ -52,6 +55,12 @@ pub(super) struct OutcomeSigns {
 fn counts_nothing(line: &str) -> bool {
     let counts = line.split(" in ").next().unwrap_or_default();
     counts.contains('0') && !counts.bytes().any(|b| matches!(b, b'1'..=b'9'))
+}
+
+/// Whether two lines differ in their numbers alone.
+fn is_alike(one: &str, other: &str) -> bool {
+    let plain = |line: &str| line.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    plain(one) == plain(other)
 }
 
 impl OutcomeSigns {
@@ -79,7 +88,14 @@ impl OutcomeSigns {
 
     /// The line that says most for this verdict; `None` where no sign matches it.
     pub(super) fn telling(&self, verdict: Option<CallVerdict>) -> Option<String> {
-        let passed = || self.passed.as_ref().map(|(_, line)| line.clone());
+        let passed = || {
+            let (_, line) = self.passed.as_ref()?;
+            // Of a workspace each part has totals of its own.
+            Some(match self.in_runs {
+                (sum @ 1.., runs @ 2..) => format!("{sum} passed in {runs} runs"),
+                _ => line.clone(),
+            })
+        };
         match verdict {
             Some(CallVerdict::Failed) => self.failed.clone().or_else(|| self.error.clone()),
             Some(CallVerdict::Ok) => passed().or_else(|| self.done.clone()),
@@ -122,6 +138,15 @@ impl OutcomeSigns {
             OutcomeSign::Passed => {
                 // The totals of a part that ran nothing do not replace those of a part that ran something.
                 let known = self.passed.take().map(|(_, line)| line);
+                if !counts_nothing(line) {
+                    let own = totals::totals(line).map_or(0, |totals| totals.passed);
+                    let (sum, runs) =
+                        match known.as_ref().is_some_and(|known| is_alike(known, line)) {
+                            true => self.in_runs,
+                            false => (0, 0),
+                        };
+                    self.in_runs = (sum + own, runs + 1);
+                }
                 let line =
                     known.filter(|_| counts_nothing(line)).unwrap_or_else(|| line.to_owned());
                 self.passed = Some((at, line));

@@ -120,6 +120,8 @@ fn known_lines_of_other_programs() {
         ("./big", "loading\nKilled", None, Some(Failed), Some("Killed")),
         ("foo", "bash: foo: command not found", None, Some(Failed), Some("bash: foo: command not found")),
         ("./a.sh", "bash: ./a.sh: Permission denied", None, Some(Failed), Some("bash: ./a.sh: Permission denied")),
+        ("cargo test", "test result: ok. 2 passed; 0 failed; finished in 0.00s\n\ntest result: ok. 3 passed; 0 failed; finished in 0.10s\ntest result: ok. 0 passed; 0 failed; finished in 0.00s", None, Some(Ok), Some("5 passed in 2 runs")),
+        ("npx jest", "Test Suites: 3 passed, 3 total\nTests:       12 passed, 12 total", None, Some(Ok), Some("Tests: 12 passed, 12 total")),
         ("npm test", "running\nCommand timed out after 120 seconds", None, Some(Failed), Some("Command timed out after 120 seconds")),
         ("python server.py", "\nEXECUTION TIMED OUT", None, Some(Failed), Some("EXECUTION TIMED OUT")),
     ]);

@@ -14,6 +14,8 @@ pub(super) struct RunTotals {
     pub faulty: bool,
     /// Whether the words are those of a test runner. Compilers count errors alone.
     pub of_tests: bool,
+    /// How many passed.
+    pub passed: u64,
 }
 
 /// What a word in totals counts.
@@ -69,7 +71,8 @@ fn read(line: &str) -> Option<RunTotals> {
                 CountedWord::Failed => found.failed |= above,
                 CountedWord::Error => found.failed |= above,
                 CountedWord::Fault => found.faulty |= above,
-                CountedWord::Passed | CountedWord::Beside => {}
+                CountedWord::Passed => found.passed += number,
+                CountedWord::Beside => {}
             }
             some |= above || word != CountedWord::Passed;
             found.of_tests |= matches!(word, CountedWord::Failed | CountedWord::Passed);

@@ -88,8 +88,11 @@ fn planted() -> Planted {
         r#"{"path":"lamps"}"#,
         "The lantern with the bittern glass is broken.",
     );
-    let second_path =
-        talk.tool("read_file", r#"{"path":"src/emit/wheatear.rs"}"#, "nothing here either");
+    let second_path = talk.tool(
+        "write_file",
+        r#"{"path":"src/emit/wheatear.rs","content":"fn sing() {}"}"#,
+        "nothing here either",
+    );
     (0..8).for_each(|_| talk.filler(500));
     let used_and_seen = talk.say("user", "so the tangerine it is, and the persimmon");
     let tail = talk.say("assistant", "Done, the dunnock is in its nest.");
