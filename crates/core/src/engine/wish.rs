@@ -2,7 +2,73 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::Hash;
+use crate::log::EventLog;
 use crate::put_back::PutBack;
+
+/// A history, named by its number of events and its chain hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotedHistory {
+    /// The number of its events.
+    pub events: u32,
+    /// The chain hash of these events.
+    pub hash: Hash,
+}
+
+impl NotedHistory {
+    /// The history that a log has now.
+    #[must_use]
+    pub fn of(log: &EventLog) -> Self {
+        Self { events: u32::try_from(log.len()).unwrap_or(u32::MAX), hash: log.head_hash() }
+    }
+
+    /// Whether a log begins with this history. `None` where the log is too short to say.
+    fn begins(self, log: &EventLog) -> Option<bool> {
+        let events = self.events as usize;
+        (events <= log.len()).then(|| log.hash_before(events) == self.hash)
+    }
+}
+
+/// A note of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredNote")]
+pub struct AgentNote {
+    /// Its text.
+    pub text: String,
+    /// All that the agent had read when it wrote the note. No other history may have it. `None` for a note of a version
+    /// that did not keep this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<NotedHistory>,
+}
+
+impl AgentNote {
+    /// Whether the note is of this log.
+    pub(super) fn is_of(&self, log: &EventLog) -> bool {
+        self.read.is_none_or(|read| read.begins(log) == Some(true))
+    }
+
+    /// Whether the note is of another history than this log's.
+    pub(super) fn is_foreign(&self, log: &EventLog) -> bool {
+        self.read.is_some_and(|read| read.begins(log) == Some(false))
+    }
+}
+
+/// A note as a store has it. Earlier versions stored the text alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredNote {
+    Text(String),
+    Placed { text: String, read: Option<NotedHistory> },
+}
+
+impl From<StoredNote> for AgentNote {
+    fn from(stored: StoredNote) -> Self {
+        match stored {
+            StoredNote::Text(text) => Self { text, read: None },
+            StoredNote::Placed { text, read } => Self { text, read },
+        }
+    }
+}
 
 /// The wishes of an agent for its session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,7 +76,7 @@ use crate::put_back::PutBack;
 pub struct AgentWishes {
     /// Notes that each recap repeats, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub notes: Vec<AgentNote>,
     /// Whether a fold is to be made with the next context.
     #[serde(skip_serializing_if = "is_false")]
     pub wants_fold: bool,
