@@ -50,7 +50,8 @@ impl Session {
         // note without a place nobody knows.
         let is_whole = at >= self.log.len();
         let notes = self.agent.notes.iter();
-        let known = |note: &&AgentNote| note.is_of(&fork.log) && (is_whole || note.read.is_some());
+        let known =
+            |note: &&AgentNote| !note.is_foreign(&fork.log) && (is_whole || note.read.is_some());
         fork.agent.notes = notes.filter(known).cloned().collect();
         fork
     }

@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::Hash;
+use crate::exchanges::{NOTE_TOOL, own_tool};
 use crate::log::EventLog;
 use crate::put_back::PutBack;
+use crate::view::{BlockKind, BlockView, Role};
 
 /// A history, named by its number of events and its chain hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,13 +15,18 @@ pub struct NotedHistory {
     pub events: u32,
     /// The chain hash of these events.
     pub hash: Hash,
+    /// Whether the call that wrote the note has to follow in the log. Of two histories with the same beginning only one
+    /// has it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_called: bool,
 }
 
 impl NotedHistory {
     /// The history that a log has now.
     #[must_use]
     pub fn of(log: &EventLog) -> Self {
-        Self { events: u32::try_from(log.len()).unwrap_or(u32::MAX), hash: log.head_hash() }
+        let events = u32::try_from(log.len()).unwrap_or(u32::MAX);
+        Self { events, hash: log.head_hash(), is_called: false }
     }
 
     /// Whether a log begins with this history. `None` where the log is too short to say.
@@ -44,12 +51,41 @@ pub struct AgentNote {
 impl AgentNote {
     /// Whether the note is of this log.
     pub(super) fn is_of(&self, log: &EventLog) -> bool {
-        self.read.is_none_or(|read| read.begins(log) == Some(true))
+        let is_here = |read: NotedHistory| !read.is_called || self.is_called_behind(read, log);
+        self.read.is_none_or(|read| read.begins(log) == Some(true) && is_here(read))
     }
 
     /// Whether the note is of another history than this log's.
     pub(super) fn is_foreign(&self, log: &EventLog) -> bool {
-        self.read.is_some_and(|read| read.begins(log) == Some(false))
+        let goes_on = |read: NotedHistory| (read.events as usize) < log.len();
+        self.read.is_some_and(|read| {
+            read.begins(log) == Some(false)
+                || read.is_called && goes_on(read) && !self.is_called_behind(read, log)
+        })
+    }
+
+    /// Whether the exchange behind this history has the call that wrote the note.
+    fn is_called_behind(&self, read: NotedHistory, log: &EventLog) -> bool {
+        for event in log.events().get(read.events as usize..).unwrap_or_default() {
+            let mut is_ours = false;
+            for block in &event.view.blocks {
+                let BlockKind::Call { name: Some(name), .. } = &block.kind else { continue };
+                let name = name.decode(&event.bytes);
+                is_ours |= own_tool(&name).is_some();
+                if name == NOTE_TOOL {
+                    let words = block.plain(&event.bytes);
+                    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+                    if words.contains(&self.text) {
+                        return true;
+                    }
+                }
+            }
+            let is_reasoning = event.view.blocks.iter().all(BlockView::is_reasoning);
+            if event.view.role == Role::Assistant && !is_ours && !is_reasoning {
+                return false;
+            }
+        }
+        false
     }
 }
 

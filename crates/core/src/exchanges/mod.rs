@@ -13,5 +13,6 @@ mod tools;
 mod walk;
 
 pub use chain::{ClientChain, ExchangePlace};
+pub(crate) use tools::own_tool;
 pub use tools::{COMPACT_TOOL, NOTE_TOOL, PIN_TOOL};
 pub use walk::{ExchangeWalk, FoundExchange, HiddenCall, ShownReply};

@@ -10,6 +10,6 @@ pub const PIN_TOOL: &str = "midfold_pin";
 pub const NOTE_TOOL: &str = "midfold_note";
 
 /// The own tool of this name. `None` where the name is of no own tool.
-pub(super) fn own_tool(name: &str) -> Option<&'static str> {
+pub(crate) fn own_tool(name: &str) -> Option<&'static str> {
     [RECALL_TOOL, COMPACT_TOOL, PIN_TOOL, NOTE_TOOL].into_iter().find(|tool| *tool == name)
 }

@@ -50,7 +50,8 @@ fn read_so_far(turn: &MatchedRequest, place: &ConversationSlot, log: &EventLog) 
     let (history, count) = (place.newest.history_len(), own_messages(turn));
     let behind = |hash: Hash, at| hash.chain(&without_marks(&turn.request.message(at)));
     let hash = (history..count).fold(log.hash_before(history), behind);
-    NotedHistory { events: u32::try_from(count).unwrap_or(u32::MAX), hash }
+    let events = u32::try_from(count).unwrap_or(u32::MAX);
+    NotedHistory { events, hash, is_called: true }
 }
 
 /// How many messages the request has without those of the rounds, which follow the client's messages.

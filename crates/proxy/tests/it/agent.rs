@@ -158,6 +158,10 @@ async fn what_others_wish_for_a_session_is_taken_over() {
     let mut turn = client.turn(&proxy);
     let told = wish(&mut turn, "midfold_note", &json!({"text": "The pilots strike on Monday."}));
     assert!(told.starts_with("noted"), "{told}");
+    // The note is of the answer, so it is of this conversation once its client has the answer.
+    let output = vec![Bytes::from(json!({"role": "assistant", "content": "Yes."}).to_string())];
+    let mut seen = AnswerFacts { is_complete: true, output, ..AnswerFacts::default() };
+    assert_eq!(turn.hear(&mut seen, 0), RecallRound::default());
     turn.accept();
     while proxy.save(&*store, 1).await.unwrap() {}
     let id = turn.sent().session.clone().unwrap();
