@@ -53,6 +53,7 @@ mod seal;
 mod sender;
 mod shared;
 mod slot;
+mod stable;
 mod stored_parts;
 mod truncation;
 mod turn;

@@ -1,7 +1,7 @@
 //! A request that was read: which of its messages are history, and the chain that finds their conversation.
 
 use bytes::Bytes;
-use midfold_core::{Hash, Role};
+use midfold_core::Hash;
 use midfold_formats::recall_tool::{ToolOffer, check};
 use midfold_formats::request::Request;
 
@@ -12,6 +12,7 @@ use super::recall::{AskedHistory, RecallOffer, with_exchanges};
 use super::rules::RequestReading;
 use super::sender::RequestSender;
 use super::shared::Proxy;
+use super::stable::stable;
 use midfold::RequestFault;
 
 /// A request that was read, and is not matched to its conversation yet.
@@ -181,13 +182,4 @@ impl ReadRequest {
             .chain(reading.counter.name().as_bytes());
         Chain::of(root, self.request.kind(), messages, known)
     }
-}
-
-/// How many messages of a request are its history: all up to the model's last one. The client may replace the messages
-/// after it: reminders, the state of an editor, or a question in other words, even within one message with a tool's
-/// result. They become history when the model has answered and the next request still has them.
-pub(super) fn stable(request: &Request) -> usize {
-    let dialect = request.kind().dialect();
-    let is_model = |at: &usize| dialect.view(&request.message(*at)).role == Role::Assistant;
-    (0..request.len()).rev().find(is_model).map_or(0, |at| at + 1)
 }

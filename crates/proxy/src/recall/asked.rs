@@ -2,16 +2,15 @@
 
 use std::sync::Mutex;
 
-use bytes::Bytes;
 use midfold_core::exchanges::{ClientChain, ExchangePlace, ExchangeWalk};
 use midfold_core::ledger::ClientHistory;
-use midfold_formats::DialectKind;
-use midfold_formats::request::{Request, without_marks};
+use midfold_formats::request::Request;
 
 use super::hidden::{HiddenExchanges, HiddenPast};
+use super::owner::{owner, walk};
 use crate::lock::lock;
-use crate::read_request::stable;
 use crate::sender::RequestSender;
+use crate::stable::stable;
 
 /// A request as its client has it.
 #[derive(Clone)]
@@ -26,20 +25,6 @@ pub(crate) struct AskedHistory {
     end: ClientChain,
     /// The places of exchanges that were in the request already, up to there.
     within: Vec<ExchangePlace>,
-}
-
-/// Whose history a request is. Nothing is found from another owner: the sender's scope, its name for the session, the
-/// format, and the instructions, which may be the only difference between two clients.
-pub(super) fn owner(kind: DialectKind, who: &RequestSender, system: Option<&Bytes>) -> ClientChain {
-    let hint = who.hint.as_deref().unwrap_or_default();
-    let parts = [&who.scope, hint, kind.name()];
-    let owner = ClientChain::begin(parts.map(str::as_bytes));
-    system.map_or(owner, |system| owner.with_instructions(&without_marks(system)))
-}
-
-/// The walk from the first message of an owner's history on.
-pub(super) fn walk(kind: DialectKind, owner: ClientChain) -> ExchangeWalk {
-    ExchangeWalk::new(owner, kind == DialectKind::OpenAiResponses)
 }
 
 impl AskedHistory {

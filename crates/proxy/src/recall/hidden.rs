@@ -11,7 +11,7 @@ use midfold_core::exchanges::{
 use midfold_formats::DialectKind;
 use midfold_formats::recall_tool::{AnsweredCall, calls};
 
-use super::asked::{owner, walk};
+use super::owner::{owner, walk};
 use crate::sender::RequestSender;
 
 /// The most bytes of memory for exchanges and places.

@@ -7,6 +7,7 @@
 mod asked;
 mod hidden;
 mod offered;
+mod owner;
 mod put_back;
 
 pub(super) use asked::AskedHistory;
