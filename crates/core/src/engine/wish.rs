@@ -6,7 +6,7 @@ use crate::event::Hash;
 use crate::exchanges::{NOTE_TOOL, own_tool};
 use crate::log::EventLog;
 use crate::put_back::PutBack;
-use crate::view::{BlockKind, BlockView, Role};
+use crate::view::{BlockKind, Role};
 
 /// A history, named by its number of events and its chain hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,28 +64,31 @@ impl AgentNote {
         })
     }
 
-    /// Whether the exchange behind this history has the call that wrote the note.
+    /// Whether the answer behind this history has the call that wrote the note. An answer may be several messages, and
+    /// another one follows the results of own calls.
     fn is_called_behind(&self, read: NotedHistory, log: &EventLog) -> bool {
+        let (mut was_models, mut is_ours) = (false, false);
         for event in log.events().get(read.events as usize..).unwrap_or_default() {
-            let mut is_ours = false;
-            for block in &event.view.blocks {
+            let is_models = event.view.role == Role::Assistant;
+            is_ours &= was_models || !is_models;
+            was_models = is_models;
+            if !is_models && !is_ours {
+                return false;
+            }
+            for block in event.view.blocks.iter().filter(|_| is_models) {
                 let BlockKind::Call { name: Some(name), .. } = &block.kind else { continue };
                 let name = name.decode(&event.bytes);
                 is_ours |= own_tool(&name).is_some();
-                if name == NOTE_TOOL {
-                    let words = block.plain(&event.bytes);
-                    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
-                    if words.contains(&self.text) {
-                        return true;
-                    }
+                if name == NOTE_TOOL && self.is_in(&block.plain(&event.bytes)) {
+                    return true;
                 }
-            }
-            let is_reasoning = event.view.blocks.iter().all(BlockView::is_reasoning);
-            if event.view.role == Role::Assistant && !is_ours && !is_reasoning {
-                return false;
             }
         }
         false
+    }
+
+    fn is_in(&self, words: &str) -> bool {
+        words.split_whitespace().collect::<Vec<_>>().join(" ").contains(&self.text)
     }
 }
 
