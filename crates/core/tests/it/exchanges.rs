@@ -44,7 +44,7 @@ fn chat(messages: &[&str]) -> ExchangeWalk {
 
 fn session(messages: &[&str]) -> Session {
     let log = EventLog::new(DialectKind::OpenAiChat.shared(), profile::OPENAI, Arc::new(Quarter));
-    let policy = Policy::preset("default").unwrap();
+    let policy = Policy::preset("default").unwrap_or_else(|error| unreachable!("{error}"));
     let mut session = Session::over("s", log, policy, Meter::exact());
     for message in messages {
         session.append(RawEvent::new(Bytes::copy_from_slice(message.as_bytes())));
@@ -139,7 +139,7 @@ fn called(log: &EventLog, client: ClientHistory) -> CallRecord {
     let session = session(&[]);
     let call = CallInput {
         joining: &FoldJoin::default(),
-        events: u32::try_from(log.len()).unwrap(),
+        events: u32::try_from(log.len()).unwrap_or(u32::MAX),
         head_hash: log.head_hash(),
         fold: None,
         void: None,

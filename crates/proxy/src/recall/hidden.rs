@@ -143,7 +143,8 @@ impl HiddenExchanges {
     }
 
     /// Reads the exchanges of a whole history that a store has. `system` are the instructions beside the messages, as
-    /// the store has them.
+    /// the store has them. Another conversation may have had the same up to the answer of an exchange, and an earlier
+    /// process knew that. So a history is known to have the exchange from the next answer on.
     pub fn read_back(
         &mut self,
         kind: DialectKind,
@@ -154,10 +155,22 @@ impl HiddenExchanges {
         let owner = owner(kind, who, system);
         let mut walk = walk(kind, owner);
         read(kind, &mut walk, messages);
-        let taken = |found| HiddenExchange::taken(kind, messages, found, 0, &self.used);
-        let new: Vec<_> = walk.exchanges().iter().filter_map(taken).map(Arc::new).collect();
-        let Some(first) = new.first().map(|exchange| exchange.replies - 1) else { return };
-        self.note(owner, &walk.shown()[first..], &Arc::from([]), &new, first);
+        let taken = |found: &FoundExchange| {
+            let exchange = HiddenExchange::taken(kind, messages, found, 0, &self.used)?;
+            Some((*found.messages.end(), Arc::new(exchange)))
+        };
+        let all: Vec<_> = walk.exchanges().iter().filter_map(taken).collect();
+        let (mut rest, mut past) = (all.into_iter().peekable(), Vec::new());
+        let mut answer = 0;
+        for reply in walk.shown() {
+            while let Some((end, exchange)) = rest.next_if(|(end, _)| *end <= reply.end) {
+                (answer, past) = (end + 1, [past, vec![exchange]].concat());
+            }
+            if !past.is_empty() && reply.start > answer {
+                self.put(owner.place(), reply.place, Arc::from(past.clone()));
+            }
+        }
+        self.trim();
     }
 
     /// Notes replies in order. `before` replies came before them.
