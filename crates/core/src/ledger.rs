@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Hash, Usage};
+use crate::exchanges::{ClientChain, ExchangePlace, ExchangeWalk};
 use crate::fold::{Fold, FoldJoin};
 use crate::inject::{InjectedContext, Injection};
 use crate::meter::Meter;
@@ -26,6 +27,40 @@ pub struct SharedPrefix {
     pub bytes: u64,
     /// The counted tokens of these messages, without system prompt and tools.
     pub tokens: u64,
+}
+
+/// What the client of a proxy had of a history when it sent it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ClientHistory {
+    /// The chain before the client's first message.
+    pub begins: Hash,
+    /// The chain behind its messages, of those that the call's events have.
+    pub hash: Hash,
+    /// The number of hidden exchanges among the events.
+    pub exchanges: u32,
+    /// The hash over their places, as each of them was kept when it took place.
+    pub places: Hash,
+}
+
+impl ClientHistory {
+    /// The record of what a client sent. `places` are those of the exchanges that the client does not know.
+    #[must_use]
+    pub fn new(begins: ClientChain, end: ClientChain, places: &[ExchangePlace]) -> Self {
+        Self {
+            begins: begins.hash(),
+            hash: end.hash(),
+            exchanges: count(places.len()),
+            places: ExchangePlace::all(places.iter().copied()),
+        }
+    }
+
+    /// What a log says that the client sent: `walk` has read it.
+    #[must_use]
+    pub fn of(walk: &ExchangeWalk) -> Self {
+        let places: Vec<_> = walk.exchanges().iter().map(|found| found.place).collect();
+        Self::new(walk.begins(), walk.chain(), &places)
+    }
 }
 
 /// The record of a model call.
@@ -69,6 +104,9 @@ pub struct CallRecord {
     /// Hash over the context's messages, without those that hooks added (each of these has its own hash). So projecting
     /// the context again proves it.
     pub context_hash: Hash,
+    /// What the client sent, where a proxy keeps exchanges from it. `None` elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ClientHistory>,
 }
 
 /// The provider's report of a call's cost.
@@ -103,6 +141,8 @@ pub struct CallInput<'a> {
     pub pins: &'a [u32],
     /// Turns counted tokens into provider tokens.
     pub meter: &'a Meter,
+    /// What the client sent, where a proxy keeps exchanges from it.
+    pub client: Option<ClientHistory>,
 }
 
 /// The end of a session's ledger: the next record continues its chain, and is compared with its last messages.
@@ -199,6 +239,7 @@ impl Ledger {
             tokens_estimated: call.meter.calibrated(tokens),
             prefix: common(&self.sent, &messages),
             context_hash: hash_of(&messages),
+            client: call.client,
         };
         self.sent = messages;
         record
@@ -282,6 +323,7 @@ impl CallRecord {
             tokens_estimated,
             prefix,
             context_hash,
+            client,
         } = self;
         let FoldJoin { session, turn, request } = joining;
         let SharedPrefix { messages: prefix_messages, bytes: prefix_bytes, tokens: prefix_tokens } =
@@ -300,6 +342,10 @@ impl CallRecord {
         // Only where it is set: older records have no such field and keep their hash.
         if let Some(void) = void {
             hash = hash.chain(format!("void {void:?}").as_bytes());
+        }
+        if let Some(ClientHistory { begins, hash: end, exchanges, places }) = client {
+            hash = hash.chain(format!("client {exchanges}").as_bytes());
+            hash = hash.chain(&begins.0).chain(&end.0).chain(&places.0);
         }
         for Injection { hook, tokens, hash: text } in injections {
             hash = hash.chain(hook.as_bytes()).chain(&tokens.to_le_bytes()).chain(&text.0);

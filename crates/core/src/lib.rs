@@ -17,6 +17,7 @@ pub mod dialect;
 pub mod edit;
 pub mod engine;
 pub mod event;
+pub mod exchanges;
 pub mod explain;
 pub mod fabric;
 pub mod fold;

@@ -44,7 +44,7 @@ impl PutBack {
     /// secrets.
     #[must_use]
     pub fn new(
-        notes: &[String],
+        notes: &[&str],
         host: &HostTexts,
         budget: u64,
         counter: &dyn Counter,

@@ -1,5 +1,6 @@
 //! The names of midfold's own tools. A model calls them, and no client knows them.
 
+use midfold_core::exchanges::{COMPACT_TOOL, NOTE_TOOL, PIN_TOOL};
 use midfold_core::log::RECALL_TOOL;
 
 /// A tool of midfold's own.
@@ -24,9 +25,9 @@ impl OwnTool {
     pub fn name(self) -> &'static str {
         match self {
             Self::Recall => RECALL_TOOL,
-            Self::Compact => "midfold_compact",
-            Self::Pin => "midfold_pin",
-            Self::Note => "midfold_note",
+            Self::Compact => COMPACT_TOOL,
+            Self::Pin => PIN_TOOL,
+            Self::Note => NOTE_TOOL,
         }
     }
 

@@ -2,7 +2,7 @@
 //! for errors.
 
 use midfold_core::budget::Budget;
-use midfold_core::engine::Session;
+use midfold_core::engine::{NotedHistory, Session};
 use midfold_core::trigger::{FoldDue, HoldReason, Millis};
 use midfold_core::view::{BlockKind, EventView};
 
@@ -34,7 +34,13 @@ pub fn compact(session: &mut Session, budget: &Budget, keep: &str, now: Millis) 
 
 /// Adds a line of the agent that each later recap has.
 pub fn note(session: &mut Session, text: &str) -> String {
-    match session.note(text) {
+    let read = NotedHistory::of(session.log());
+    note_of(session, text, read)
+}
+
+/// As [`note`], for an agent that has read the history `read`, which may be longer than the log.
+pub fn note_of(session: &mut Session, text: &str, read: NotedHistory) -> String {
+    match session.note_of(text, Some(read)) {
         Ok(gone) if gone.is_empty() => {
             "noted: each summary from the next one on has it\n".to_owned()
         }

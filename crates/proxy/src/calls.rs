@@ -3,7 +3,7 @@
 use midfold_core::engine::Session;
 use midfold_core::event::Usage;
 use midfold_core::fold::FoldJoin;
-use midfold_core::ledger::{CallInput, CallRecord, Ledger, ReportedCost};
+use midfold_core::ledger::{CallInput, CallRecord, ClientHistory, Ledger, ReportedCost};
 use midfold_store::{CallRow, Millis, NewCall, StoreError};
 
 /// A call that is not written yet, and the JSON of the cost that the provider reported, if it reported one.
@@ -22,8 +22,15 @@ impl CallLedger {
         Self { ledger, unwritten: Vec::new() }
     }
 
-    /// Records a request with the history that it carried. `usage` is the provider's count, if it reported one.
-    pub fn record(&mut self, session: &Session, usage: Option<Usage>, now: Millis) {
+    /// Records a request with the history that it carried, and what its `client` sent of that. `usage` is the provider's
+    /// count, if it reported one.
+    pub fn record(
+        &mut self,
+        session: &Session,
+        client: Option<ClientHistory>,
+        usage: Option<Usage>,
+        now: Millis,
+    ) {
         let log = session.log();
         let (turn, request) = log.events().last().map_or((0, 0), |event| (event.turn, event.step));
         let joining = FoldJoin { session: session.id().to_owned(), turn, request };
@@ -35,6 +42,7 @@ impl CallLedger {
             void: session.void(),
             pins: session.pins(),
             meter: session.meter(),
+            client,
         };
         let record = self.ledger.record(&session.view(), &call);
         // Records are plain values, and always have JSON.

@@ -286,6 +286,7 @@ impl ProxyConversation {
             self.brought.follow(&mut self.session, seq, self.window);
             self.chain.push(*link);
         }
+        self.session.drop_foreign_notes();
     }
 
     /// Counts the system prompt and the tools of a request, if they changed.

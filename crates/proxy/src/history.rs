@@ -152,6 +152,13 @@ impl ProviderHistory {
             *own_messages += more;
         }
     }
+
+    /// Takes back what [`Self::add_own_messages`] counted.
+    pub fn take_own_messages(&mut self, fewer: usize) {
+        if let Self::Known(_, own_messages) = self {
+            *own_messages -= fewer.min(*own_messages);
+        }
+    }
 }
 
 /// Whose history the request goes on from, and how much of it is known here.

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use bytes::Bytes;
 use midfold_core::Hash;
 use midfold_store::{
     AppendRequest, IdentifiedSession, MemoryStore, Millis, NewEvent, NewFold, NewSession,
@@ -14,7 +15,6 @@ use super::chain::Chain;
 use super::conversation::ProxyConversation;
 use super::lock::lock;
 use super::read_request::ReadRequest;
-use super::recall::read_back;
 use super::shared::Proxy;
 use super::stored_parts::StoredParts;
 
@@ -91,11 +91,12 @@ impl Proxy {
             }
             return Ok(());
         }
-        let (conversation, chain) = load(&found.id, store, begun).await?;
+        let (conversation, chain, system) = load(&found.id, store, begun).await?;
         // Also where no tool is offered any more: the client's history lacks the exchanges that the log has.
         let events = conversation.session.log().events();
         let messages: Vec<_> = events.iter().map(|event| event.bytes.clone()).collect();
-        read_back(&self.hidden, begun.request.kind(), &begun.who.scope, &messages);
+        let kind = begun.request.kind();
+        lock(&self.hidden).read_back(kind, &begun.who, system.as_ref(), &messages);
         let conversation = Arc::new(Mutex::new(conversation));
         lock(&self.index).put(&conversation, &lock(&conversation), &chain, 0, now);
         if let Some((known, _)) = known {
@@ -125,12 +126,13 @@ async fn newest_of(
     }
 }
 
-/// Loads a session from the store as a conversation, and computes its chain.
+/// Loads a session from the store as a conversation, and computes its chain. Returns the instructions beside its
+/// messages, too.
 async fn load(
     id: &str,
     store: &Arc<dyn Store>,
     begun: &ReadRequest,
-) -> Result<(ProxyConversation, Chain), StoredError> {
+) -> Result<(ProxyConversation, Chain, Option<Bytes>), StoredError> {
     let mut stored = StoredSession::open(Arc::clone(store), id).await?;
     let folds = stored.folds().await?.len();
     let calls = CallLedger::after(stored.end_of_ledger().await?);
@@ -147,9 +149,12 @@ async fn load(
     };
     let messages: Vec<_> = session.log().events().iter().map(|it| it.bytes.clone()).collect();
     let chain = begun.chain_of(&messages, None);
+    // The first part of the envelope, where requests of this conversation have instructions beside their messages.
+    let system = begun.request.system.as_ref().and(meta.envelope.first());
+    let system = system.map(|system| Bytes::copy_from_slice(system.as_bytes()));
     let conversation =
         ProxyConversation::from_store(session, saved, meta, chain.links.clone(), calls);
-    Ok((conversation, chain))
+    Ok((conversation, chain, system))
 }
 
 /// Writes the changes of a conversation. After a conflict it first learns what the store has.

@@ -53,6 +53,7 @@ mod seal;
 mod sender;
 mod shared;
 mod slot;
+mod stable;
 mod stored_parts;
 mod truncation;
 mod turn;
@@ -101,7 +102,8 @@ impl Proxy {
     pub fn finish(self: &Arc<Self>, read_request: ReadRequest, now: Millis) -> MatchedRequest {
         let read_request = self.once_more(read_request);
         let opening = read_request.opening();
-        let ReadRequest { request, who, model, kept, read, stable, chain, recall } = read_request;
+        let ReadRequest { request, who, model, kept, read, stable, chain, recall, .. } =
+            read_request;
         let mut turn = match read {
             Err(fault) => MatchedRequest::passing(self, request, model, Some(fault)).with(recall),
             Ok(reading) if stable == 0 => {

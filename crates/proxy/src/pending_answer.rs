@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use midfold_core::Hash;
 use midfold_core::event::Usage;
+use midfold_core::ledger::ClientHistory;
 use midfold_core::log::Event;
 use midfold_core::spending::FoldedPrompt;
 use midfold_formats::answer::AnswerFacts;
@@ -33,6 +34,8 @@ pub struct PendingAnswer {
     pub(super) source: Option<WindowOwner>,
     /// The request, if a later one may name its answer.
     pub(super) named: Option<(Request, RequestHistory)>,
+    /// What the client sent, for the record of the call.
+    pub(super) client: Option<ClientHistory>,
 }
 
 impl PendingAnswer {
@@ -87,7 +90,7 @@ impl PendingAnswer {
         if is_current && self.proxy.is_stored() {
             // Messages behind the history are recorded with the next request, if that one still has them.
             // Recorded before `observe` moves the meter: the record holds the meter that this request was made with.
-            calls.record(session, seen.usage, now);
+            calls.record(session, self.client, seen.usage, now);
         }
         let is_count = is_current && !place.is_aside && count == CountKind::Prompt;
         if let Some(usage) = seen.usage.filter(|_| is_count) {

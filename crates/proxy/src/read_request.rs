@@ -1,17 +1,18 @@
 //! A request that was read: which of its messages are history, and the chain that finds their conversation.
 
 use bytes::Bytes;
-use midfold_core::{Hash, Role};
+use midfold_core::Hash;
 use midfold_formats::recall_tool::{ToolOffer, check};
 use midfold_formats::request::Request;
 
 use super::chain::{Chain, known};
 use super::history::RequestHistory;
 use super::lock::lock;
-use super::recall::{RecallOffer, put_back};
+use super::recall::{AskedHistory, RecallOffer, with_exchanges};
 use super::rules::RequestReading;
 use super::sender::RequestSender;
 use super::shared::Proxy;
+use super::stable::stable;
 use midfold::RequestFault;
 
 /// A request that was read, and is not matched to its conversation yet.
@@ -25,6 +26,8 @@ pub struct ReadRequest {
     pub(super) stable: usize,
     pub(super) chain: Chain,
     pub(super) recall: RecallOffer,
+    /// The request without the exchanges that were put back into it; `None` if there are none.
+    without: Option<Request>,
 }
 
 impl Proxy {
@@ -64,6 +67,9 @@ impl Proxy {
         {
             let agent = offer.agent && begun.request.has_tools();
             reading.offer = ToolOffer { agent, ..offer };
+            // Its answer may begin the first exchange of this owner.
+            let asked = || AskedHistory::read(&self.hidden, &begun.request, &begun.who);
+            begun.recall.asked.get_or_insert_with(asked);
         }
         begun
     }
@@ -78,14 +84,15 @@ impl Proxy {
     /// a store ([`Proxy::bring_back`]).
     #[must_use]
     pub fn begin(&self, request: Request, who: &RequestSender) -> ReadRequest {
-        let (request, mut before) = self.whole(request, who);
-        let (request, recall) = put_back(&self.hidden, request, &mut before, &who.scope);
+        let (request, before) = self.whole(request, who);
         let model = request.model.clone().or_else(|| who.model.clone()).unwrap_or_default();
         let read = lock(&self.rules).reading(&request, &model, who);
         let stable = if read.is_ok() { stable(&request) } else { 0 };
         let kept = RequestHistory { scope: who.scope.clone(), before };
-        let (who, chain) = (who.clone(), Chain::default());
-        let begun = ReadRequest { request, who, model, kept, read, stable, chain, recall };
+        let (who, chain, recall) = (who.clone(), Chain::default(), RecallOffer::default());
+        let begun =
+            ReadRequest { request, who, model, kept, read, stable, chain, recall, without: None };
+        let begun = self.put_back(begun);
         self.chained(begun)
     }
 
@@ -94,17 +101,43 @@ impl Proxy {
         if lock(&self.hidden).version() == begun.recall.version {
             return begun;
         }
-        let (scope, before) = (&begun.who.scope, &mut begun.kept.before);
-        let (request, recall) = put_back(&self.hidden, begun.request.clone(), before, scope);
-        let is_other = recall.hides;
-        // The request still has the exchanges of the first reading, so a second one that adds nothing takes none away.
-        begun.recall = RecallOffer { hides: is_other || begun.recall.hides, ..recall };
-        if !is_other {
+        let had = begun.without.is_some();
+        if let Some(without) = begun.without.take() {
+            begun.kept.before.take_own_messages(begun.request.len() - without.len());
+            begun.request = without;
+        }
+        let begun = self.put_back(begun);
+        if had || begun.without.is_some() { self.chained(begun) } else { begun }
+    }
+
+    /// Puts the hidden exchanges of its history back into a request.
+    fn put_back(&self, mut begun: ReadRequest) -> ReadRequest {
+        let owner = AskedHistory::owner_of(&begun.request, &begun.who);
+        let (version, is_known) = {
+            let hidden = lock(&self.hidden);
+            (hidden.version(), hidden.knows(owner))
+        };
+        let is_asked = begun.recall.asked.is_some();
+        begun.recall = RecallOffer { version, ..RecallOffer::default() };
+        if !is_known && !is_asked {
             return begun;
         }
-        begun.request = request;
+        let asked = AskedHistory::read(&self.hidden, &begun.request, &begun.who);
+        if !asked.past.is_empty() && !asked.has_exchanges() {
+            let past = asked.past.iter().map(|exchange| &**exchange);
+            let whole = with_exchanges(&begun.request, asked.walk.shown(), past);
+            let more = whole.len().saturating_sub(begun.request.len());
+            if let Ok(whole) =
+                Request::read(begun.request.kind(), begun.request.with_messages(whole))
+            {
+                begun.kept.before.add_own_messages(more);
+                begun.without = Some(std::mem::replace(&mut begun.request, whole));
+                begun.recall.hides = true;
+            }
+        }
+        begun.recall.asked = Some(asked);
         begun.stable = if begun.read.is_ok() { stable(&begun.request) } else { 0 };
-        self.chained(begun)
+        begun
     }
 
     /// Computes the chain of its history.
@@ -149,13 +182,4 @@ impl ReadRequest {
             .chain(reading.counter.name().as_bytes());
         Chain::of(root, self.request.kind(), messages, known)
     }
-}
-
-/// How many messages of a request are its history: all up to the model's last one. The client may replace the messages
-/// after it: reminders, the state of an editor, or a question in other words, even within one message with a tool's
-/// result. They become history when the model has answered and the next request still has them.
-fn stable(request: &Request) -> usize {
-    let dialect = request.kind().dialect();
-    let is_model = |at: &usize| dialect.view(&request.message(*at)).role == Role::Assistant;
-    (0..request.len()).rev().find(is_model).map_or(0, |at| at + 1)
 }

@@ -4,6 +4,7 @@
 //! what a call sent. The records are what is checked, so no number in them is trusted. The one exception is the size of
 //! the envelope, which the log does not keep.
 
+mod client;
 mod lost;
 mod receipt;
 mod render;
@@ -21,6 +22,7 @@ use crate::piece::PieceFate;
 use crate::profile::VoidReasoning;
 use crate::project::{Context, ContextProjection};
 
+use client::ClientLogs;
 pub use lost::{LostGroup, LostItem, LostKind};
 pub use receipt::{FoldReceipt, RemovedByRule};
 
@@ -48,6 +50,9 @@ pub mod rule {
     pub const CALL_LOG: &str = "call-log";
     /// The context, projected again, is the one that was sent.
     pub const CALL_CONTEXT: &str = "call-context";
+    /// Without the exchanges that a proxy hides from its client, the events of a call are what the client sent; and each
+    /// exchange is where it took place.
+    pub const CALL_CLIENT: &str = "call-client";
 }
 
 /// A rule that does not hold.
@@ -223,6 +228,7 @@ impl<'a> Auditor<'a> {
         let mut ledger = Ledger::default();
         let mut open: Option<LastProjection> = None;
         let mut prev = Hash::ROOT;
+        let mut clients = ClientLogs::default();
         for (at, call) in calls.iter().enumerate() {
             let name = format!("call {}", call.number);
             self.expect(rule::CALL_HASH, &name, call.hash == call.compute_hash(), || {
@@ -238,6 +244,9 @@ impl<'a> Auditor<'a> {
             });
             prev = call.hash;
             self.call(&name, call, &mut open, &mut ledger);
+            if let Some(detail) = clients.fault(self.log, call) {
+                self.expect(rule::CALL_CLIENT, &name, false, || detail);
+            }
         }
     }
 
@@ -285,6 +294,7 @@ impl<'a> Auditor<'a> {
                 void: call.void,
                 pins: &call.pins,
                 meter: &Meter::exact(),
+                client: call.client,
             },
         );
         self.expect(rule::CALL_CONTEXT, name, again.context_hash == call.context_hash, || {

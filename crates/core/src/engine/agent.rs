@@ -1,7 +1,7 @@
 //! What an agent may ask of its own session: a fold when it is done with some work, and notes that each recap repeats.
 
 use super::Session;
-use super::wish::AgentWishes;
+use super::wish::{AgentNote, AgentWishes, NotedHistory};
 use crate::budget::Budget;
 use crate::trigger::{FoldDue, HoldReason, Millis};
 
@@ -28,6 +28,20 @@ impl Session {
     /// # Errors
     /// When the note is empty or longer than [`NOTE_CHARS`].
     pub fn note(&mut self, text: &str) -> Result<Vec<String>, NoteError> {
+        let read = NotedHistory::of(&self.log);
+        self.note_of(text, Some(read))
+    }
+
+    /// As [`Session::note`], for an agent that had also read messages that are not in the log yet. The note is of the
+    /// history `read` and of none other: it is repeated once the log has that, and dropped if the log goes on otherwise.
+    ///
+    /// # Errors
+    /// As [`Session::note`].
+    pub fn note_of(
+        &mut self,
+        text: &str,
+        read: Option<NotedHistory>,
+    ) -> Result<Vec<String>, NoteError> {
         let note = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let chars = note.chars().count();
         if note.is_empty() {
@@ -38,20 +52,27 @@ impl Session {
         }
         let notes = &mut self.agent.notes;
         // A note that is repeated moves to the newest place, so it is removed last.
-        notes.retain(|known| *known != note);
-        notes.push(note);
-        let all = |notes: &[String]| notes.iter().map(|it| it.chars().count()).sum::<usize>();
+        notes.retain(|known| known.text != note);
+        notes.push(AgentNote { text: note, read });
+        let all =
+            |notes: &[AgentNote]| notes.iter().map(|it| it.text.chars().count()).sum::<usize>();
         let mut first = 0;
         while all(&notes[first..]) > NOTES_CHARS {
             first += 1;
         }
-        Ok(notes.drain(..first).collect())
+        Ok(notes.drain(..first).map(|note| note.text).collect())
     }
 
-    /// The agent's notes, oldest first.
+    /// The agent's notes about what the log has, oldest first.
     #[must_use]
-    pub fn notes(&self) -> &[String] {
-        &self.agent.notes
+    pub fn notes(&self) -> Vec<&str> {
+        let known = self.agent.notes.iter().filter(|note| note.is_of(&self.log));
+        known.map(|note| &*note.text).collect()
+    }
+
+    /// Drops the notes about messages that the log turned out not to have.
+    pub fn drop_foreign_notes(&mut self) {
+        self.agent.notes.retain(|note| !note.is_foreign(&self.log));
     }
 
     /// Records that the agent asks for a fold. The fold is made with the next context, provided that the context is
@@ -87,8 +108,8 @@ impl Session {
         // The stored notes come first, because the oldest notes are dropped first and the own ones are newer.
         let own = std::mem::replace(&mut self.agent, agent);
         for note in own.notes {
-            // `note` accepted this text before, so it is neither empty nor too long.
-            let _ = self.note(&note);
+            // The text was accepted before, so it is neither empty nor too long.
+            let _ = self.note_of(&note.text, note.read);
         }
         self.agent.wants_fold |= own.wants_fold;
         self.agent.keep = own.keep.or_else(|| self.agent.keep.take());

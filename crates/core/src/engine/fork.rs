@@ -1,6 +1,7 @@
 //! A session that goes on from an earlier place of another session.
 
 use super::Session;
+use super::wish::AgentNote;
 use crate::event::Hash;
 use crate::fold::Fold;
 use crate::profile::VoidReasoning;
@@ -45,9 +46,13 @@ impl Session {
             fork.set_active(active);
         }
         fork.pins = self.pins.iter().copied().filter(|pin| (*pin as usize) < at).collect();
-        // Notes have no position, so nobody knows which were made before `at`. One reminder too many does less harm
-        // than one too few.
-        fork.agent.notes.clone_from(&self.agent.notes);
+        // A note may say what only the later messages said, and those are another conversation's from here on. Of a
+        // note without a place nobody knows.
+        let is_whole = at >= self.log.len();
+        let notes = self.agent.notes.iter();
+        let known =
+            |note: &&AgentNote| !note.is_foreign(&fork.log) && (is_whole || note.read.is_some());
+        fork.agent.notes = notes.filter(known).cloned().collect();
         fork
     }
 

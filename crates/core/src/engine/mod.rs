@@ -42,8 +42,8 @@ use gather_ahead::GatherAhead;
 pub use narration::{NarrationQueue, WantedNarration};
 pub use overflow::{RecoverError, ReportedOverflow};
 pub use status::{NewPolicy, SessionState, SessionStatus};
-pub use wish::AgentWishes;
 use wish::FoldWishes;
+pub use wish::{AgentNote, AgentWishes, NotedHistory};
 
 /// One conversation: its log, its folds, its meter.
 ///

@@ -70,7 +70,13 @@ impl Session {
     /// The agent's notes and the host's texts that a fold made now would put back into the context.
     pub(super) fn put_back(&self, budget: &Budget) -> PutBack {
         let redact = |text: &str| Redactor::shared().redact(text).0.into_owned();
-        let (notes, host) = (&self.agent.notes, self.hooks.put_back());
-        PutBack::new(notes, &host, budget.tokens(), &**self.log.counter(), redact)
+        // A note about messages that are not in the log yet waits for them: a fork of this log may get the fold.
+        PutBack::new(
+            &self.notes(),
+            &self.hooks.put_back(),
+            budget.tokens(),
+            &**self.log.counter(),
+            redact,
+        )
     }
 }

@@ -1,6 +1,7 @@
 //! The tests of the engine, in one binary: it links once.
 
 mod deeds;
+mod exchanges;
 mod held;
 mod law;
 mod ledger;

@@ -1,51 +1,72 @@
-//! Hidden exchanges: the model's calls of midfold's tools with their results, which the client never sees.
+//! Hidden exchanges in memory, by the places where they took place.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
-use midfold_core::Hash;
-use midfold_formats::recall_tool::{AnsweredCall, in_front_of, results};
-use midfold_formats::request::Request;
+use midfold_core::exchanges::{
+    ClientChain, ExchangePlace, ExchangeWalk, FoundExchange, HiddenCall, ShownReply,
+};
+use midfold_formats::DialectKind;
+use midfold_formats::recall_tool::{AnsweredCall, calls};
 
-use super::shown_messages::{ShownMessage, ShownReply, root, shown};
-use super::spelling::{ids, respelled};
-use crate::lock::lock;
+use super::owner::{owner, walk};
+use crate::sender::RequestSender;
 
-/// The most bytes of memory for exchanges.
+/// The most bytes of memory for exchanges and places.
 const MEMORY: usize = 64 << 20;
-/// Bytes of memory for an exchange beside its messages, and for each message beside its bytes.
+/// Bytes of memory for an exchange beside its messages, for each message beside its bytes, and for a place.
 const EXCHANGE: usize = 256;
 const MESSAGE: usize = 96;
+const PLACE: usize = 192;
 
-/// Exchanges, by the chain of what the client has of the conversation up to them. So an exchange of one conversation is
-/// not found from another. The oldest is dropped first.
+/// The exchanges of one history, the oldest first.
+pub(crate) type HiddenPast = Arc<[Arc<HiddenExchange>]>;
+
+/// For each reply that was heard, the exchanges of the history that it ends. The oldest reply is dropped first.
 #[derive(Default)]
 pub(crate) struct HiddenExchanges {
-    known: HashMap<Hash, Arc<HiddenExchange>>,
-    order: VecDeque<Hash>,
-    bytes: usize,
-    /// Rises with each new exchange.
+    known: HashMap<ExchangePlace, KnownPast>,
+    order: VecDeque<ExchangePlace>,
+    /// How many places each owner has. A request of another owner is not searched.
+    owners: HashMap<ExchangePlace, usize>,
+    used: Arc<AtomicUsize>,
+    /// Rises when a request may find more, or less, than before.
     version: u64,
+}
+
+struct KnownPast {
+    owner: ExchangePlace,
+    past: HiddenPast,
 }
 
 /// The messages that belong in the place where a client only has the model's answer.
 pub(crate) struct HiddenExchange {
-    /// How many messages of the client this replaces: those with words or calls.
+    /// Where it took place.
+    pub place: ExchangePlace,
+    /// How many replies of the client it replaces.
     pub shown: usize,
+    /// How many replies the client has up to its end.
+    pub replies: usize,
     /// All messages of the exchange.
     pub messages: Vec<Bytes>,
     /// Results of hidden calls that follow together with the results of the client's own calls.
     pub behind: Vec<AnsweredCall>,
+    /// Counts its memory as long as anything holds it.
+    used: Arc<AtomicUsize>,
 }
 
-/// A request with all hidden exchanges put back.
-pub(super) struct WholeRequest {
-    pub messages: Vec<Bytes>,
-    /// The chain of the messages that the client has.
-    pub shown: Hash,
-    /// Whether anything was put back.
-    pub is_other: bool,
+impl PartialEq for HiddenExchange {
+    fn eq(&self, other: &Self) -> bool {
+        self.place == other.place && self.messages == other.messages && self.behind == other.behind
+    }
+}
+
+impl Drop for HiddenExchange {
+    fn drop(&mut self) {
+        self.used.fetch_sub(self.memory(), Ordering::Relaxed);
+    }
 }
 
 impl HiddenExchange {
@@ -54,142 +75,174 @@ impl HiddenExchange {
         let behind = self.behind.iter().map(|it| it.text.len() + it.call.arguments.len() + MESSAGE);
         EXCHANGE + messages.chain(behind).sum::<usize>()
     }
+
+    /// Takes an exchange out of the messages in which it was found. `None` if it is not all there.
+    fn taken(
+        kind: DialectKind,
+        messages: &[Bytes],
+        found: &FoundExchange,
+        first: usize,
+        used: &Arc<AtomicUsize>,
+    ) -> Option<Self> {
+        let (start, end) = (found.messages.start(), found.messages.end());
+        let own = messages.get(start.checked_sub(first)?..=end.checked_sub(first)?)?;
+        let answered = |(call, text): &(HiddenCall, String)| {
+            let message = messages.get(call.message.checked_sub(first)?)?;
+            let call =
+                calls(kind, std::slice::from_ref(message)).ours.into_iter().nth(call.number)?;
+            Some(AnsweredCall { call, text: unwrapped(kind, text) })
+        };
+        let exchange = Self {
+            place: found.place,
+            shown: found.shown,
+            replies: found.replies,
+            // Copied, because a slice would keep the whole answer in memory.
+            messages: own.iter().map(|message| Bytes::copy_from_slice(message)).collect(),
+            behind: found.behind.iter().map(answered).collect::<Option<_>>()?,
+            used: Arc::clone(used),
+        };
+        used.fetch_add(exchange.memory(), Ordering::Relaxed);
+        found.is_complete.then_some(exchange)
+    }
 }
 
 impl HiddenExchanges {
-    /// A number that rises when new exchanges become known.
+    /// Rises when a request may find more, or less, than before.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
+    /// Whether any reply of this owner is known.
+    pub fn knows(&self, owner: ClientChain) -> bool {
+        self.owners.contains_key(&owner.place())
     }
 
-    /// Keeps an exchange under the link of the last message that the client has of it.
-    pub(crate) fn put(&mut self, link: Hash, exchange: HiddenExchange) {
-        // A higher version makes requests be read again, so it must not rise for what is known already.
-        if self.known.get(&link).is_some_and(|known| known.messages == exchange.messages) {
+    /// The exchanges of a history with these replies, up to the newest one that is known.
+    pub fn past_of(&self, shown: &[ShownReply]) -> HiddenPast {
+        let known = shown.iter().rev().find_map(|reply| self.known.get(&reply.place));
+        known.map_or_else(|| Arc::from([]), |known| Arc::clone(&known.past))
+    }
+
+    /// Notes an answer, and what of it its client does not get. `walk` was at the end of the request, in whose history
+    /// `past` is hidden; the `messages` followed.
+    pub fn hear(
+        &mut self,
+        kind: DialectKind,
+        owner: ClientChain,
+        mut walk: ExchangeWalk,
+        past: &HiddenPast,
+        messages: &[Bytes],
+    ) {
+        let (first, shown) = (walk.read(), walk.shown().len());
+        let known = walk.exchanges().len();
+        read(kind, &mut walk, messages);
+        let found = &walk.exchanges()[known..];
+        let taken = |found| HiddenExchange::taken(kind, messages, found, first, &self.used);
+        let new: Vec<_> = found.iter().filter_map(taken).map(Arc::new).collect();
+        self.note(owner, &walk.shown()[shown.min(walk.shown().len())..], past, &new, shown);
+    }
+
+    /// Reads the exchanges of a whole history that a store has. `system` are the instructions beside the messages, as
+    /// the store has them. Another conversation may have had the same up to the answer of an exchange, and an earlier
+    /// process knew that. So a history is known to have the exchange from the next answer on.
+    pub fn read_back(
+        &mut self,
+        kind: DialectKind,
+        who: &RequestSender,
+        system: Option<&Bytes>,
+        messages: &[Bytes],
+    ) {
+        let owner = owner(kind, who, system);
+        let mut walk = walk(kind, owner);
+        read(kind, &mut walk, messages);
+        let taken = |found: &FoundExchange| {
+            let exchange = HiddenExchange::taken(kind, messages, found, 0, &self.used)?;
+            Some((*found.messages.end(), Arc::new(exchange)))
+        };
+        let all: Vec<_> = walk.exchanges().iter().filter_map(taken).collect();
+        let (mut rest, mut past) = (all.into_iter().peekable(), Vec::new());
+        let mut answer = 0;
+        for reply in walk.shown() {
+            while let Some((end, exchange)) = rest.next_if(|(end, _)| *end <= reply.end) {
+                (answer, past) = (end + 1, [past, vec![exchange]].concat());
+            }
+            if !past.is_empty() && reply.start > answer {
+                self.put(owner.place(), reply.place, Arc::from(past.clone()));
+            }
+        }
+        self.trim();
+    }
+
+    /// Notes replies in order. `before` replies came before them.
+    fn note(
+        &mut self,
+        owner: ClientChain,
+        replies: &[ShownReply],
+        past: &HiddenPast,
+        new: &[Arc<HiddenExchange>],
+        before: usize,
+    ) {
+        let mut upto = Arc::clone(past);
+        for (at, reply) in replies.iter().enumerate() {
+            let here: Vec<_> = new
+                .iter()
+                .filter(|exchange| exchange.replies == before + at + 1)
+                .cloned()
+                .collect();
+            if !here.is_empty() {
+                upto = upto.iter().cloned().chain(here).collect();
+            }
+            self.put(owner.place(), reply.place, Arc::clone(&upto));
+        }
+        self.trim();
+    }
+
+    /// Notes what is hidden up to a reply. If two answers are the same for their client and differ in what is hidden,
+    /// nobody can say which of them it has. Then only what is common to both stays.
+    fn put(&mut self, owner: ExchangePlace, place: ExchangePlace, past: HiddenPast) {
+        let Some(known) = self.known.get_mut(&place) else {
+            self.version += u64::from(!past.is_empty());
+            self.used.fetch_add(PLACE, Ordering::Relaxed);
+            *self.owners.entry(owner).or_default() += 1;
+            self.order.push_back(place);
+            self.known.insert(place, KnownPast { owner, past });
             return;
+        };
+        if known.past != past {
+            self.version += 1;
+            let both = known.past.iter().zip(past.iter());
+            let common =
+                both.take_while(|(one, other)| one == other).map(|(one, _)| Arc::clone(one));
+            known.past = common.collect();
         }
-        self.version += 1;
-        self.bytes += exchange.memory();
-        match self.known.insert(link, Arc::new(exchange)) {
-            Some(before) => self.bytes -= before.memory(),
-            None => self.order.push_back(link),
-        }
-        while self.bytes > MEMORY {
+    }
+
+    fn trim(&mut self) {
+        while self.used.load(Ordering::Relaxed) > MEMORY {
             let Some(oldest) = self.order.pop_front() else { break };
-            let gone = self.known.remove(&oldest);
-            self.bytes -= gone.map_or(0, |exchange| exchange.memory());
-        }
-    }
-
-    fn get(&self, link: &Hash) -> Option<Arc<HiddenExchange>> {
-        self.known.get(link).cloned()
-    }
-}
-
-/// Puts the hidden exchanges back into the messages of a request.
-pub(super) fn whole(
-    hidden: &Mutex<HiddenExchanges>,
-    request: &Request,
-    scope: &str,
-) -> WholeRequest {
-    let mut walk = ExchangeWalk::new(hidden, request, scope);
-    request.messages().for_each(|message| walk.message(message));
-    walk.end()
-}
-
-/// Walks through the messages of a request, and builds the list with the exchanges put back.
-struct ExchangeWalk<'a> {
-    hidden: &'a Mutex<HiddenExchanges>,
-    request: &'a Request,
-    out: Vec<Bytes>,
-    link: Hash,
-    /// For each reply so far, its index in `out`, or that of the reasoning in front of it.
-    replies: Vec<usize>,
-    /// The index of reasoning that no words have followed yet.
-    silent: Option<usize>,
-    /// An exchange whose last results have to be put in front of the client's next message.
-    behind: Option<Arc<HiddenExchange>>,
-    is_other: bool,
-}
-
-impl<'a> ExchangeWalk<'a> {
-    fn new(hidden: &'a Mutex<HiddenExchanges>, request: &'a Request, scope: &str) -> Self {
-        Self {
-            hidden,
-            request,
-            out: Vec::with_capacity(request.len()),
-            link: root(request.kind(), scope),
-            replies: Vec::new(),
-            silent: None,
-            behind: None,
-            is_other: false,
-        }
-    }
-
-    /// Appends one message of the client.
-    fn message(&mut self, message: Bytes) {
-        let kind = self.request.kind();
-        match shown(kind, &message) {
-            ShownMessage::Silent => {
-                self.silent.get_or_insert(self.out.len());
-                self.out.push(message);
-            }
-            ShownMessage::Said(said) => {
-                self.results();
-                self.reply(&said, message);
-            }
-            ShownMessage::Others => {
-                self.silent = None;
-                let behind = self.behind.as_ref();
-                match behind.and_then(|it| in_front_of(kind, &message, &it.behind)) {
-                    Some(with) => {
-                        self.behind = None;
-                        self.out.push(with);
-                    }
-                    None => {
-                        self.results();
-                        self.out.push(message);
-                    }
+            let Some(gone) = self.known.remove(&oldest) else { continue };
+            self.used.fetch_sub(PLACE, Ordering::Relaxed);
+            if let Some(places) = self.owners.get_mut(&gone.owner) {
+                *places -= 1;
+                if *places == 0 {
+                    self.owners.remove(&gone.owner);
                 }
             }
         }
     }
+}
 
-    /// Appends a reply of the model. If an exchange ends with it, its messages take the place of the client's.
-    fn reply(&mut self, said: &ShownReply, message: Bytes) {
-        self.replies.push(self.silent.take().unwrap_or(self.out.len()));
-        self.out.push(message);
-        self.link = said.behind(self.link);
-        let Some(exchange) = lock(self.hidden).get(&self.link) else { return };
-        // If the proxy kept the history for the client, the exchange is already in it.
-        if self.out.ends_with(&exchange.messages) {
-            return;
-        }
-        let first = self.replies.len().checked_sub(exchange.shown);
-        let Some(start) = first.and_then(|first| self.replies.get(first)).copied() else { return };
-        let kind = self.request.kind();
-        // Read before the client's messages are cut off: they show how the client spells the ids of its calls.
-        let theirs = ids(kind, &self.out[start..]);
-        self.out.truncate(start);
-        let messages = exchange.messages.iter();
-        self.out.extend(messages.map(|message| respelled(kind, message, &theirs)));
-        self.is_other = true;
-        self.behind = Some(exchange).filter(|it| !it.behind.is_empty());
+fn read(kind: DialectKind, walk: &mut ExchangeWalk, messages: &[Bytes]) {
+    for message in messages {
+        walk.message(&kind.dialect().view(message), message);
     }
+    walk.end();
+}
 
-    /// Appends the results that still wait as messages of their own.
-    fn results(&mut self) {
-        if let Some(exchange) = self.behind.take() {
-            self.out.extend(results(self.request.kind(), &exchange.behind));
-        }
-    }
-
-    fn end(mut self) -> WholeRequest {
-        self.results();
-        WholeRequest { messages: self.out, shown: self.link, is_other: self.is_other }
-    }
+/// The text of a result; Gemini wraps it into an object.
+fn unwrapped(kind: DialectKind, text: &str) -> String {
+    let object = || serde_json::from_str::<serde_json::Value>(text).ok();
+    let wrapped = (kind == DialectKind::Gemini).then(object).flatten();
+    let output = wrapped.and_then(|it| it["output"].as_str().map(str::to_owned));
+    output.unwrap_or_else(|| text.to_owned())
 }

@@ -1,16 +1,12 @@
 //! Decides which requests carry midfold's tools, and which of them must not call them.
 
-use std::sync::Mutex;
-
 use bytes::Bytes;
-use midfold_core::Hash;
+use midfold_core::ledger::ClientHistory;
 use midfold_formats::DialectKind;
 use midfold_formats::recall_tool::{ToolOffer, forbidden, offered, withheld};
 use midfold_formats::request::Request;
 
-use super::hidden::{HiddenExchanges, whole};
-use crate::history::ProviderHistory;
-use crate::lock::lock;
+use super::asked::AskedHistory;
 
 /// How often the provider is asked again for one request. In the last round the model cannot call the tools, so that it
 /// answers.
@@ -23,12 +19,12 @@ pub(crate) struct RecallOffer {
     pub may: ToolOffer,
     /// The tools that it carries: its answer may have calls that the proxy answers.
     pub offered: ToolOffer,
-    /// The version of the exchanges that were put back ([`HiddenExchanges::version`]).
+    /// The version of the exchanges that were put back ([`HiddenExchanges::version`](super::HiddenExchanges::version)).
     pub version: u64,
     /// Whether exchanges were put back into it.
     pub hides: bool,
-    /// The chain of what its client has; `None` if there were no exchanges, so that it was not needed yet.
-    pub shown: Option<Hash>,
+    /// The request as its client has it. `None` if no tool is offered and its owner has no exchanges.
+    pub asked: Option<AskedHistory>,
     /// How often the provider was asked again.
     pub rounds: usize,
     /// The messages of these rounds, which follow the client's messages.
@@ -36,6 +32,11 @@ pub(crate) struct RecallOffer {
 }
 
 impl RecallOffer {
+    /// The record of what the client sent, where it is known.
+    pub fn record(&self) -> Option<ClientHistory> {
+        self.asked.as_ref().map(|asked| asked.record(self.hides))
+    }
+
     /// Returns the body with the offered tools. The recall tool is added from the first fold on, the others from the
     /// start: the provider's cache has to find the same tools at the front of every request.
     pub fn offer(&mut self, request: &Request, body: &Bytes, is_folded: bool) -> Bytes {
@@ -55,34 +56,5 @@ impl RecallOffer {
             return forbidden(kind, &offered(kind, body, any));
         }
         body.clone()
-    }
-}
-
-/// Puts the hidden exchanges back into a request.
-pub(crate) fn put_back(
-    hidden: &Mutex<HiddenExchanges>,
-    request: Request,
-    before: &mut ProviderHistory,
-    scope: &str,
-) -> (Request, RecallOffer) {
-    let (is_empty, version) = {
-        let hidden = lock(hidden);
-        (hidden.is_empty(), hidden.version())
-    };
-    if is_empty {
-        return (request, RecallOffer::default());
-    }
-    let whole = whole(hidden, &request, scope);
-    let recall = RecallOffer { shown: Some(whole.shown), version, ..RecallOffer::default() };
-    if !whole.is_other {
-        return (request, recall);
-    }
-    let more = whole.messages.len().saturating_sub(request.len());
-    match Request::read(request.kind(), request.with_messages(whole.messages)) {
-        Ok(request) => {
-            before.add_own_messages(more);
-            (request, RecallOffer { hides: true, ..recall })
-        }
-        Err(_) => (request, recall),
     }
 }

@@ -4,7 +4,6 @@ mod look_up;
 mod wishes;
 
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
@@ -19,7 +18,7 @@ use look_up::look_up;
 
 use crate::keep::copied;
 use crate::lock::lock;
-use crate::recall::{HiddenExchange, MOST_ROUNDS, answered, chain};
+use crate::recall::MOST_ROUNDS;
 use crate::turn::MatchedRequest;
 
 /// The least characters that an answer to a call may have, in any window.
@@ -68,10 +67,9 @@ impl MatchedRequest {
             return RecallRound::default();
         }
         if found.ours.is_empty() {
-            // The earlier rounds are hidden from the client, and this last answer completes their exchange.
-            if self.recall.rounds > 0 {
-                self.remember(&seen.output, Vec::new());
-            }
+            // The earlier rounds are hidden from the client, and this last answer completes their exchange. An answer
+            // with nothing hidden is noted as well: another one that looks the same must not be taken for it.
+            self.remember(&seen.output);
             return RecallRound::default();
         }
         let answered = self.answers(found.ours, now);
@@ -83,9 +81,8 @@ impl MatchedRequest {
         if may_ask && self.go_on(seen, &answered).is_some() {
             return RecallRound { calls, wishes, asks_again: true };
         }
-        let behind = results(kind, &answered);
-        self.remember(&seen.output, answered);
-        seen.output.extend(behind);
+        seen.output.extend(results(kind, &answered));
+        self.remember(&seen.output);
         RecallRound { calls, wishes, asks_again: false }
     }
 
@@ -180,26 +177,12 @@ impl MatchedRequest {
         }
     }
 
-    /// Remembers the exchange under the chain of the messages that the client gets.
-    fn remember(&self, output: &[Bytes], behind: Vec<AnsweredCall>) {
-        let kind = self.request.kind();
-        let scope = &self.kept.scope;
-        let added = &self.recall.added;
-        // Copied, because a slice would keep the whole answer in memory.
-        let messages: Vec<Bytes> =
-            added.iter().chain(output).map(|message| Bytes::copy_from_slice(message)).collect();
-        let said = answered(kind, &messages);
-        if said.is_empty() {
-            return;
-        }
-        let own = self.request.len() - added.len();
-        let link = self
-            .recall
-            .shown
-            .unwrap_or_else(|| chain(kind, scope, self.request.messages().take(own)));
-        let link = said.iter().fold(link, |link, said| said.behind(link));
-        let exchange = HiddenExchange { shown: said.len(), messages, behind };
-        lock(&Arc::clone(&self.proxy).hidden).put(link, exchange);
+    /// Remembers the answer behind the history that the client sent, with all that the client does not get of it.
+    fn remember(&self, output: &[Bytes]) {
+        let Some(asked) = &self.recall.asked else { return };
+        let messages: Vec<Bytes> = self.recall.added.iter().chain(output).cloned().collect();
+        let (kind, walk) = (self.request.kind(), asked.walk.clone());
+        lock(&self.proxy.hidden).hear(kind, asked.owner, walk, &asked.past, &messages);
     }
 }
 

@@ -1,8 +1,11 @@
 //! The agent's tools: carries out what the model says about its own conversation, while the request is on its way.
 
-use midfold::wishes::{compact, message, note, pin, says};
-use midfold_core::log::measure;
+use midfold::wishes::{compact, message, note_of, pin, says};
+use midfold_core::Hash;
+use midfold_core::engine::NotedHistory;
+use midfold_core::log::{EventLog, measure};
 use midfold_formats::recall_tool::{OwnTool, RecallCall};
+use midfold_formats::request::without_marks;
 use midfold_store::Millis;
 use serde_json::Value;
 
@@ -30,11 +33,30 @@ pub(super) fn heard(turn: &MatchedRequest, call: &RecallCall, now: Millis) -> St
             compact(session, &place.budget, &text("keep"), now)
         }
         OwnTool::Pin => keep(turn, place, &text("message"), &text("text")),
-        OwnTool::Note => note(&mut lock(&place.conversation).session, &text("text")),
+        OwnTool::Note => {
+            let session = &mut lock(&place.conversation).session;
+            let read = read_so_far(turn, place, session.log());
+            note_of(session, &text("text"), read)
+        }
         OwnTool::Recall => NOT_OFFERED.to_owned(),
     };
     turn.proxy.queue(&place.conversation);
     answer
+}
+
+/// What the model has read: the history in the log, and the messages of the request behind it. Another request may
+/// share the history and go on otherwise.
+fn read_so_far(turn: &MatchedRequest, place: &ConversationSlot, log: &EventLog) -> NotedHistory {
+    let (history, count) = (place.newest.history_len(), own_messages(turn));
+    let behind = |hash: Hash, at| hash.chain(&without_marks(&turn.request.message(at)));
+    let hash = (history..count).fold(log.hash_before(history), behind);
+    let events = u32::try_from(count).unwrap_or(u32::MAX);
+    NotedHistory { events, hash, is_called: true }
+}
+
+/// How many messages the request has without those of the rounds, which follow the client's messages.
+fn own_messages(turn: &MatchedRequest) -> usize {
+    turn.request.len() - turn.recall.added.len()
 }
 
 /// Pins a message of the request. If it is not in the log yet, it will be the event with the same number.
@@ -44,9 +66,7 @@ fn keep(turn: &MatchedRequest, place: &ConversationSlot, number: &str, words: &s
         let bytes = turn.request.message(at);
         says(&dialect.view(&bytes), &bytes, words)
     };
-    // Messages that the rounds added are not counted: they follow the client's messages.
-    let count = turn.request.len() - turn.recall.added.len();
-    let at = match message(count, number, words, has_words) {
+    let at = match message(own_messages(turn), number, words, has_words) {
         Ok(at) => at,
         Err(error) => return error,
     };

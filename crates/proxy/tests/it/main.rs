@@ -13,3 +13,4 @@ mod seal;
 mod simulation;
 mod sound;
 mod vendor;
+mod walls;

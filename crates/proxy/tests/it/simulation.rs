@@ -14,6 +14,8 @@ mod node;
 mod tally;
 mod world;
 
+pub(crate) use node::now;
+
 use tally::Tally;
 use world::World;
 

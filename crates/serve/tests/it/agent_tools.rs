@@ -138,7 +138,7 @@ async fn a_restart_forgets_no_wish() {
         let id = store.sessions(None, 10).await.unwrap().pop().unwrap().new.id;
         let mut stored = StoredSession::open(Arc::clone(&store), &id).await.unwrap();
         let session = stored.whole().await.unwrap();
-        assert_eq!((session.notes(), session.pins().len()), (&[NOTE.to_owned()][..], 1), "{name}");
+        assert_eq!((session.notes(), session.pins().len()), (vec![NOTE], 1), "{name}");
         let second = setting(wishes(false), LIMIT, Some(&store)).await;
         agent.go_on_at(&second.url());
         while agent.end().is_none() {

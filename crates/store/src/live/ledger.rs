@@ -145,6 +145,7 @@ impl StoredSession {
             void: state.void,
             pins: &state.pins,
             meter: &meter,
+            client: None,
         };
         let ledger = self.ledger.get_or_insert_default();
         match sent {

@@ -92,6 +92,7 @@ async fn fill(store: &dyn Store) {
             void: None,
             pins: &[],
             meter: &meter,
+            client: None,
         };
         let record = ledger.record(&session.view(), &call);
         let body = serde_json::to_string(&record).unwrap();

@@ -118,6 +118,7 @@ fn the_ledger_records_injections_apart() {
             void: None,
             pins: &[],
             meter: &Meter::exact(),
+            client: None,
         },
     );
     assert_eq!(record.injections, sent.injections());

@@ -101,6 +101,7 @@ impl Talk {
                 void: None,
                 pins: &self.pins,
                 meter: &Meter::chars_over_four(),
+                client: None,
             },
         );
         self.calls.push(record);
