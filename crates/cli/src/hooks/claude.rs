@@ -106,8 +106,8 @@ pub fn after_compaction(
     let _ = writeln!(
         told,
         "midfold keeps {} from before the compaction, word for word; numbers such as @12 below name them. Look \
-         there before you guess or read a file again. In a shell: `{recall} grep {session} WORDS{more}` finds, \
-         `{recall} expand {session} @12{more}` shows.\n",
+         there before you guess or read a file again. In a shell: `{recall} find {session} WORDS{more}` finds, \
+         `{recall} show {session} @12{more}` shows.\n",
         plural(log.len() as u64, "message")
     );
     told.push_str(&text);

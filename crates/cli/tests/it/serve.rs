@@ -253,8 +253,8 @@ async fn a_server_that_is_killed_under_load_loses_no_conversation() {
 
 /// A variable switches recall on: a client that knows nothing of it gets its answers, and its model what was folded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_model_looks_up_what_was_folded_where_the_server_is_told_so() {
-    for (variables, is_on) in [(&[("MIDFOLD_RECALL", "1")][..], true), (&[], false)] {
+async fn a_model_looks_up_what_was_folded_unless_a_setting_forbids_it() {
+    for (variables, is_on) in [(&[("MIDFOLD_RECALL", "0")][..], false), (&[], true)] {
         let script =
             StepLoop { steps: STEPS, look_ups: Some(LookUps::Before(4)), ..StepLoop::default() };
         let script = UpstreamScript::ShellLoop(script);

@@ -39,9 +39,6 @@ impl Reducer for StubReducer {
                 continue;
             }
             let mut stub = line(middle, index, &text, state.tools);
-            if let Some(result) = middle.results().get(index).filter(|_| settings.numbers) {
-                stub.push_str(&format!(" @{}", result.event.seq));
-            }
             for kept in salient::lines(&text, settings.salient_chars) {
                 stub.push('\n');
                 stub.push_str(&kept);

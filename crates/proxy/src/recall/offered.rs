@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use midfold_core::ledger::ClientHistory;
 use midfold_formats::DialectKind;
-use midfold_formats::recall_tool::{ToolOffer, forbidden, offered, withheld};
+use midfold_formats::recall_tool::{OwnTool, ToolOffer, forbidden, offered, withheld};
 use midfold_formats::request::Request;
 
 use super::asked::AskedHistory;
@@ -41,7 +41,11 @@ impl RecallOffer {
     /// start: the provider's cache has to find the same tools at the front of every request.
     pub fn offer(&mut self, request: &Request, body: &Bytes, is_folded: bool) -> Bytes {
         let kind = request.kind();
-        let recall = self.may.recall && (is_folded || self.hides);
+        // An exchange of the agent's tools, such as a pin, does not bring the recall tool: the cache would be lost.
+        let recalled = || {
+            self.hides && memchr::memmem::find(body, OwnTool::Recall.name().as_bytes()).is_some()
+        };
+        let recall = self.may.recall && (is_folded || recalled());
         self.offered = ToolOffer { recall, ..self.may };
         if !self.offered.is_nothing() {
             let body = offered(kind, body, self.offered);
