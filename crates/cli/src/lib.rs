@@ -65,6 +65,7 @@ mod report;
 #[cfg(feature = "sessions")]
 mod run;
 mod runtime;
+mod saving;
 mod schema;
 #[cfg(feature = "sessions")]
 mod seal;
@@ -169,7 +170,7 @@ pub mod inside {
     /// The line about saved tokens at the end of `midfold run`.
     #[cfg(feature = "sessions")]
     pub mod saving {
-        pub use crate::run::saving::line;
+        pub use crate::saving::line;
     }
 
     /// Texts with figures.

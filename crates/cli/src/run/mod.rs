@@ -2,7 +2,6 @@
 
 mod child;
 mod file;
-pub mod saving;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -20,6 +19,7 @@ use crate::env;
 use crate::error::CommandError;
 use crate::output::{Output, reason};
 use crate::runtime::block_on;
+use crate::saving;
 use crate::serve;
 use crate::serving;
 

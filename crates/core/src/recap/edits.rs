@@ -95,21 +95,3 @@ fn passed_at<'a>(deed: &Deed, checks: impl Iterator<Item = &'a CheckResult>) -> 
         .map(|check| check.message)
         .min()
 }
-
-/// The folder that holds at least three quarters of the files by their absolute paths, with its last `/`. `None` where
-/// there is no such folder. Of several nested folders, the innermost.
-pub(super) fn common_root(gathered: &GatheredFacts) -> Option<String> {
-    let absolute = || gathered.files.keys().filter(|path| path.starts_with('/'));
-    // A file without a whole path may be anywhere.
-    let count = gathered.files.len();
-    let mut holds: FxHashMap<&str, usize> = FxHashMap::default();
-    for path in absolute() {
-        // `/home/` alone says nothing, so folders at the top are left out.
-        for (at, _) in path.match_indices('/').skip(2) {
-            *holds.entry(&path[..=at]).or_default() += 1;
-        }
-    }
-    let most = holds.into_iter().filter(|(_, held)| *held > 1 && held * 4 >= count * 3);
-    // The hash map has no order, so the text decides between folders of equal length.
-    most.map(|(root, _)| root).max_by_key(|root| (root.len(), *root)).map(str::to_owned)
-}

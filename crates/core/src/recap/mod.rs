@@ -13,6 +13,7 @@ mod deeds;
 mod edits;
 mod elsewhere;
 pub mod escape;
+mod file_uses;
 pub mod frame;
 pub mod gather;
 mod gathered_facts;

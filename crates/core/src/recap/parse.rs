@@ -362,7 +362,7 @@ fn root_in(note: &str) -> &str {
 
 /// A path as it was before it was shortened.
 fn below<'p>(root: &str, path: &'p str) -> Cow<'p, str> {
-    // What is not below the folder begins otherwise: `./` stands for the folder of the work.
+    // A path of another folder begins otherwise: `./` means the folder of the work.
     if root.is_empty() || is_whole(path) {
         Cow::Borrowed(path)
     } else {

@@ -46,7 +46,7 @@ pub struct AgentPage<N> {
 }
 
 /// Finds messages, at most `chars` characters of them. The best hits come on the first page, and the hits of a page in
-/// the order of the log. Messages that a fold took out come first; only where none of them matches, the others do. `None` where no message matches.
+/// the order of the log. Messages that a fold took out come first; only where no such message matches, the others do. `None` where no message matches.
 ///
 /// # Errors
 /// Fails where there is no such session, role or tool, or where the range is none.
@@ -253,7 +253,7 @@ impl ListEntry {
         }
     }
 
-    /// What is left of it from a place on.
+    /// The rest of it from a place on.
     fn behind(&self, place: &str) -> String {
         let ExpandTarget::Events(runs) = &self.what else { return place.to_owned() };
         let event = place.split(':').next().and_then(|event| event.parse::<u64>().ok());

@@ -216,7 +216,7 @@ pub async fn grep(
     let texts: Vec<String> = looked_at.iter().map(|event| readable::text(&log, event)).collect();
     query.weigh(&texts);
     let mut groups = groups(&log, &query, looked_at.iter().copied().zip(texts), ask);
-    // What has the query as it is comes before what has its words somewhere.
+    // Messages with the query as it is come before those with its words somewhere.
     groups.sort_by_key(|group| !group.lines.is_phrase);
     let total = groups.len() + unseen.len();
     let words = groups.iter().fold(0, |all, group| all | group.lines.words);
@@ -231,7 +231,7 @@ pub async fn grep(
     Ok(HitPage { found, total, next, missing })
 }
 
-/// Puts hits with words of the query that none of the first `end` hits has at the end of these.
+/// Puts hits with words of the query that the first `end` hits lack at the end of these.
 fn cover(groups: &mut [HitGroup], end: usize) {
     if groups.len() <= end {
         return;

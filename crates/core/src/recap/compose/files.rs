@@ -1,19 +1,13 @@
 //! The section of a recap that lists the used files.
 
-use std::borrow::Cow;
-
-use rustc_hash::FxHashMap;
-
 use super::RecapWriter;
 use crate::recap::escape;
-use crate::recap::gather::{FileUse, GatheredFacts};
+use crate::recap::file_uses::FileUses;
+use crate::recap::gather::FileUse;
 use crate::recap::section;
 
 /// Longest path, in characters.
 const PATH: usize = 300;
-
-/// The uses of files, by path.
-pub(super) type FileUses<'a> = Cow<'a, FxHashMap<String, FileUse>>;
 
 impl RecapWriter<'_> {
     /// Writes the files section within `allowed` tokens, and returns it with the number of files that it names.
@@ -128,31 +122,6 @@ impl FileUseKind {
             _ => Self::Read,
         }
     }
-}
-
-/// The files by path. One that calls named by its whole path and also from the common folder, or from a folder above
-/// it, is one file.
-pub(super) fn distinct_files<'a>(gathered: &'a GatheredFacts, root: Option<&str>) -> FileUses<'a> {
-    let root = root.unwrap_or_default();
-    let folders = || root.match_indices('/').map(|(at, _)| &root[..=at]).rev();
-    let whole = |path: &str| {
-        let path = path.trim_start_matches("./");
-        let known = |path: &String| gathered.files.contains_key(path);
-        folders().map(|folder| format!("{folder}{path}")).find(known)
-    };
-    let relative = gathered.files.keys().filter(|path| !path.starts_with('/'));
-    let twice: Vec<(&String, String)> =
-        relative.filter_map(|path| Some((path, whole(path)?))).collect();
-    let mut files = Cow::Borrowed(&gathered.files);
-    for (path, whole) in twice {
-        let files = files.to_mut();
-        if let Some(own) = files.remove(path)
-            && let Some(known) = files.get_mut(&whole)
-        {
-            known.join(&own);
-        }
-    }
-    files
 }
 
 /// The files with one of these uses, the newest use first.

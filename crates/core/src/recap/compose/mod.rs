@@ -15,8 +15,8 @@ use crate::fold::IdList;
 use crate::ids::identifiers;
 use crate::log::RECALL_TOOL;
 use crate::recap::choose::LeftOutCounts;
-use crate::recap::edits::common_root;
 use crate::recap::escape;
+use crate::recap::file_uses::{FileUses, common_root, distinct_files};
 use crate::recap::frame::RecapFrame;
 use crate::recap::gather::GatheredFacts;
 use crate::recap::print::DeedPrinter;
@@ -24,7 +24,6 @@ use crate::recap::rank::{rank, with_parts};
 use crate::recap::{END, LEFT_OUT, NOTE_START, PATHS_BELOW};
 use crate::redact::REPLACEMENT;
 use crate::seal;
-use files::{FileUses, distinct_files};
 
 /// A composed recap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
