@@ -1843,6 +1843,8 @@ export interface components {
              *     filters alone the oldest first.
              */
             found: components["schemas"]["FoundMessage"][];
+            /** @description The words of the query that no found message has; left out if each is somewhere. */
+            missing?: string[];
             /**
              * Format: uint32
              * @description The value of [`GrepQuery::skip`] for the next page; null on the last page.

@@ -52,8 +52,8 @@ class Context:
         """The number of the request in the ledger of a stored session, from 1; `None` in memory."""
     @property
     def tools(self) -> list[dict[str, Any]]:
-        """The tools by which the model looks up what was folded, for the `tools` of the request: empty
-        before the first fold. `Session.recall` answers their calls.
+        """The tools by which the model looks up what was folded, for the `tools` of the request:
+        empty before the first fold. `Session.recall` answers their calls.
         """
     @property
     def injections(self) -> list[Injection]:
