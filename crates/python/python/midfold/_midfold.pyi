@@ -319,6 +319,6 @@ def recall_tools(shape: Literal["responses", "gemini", "bedrock"]) -> list[dict[
     Raises `InputError` for an unknown shape.
 
     >>> import midfold
-    >>> [tool["name"] for tool in midfold.recall_tools("responses")]
+    >>> [tool["name"] for tool in midfold.recall_tools("anthropic")]
     ['recall_find', 'recall_show']
     """

@@ -192,7 +192,8 @@ def test_a_list_that_compress_returned_goes_on():
     assert engine.compression_count == seen >= 3
     # All of it is one session: the first file is found again, and so is what is folded twice.
     found = json.loads(engine.handle_tool_call("recall_find", {"query": "part_0 LED-4100"}))
-    assert "LED-4100" in found["result"]
+    # The first message stays in front of the agent, so only its number comes.
+    assert "in front of you: led, 4100 (@" in found["result"]
     assert "value_0" in json.loads(engine.handle_tool_call("find", {"query": "value_0"}))["result"]
 
 
@@ -291,7 +292,7 @@ def test_reset():
     engine.compress(conversation(), force=True)
     engine.on_session_reset()
     assert engine.last_prompt_tokens == engine.compression_count == 0
-    assert "the session has no messages yet" in engine.handle_tool_call("outline", {})
+    assert "the session has no messages yet" in engine.handle_tool_call("show", {"messages": "@0"})
     assert engine.context_length == WINDOW
 
 
@@ -304,7 +305,7 @@ def test_copies_are_independent():
     assert child.compress(conversation(), force=True)
     assert (engine.compression_count, child.compression_count) == (0, 1)
     clone = child.clone_for_agent()
-    question = ("grep", {"query": "rounding"})
+    question = ("find", {"query": "rounding"})
     assert clone.handle_tool_call(*question) == child.handle_tool_call(*question)
     clone.on_session_reset()
     assert json.loads(child.handle_tool_call(*question))["result"]
@@ -331,7 +332,7 @@ def test_a_store_keeps_the_conversation(tmp_path):
     engine = engine_of(store=store)
     out = engine.compress(conversation(), force=True)
     again = engine_of(store=store)
-    question = ("grep", {"query": "rounding", "folded": True})
+    question = ("find", {"query": "rounding"})
     assert "Quoted history" in again.handle_tool_call(*question)
     again.update_from_response({"prompt_tokens": 9_000, "completion_tokens": 5})
     text = again.compress([*out, {"role": "user", "content": "Go on."}], force=True)

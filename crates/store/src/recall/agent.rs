@@ -86,7 +86,9 @@ pub async fn find(
             };
             if !hits.found.is_empty() {
                 let gone = covered(store, session).await?;
-                return Ok(Some(page_of(&hits, ask.skip, &gone, chars)));
+                let mut page = page_of(&hits, ask.skip, &gone, chars);
+                page.text += &others(store, session, &hits.missing).await?;
+                return Ok(Some(page));
             }
         }
     }
@@ -102,6 +104,32 @@ fn phrase(query: &str) -> Option<&str> {
 /// The messages that the active fold took out; empty where no fold is active.
 async fn covered(store: &dyn Store, session: &str) -> Result<Vec<Range<u64>>, RecallError> {
     target::folded(store, &store.session(session).await?).await
+}
+
+/// Says of the words that no hit has where else they are: in front of the agent, or nowhere.
+async fn others(
+    store: &dyn Store,
+    session: &str,
+    missing: &[String],
+) -> Result<String, RecallError> {
+    if missing.is_empty() {
+        return Ok(String::new());
+    }
+    let query = GrepQuery { limit: 3, ..GrepQuery::new(&missing.join(" "), SearchMode::Text) };
+    let hits = grep(store, session, &query).await?;
+    let mut text = String::new();
+    let mut nowhere = missing;
+    if !hits.found.is_empty() {
+        let seen: Vec<String> = hits.found.iter().map(|hit| format!("@{}", hit.event)).collect();
+        nowhere = &hits.missing;
+        let words: Vec<&str> =
+            missing.iter().filter(|word| !nowhere.contains(word)).map(String::as_str).collect();
+        text += &format!("in front of you: {} ({})\n", clean(&words.join(", ")), seen.join(", "));
+    }
+    if !nowhere.is_empty() {
+        text += &format!("nowhere: {}\n", clean(&nowhere.join(", ")));
+    }
+    Ok(text)
 }
 
 /// As many hits as fit, in the order of the log.
@@ -123,9 +151,6 @@ fn page_of(hits: &HitPage, skip: u32, gone: &[Range<u64>], chars: usize) -> Agen
     let shown = chosen.len();
     chosen.sort_by_key(|(event, _)| *event);
     let mut text: String = chosen.into_iter().map(|(_, text)| text).collect();
-    if !hits.missing.is_empty() {
-        text += &format!("nowhere: {}\n", clean(&hits.missing.join(", ")));
-    }
     let more = shown < hits.found.len() || hits.next.is_some();
     if more {
         text += &format!("{} of {}\n", number(shown), number(hits.total));

@@ -224,6 +224,12 @@ async fn an_agent_finds_and_shows() {
     let found = call(&store, "recall_find", r#"{"query":"Marmalades zzyzx"}"#).await;
     assert!(found.contains(&format!("\n@{planted} user: ")), "{found}");
     assert!(found.contains("\nnowhere: zzyzx\n"), "{found}");
+    // A word that only messages in front of the agent have is not lost.
+    let seen = outline(&store, "s1", 0, 1, false).await.unwrap().rows.remove(0).text;
+    let word = seen.split(|c: char| !c.is_alphabetic()).find(|word| word.len() > 5).unwrap();
+    let found = call(&store, "recall_find", &format!(r#"{{"query":"marmalade {word}"}}"#)).await;
+    let word = word.to_lowercase();
+    assert!(!found.contains(&format!("nowhere: {word}")), "{found}");
     let phrase = call(&store, "recall_find", r#"{"query":"\"is marmalade\""}"#).await;
     assert!(!phrase.contains(&format!("@{planted} ")), "{phrase}");
     let from = format!("{planted}:10");
