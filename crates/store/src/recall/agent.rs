@@ -46,7 +46,8 @@ pub struct AgentPage<N> {
 }
 
 /// Finds messages, at most `chars` characters of them. The best hits come on the first page, and the hits of a page in
-/// the order of the log. Messages that a fold took out come first; only where no such message matches, the others do. `None` where no message matches.
+/// the order of the log. Messages that a fold took out come first; only where no such message matches, the others do.
+/// `None` where no message matches.
 ///
 /// # Errors
 /// Fails where there is no such session, role or tool, or where the range is none.
@@ -87,7 +88,7 @@ pub async fn find(
             if !hits.found.is_empty() {
                 let gone = covered(store, session).await?;
                 let mut page = page_of(&hits, ask.skip, &gone, chars);
-                page.text += &others(store, session, &hits.missing).await?;
+                page.text += &others(store, session, &hits.missing, &gone).await?;
                 return Ok(Some(page));
             }
         }
@@ -106,11 +107,13 @@ async fn covered(store: &dyn Store, session: &str) -> Result<Vec<Range<u64>>, Re
     target::folded(store, &store.session(session).await?).await
 }
 
-/// Says of the words that no hit has where else they are: in front of the agent, or nowhere.
+/// Says of the words that no hit has where else they are: in front of the agent, in messages that the filters left out,
+/// or nowhere.
 async fn others(
     store: &dyn Store,
     session: &str,
     missing: &[String],
+    gone: &[Range<u64>],
 ) -> Result<String, RecallError> {
     if missing.is_empty() {
         return Ok(String::new());
@@ -124,7 +127,10 @@ async fn others(
         nowhere = &hits.missing;
         let words: Vec<&str> =
             missing.iter().filter(|word| !nowhere.contains(word)).map(String::as_str).collect();
-        text += &format!("in front of you: {} ({})\n", clean(&words.join(", ")), seen.join(", "));
+        let is_gone = |seq: u64| gone.iter().any(|run| run.contains(&seq));
+        let is_seen = !gone.is_empty() && !hits.found.iter().any(|hit| is_gone(hit.event));
+        let place = if is_seen { "in front of you" } else { "elsewhere" };
+        text += &format!("{place}: {} ({})\n", clean(&words.join(", ")), seen.join(", "));
     }
     if !nowhere.is_empty() {
         text += &format!("nowhere: {}\n", clean(&nowhere.join(", ")));
