@@ -35,7 +35,8 @@ pub struct MeasureArgs {
 /// Flags that choose the policy.
 #[derive(Debug, Args)]
 pub struct FoldingArgs {
-    /// When and how to fold: see `midfold presets` [default: default]
+    /// When and how to fold: see `midfold presets`
+    /// [default: `lean` where midfold gives the agent recall, else `default`]
     #[arg(long, value_name = "PRESET", help_heading = "Folding", conflicts_with = "policy")]
     pub preset: Option<String>,
     /// A policy of your own, as TOML; `base = "default"` starts from a preset

@@ -159,6 +159,7 @@ fn said(settings: &Settings) -> Vec<(String, Value)> {
         windows,
         after_fold: AfterFold { text, files, tokens, .. },
         upstream: _,
+        looks_up: _,
         serve: _,
     } = settings;
     let policy = policy.as_ref().map(|policy| match policy {

@@ -126,11 +126,14 @@ pub fn configured(
         policy: args.folding.policy.clone().map(midfold::PolicyFrom::File),
         ..Settings::default()
     };
+    // A key may have no recall although the server has it, so both policies are needed.
     let policy = config::policy(said.clone())?;
+    let with_recall = config::policy(Settings { looks_up: true, ..said.clone() })?;
     midfold::can_run(&policy, midfold::Door::Command)?;
-    let name = policy.name.clone();
     let setup = said.over(config::settings()?).setup(&HOST)?;
-    let rules = ProxyRules::new(policy).setup(setup).recall(recalls(serving));
+    let rules = ProxyRules::new(policy).policy_with_recall(with_recall);
+    let rules = rules.setup(setup).recall(recalls(serving));
+    let name = rules.policy().name.clone();
     let rules = rules.agent_tools(serving.agent_tools == Some(true)).hooked(after_fold::hooks()?);
     let rules = match serving.cache_lifetime {
         Some(seconds) => rules.cache_lifetime(seconds),

@@ -142,7 +142,9 @@ pub use recover::{RefusalJudgement, RefusedRequest};
 pub use regular::unblocked;
 pub use rows::{ROW_TOKENIZER, RowSettings};
 pub use serving::{PROVIDERS, ServerSettings, ServingUpstream, ServingUpstreams};
-pub use settings::{DoorHost, PolicyFrom, Settings, by_name, dialect, format, tokenizer};
+pub use settings::{
+    DoorHost, PolicyFrom, Settings, by_name, dialect, format, tokenizer, usual_preset,
+};
 
 #[cfg(feature = "store")]
 pub use start::{InMemory, PreparedSession, Start, cache_lifetime, can_run, without_messages};

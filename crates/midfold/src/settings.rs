@@ -125,6 +125,10 @@ pub struct Settings {
     pub tiers: BTreeMap<TierName, Ratio>,
     /// Whether a model narrates, whatever the policy says.
     pub narrate: bool,
+    /// Whether the agent gets the recall tool from midfold. It decides which preset holds where none is named
+    /// ([`usual_preset`]). Files do not have this setting.
+    #[serde(skip)]
+    pub looks_up: bool,
     /// The URL of the store: `sqlite:PATH`, `postgres://…` or `memory`.
     pub store: Option<String>,
     /// The prices: the name of a table, or the path of a TOML file.
@@ -169,6 +173,7 @@ impl Settings {
             policy: self.policy.or(below.policy.filter(|_| !hidden)),
             tiers,
             narrate: self.narrate || below.narrate,
+            looks_up: self.looks_up || below.looks_up,
             store: self.store.or(below.store),
             prices: self.prices.or(below.prices),
             upstream: self.upstream.over(below.upstream),
@@ -212,8 +217,8 @@ impl Settings {
         Ok(setup)
     }
 
-    /// Returns the policy: the preset, the caller's own, or the default one, with the tiers and the narration of these
-    /// settings.
+    /// Returns the policy: the preset, the caller's own, or the [usual one](usual_preset), with the tiers and the
+    /// narration of these settings.
     ///
     /// # Errors
     /// If there is no such preset, if the policy cannot be read, or if both are given.
@@ -224,7 +229,8 @@ impl Settings {
                 return Err(Failure::usage(FailureArea::Policy, text)
                     .hint("a policy names the preset that it starts from: base = \"default\""));
             }
-            (preset, None) => by_name(preset.as_deref().unwrap_or("default"), host.door)?,
+            (Some(preset), None) => by_name(preset, host.door)?,
+            (None, None) => by_name(usual_preset(self.looks_up), host.door)?,
             (None, Some(PolicyFrom::Toml(text))) => {
                 Policy::from_toml(text).map_err(|error| error.advise(host.door))?
             }
@@ -239,6 +245,17 @@ impl Settings {
         policy.narration.on |= self.narrate;
         Ok(policy)
     }
+}
+
+/// Returns the name of the preset that holds where none is named: `lean` if the agent gets the recall tool from midfold,
+/// else `default`. With the tool, readers answered as much from the smaller context (`docs/RESULTS.md`).
+///
+/// ```
+/// assert_eq!((midfold::usual_preset(true), midfold::usual_preset(false)), ("lean", "default"));
+/// ```
+#[must_use]
+pub const fn usual_preset(looks_up: bool) -> &'static str {
+    if looks_up { "lean" } else { "default" }
 }
 
 /// Returns the preset with this name.

@@ -109,7 +109,7 @@ impl ProxyConversation {
         let log = if reading.is_replay { log } else { log.kept() };
         let meter =
             if counter.name() == "chars:4" { Meter::chars_over_four() } else { Meter::exact() };
-        let policy = reading.policy_for(request, told);
+        let policy = reading.policy_for(request, told, reading.fixed(request));
         let session =
             Session::over(&id, log, policy, meter).with_answers_behind().with_turns_kept();
         let hint = who.hint.clone();
@@ -321,17 +321,19 @@ impl ProxyConversation {
         if let Some(hooks) = &reading.hooks {
             self.session.set_hooks(hooks.clone());
         }
-        let (own, asked) = (&self.session.policy().trigger, &reading.policy.trigger);
+        let fixed = self.fixed_tokens();
+        let room = told.window.saturating_sub(fixed);
+        let (own, asked) = (self.session.policy(), reading.policy_in(room));
+        let is_other = own.name != asked.name;
+        let (own, asked) = (&own.trigger, &asked.trigger);
         // A policy that an earlier version stored has other trigger settings under the same name: it is replaced, too.
         let is_earlier = asked.floor_tokens == 0 && own.floored_share != asked.floored_share;
-        let is_other = self.session.policy().name != reading.policy.name;
         if is_other || is_earlier || self.window != told.window {
             self.window = told.window;
             // A reserve that leaves nothing of the budget is reported when the context is requested.
-            let _ = self.session.set_policy(reading.policy_for(request, told), budget);
+            let _ = self.session.set_policy(reading.policy_for(request, told, fixed), budget);
         }
-        if let Some(line) = reading.line(request, told, self.fixed_tokens()) {
-            let room = told.window.saturating_sub(self.fixed_tokens());
+        if let Some(line) = reading.line(request, told, fixed) {
             let before = self.session.policy().trigger.floor_tokens;
             // A narration that is prepared for the next fold is valid for one threshold, so small changes are ignored.
             if line.abs_diff(before) > room / LINE_MOVES {

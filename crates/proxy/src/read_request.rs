@@ -67,6 +67,9 @@ impl Proxy {
         {
             let agent = offer.agent && begun.request.has_tools();
             reading.offer = ToolOffer { agent, ..offer };
+            if offer.recall {
+                lock(&self.rules).let_look_up(reading, &begun.who);
+            }
             // Its answer may begin the first exchange of this owner.
             let asked = || AskedHistory::read(&self.hidden, &begun.request, &begun.who);
             begun.recall.asked.get_or_insert_with(asked);

@@ -43,10 +43,16 @@ const CACHE_SECONDS: u64 = 300;
 /// The window that Anthropic's header `context-1m` asks for, in tokens.
 const MILLION: u64 = 1_000_000;
 
+/// The least room, in tokens, for the policy of requests whose model has the recall tool. `lean` leaves 0.18 of the room
+/// between two folds, and three steps of an agent should fit there: a step has 2,000 tokens, seldom more.
+const LEAST_ROOM_WITH_RECALL: u64 = 32_000;
+
 /// The rules by which requests are read and folded.
 pub struct ProxyRules {
     setup: Setup,
     policy: Arc<Policy>,
+    /// The policy of requests whose model gets the recall tool; `None` if it is the same.
+    policy_with_recall: Option<Arc<Policy>>,
     /// Presets that requests have asked for, by name.
     presets: HashMap<String, Arc<Policy>>,
     pub(super) memory: usize,
@@ -75,7 +81,9 @@ pub(super) struct RequestReading {
     pub window: u64,
     /// The source of the window.
     pub window_from: WindowSource,
-    pub policy: Arc<Policy>,
+    policy: Arc<Policy>,
+    /// The policy in a large window; `None` if it is the same.
+    policy_in_large: Option<Arc<Policy>>,
     /// Whether the newest results are shown cut where nothing smaller fits the window.
     pub cuts_results: bool,
     /// The request has a compaction block of midfold's, so recaps in it are recognised as midfold's own.
@@ -91,10 +99,16 @@ pub(super) struct RequestReading {
 }
 
 impl RequestReading {
-    /// The policy for a conversation that begins with this request. Its threshold is that of [`RequestReading::line`].
-    pub fn policy_for(&self, request: &Request, told: WindowReport) -> Policy {
-        let mut policy = Policy::clone(&self.policy);
-        let fixed = self.beside(request) + self.leading(request);
+    /// The policy for a window of which `room` tokens can be folded.
+    pub fn policy_in(&self, room: u64) -> &Policy {
+        let large = self.policy_in_large.as_ref().filter(|_| room >= LEAST_ROOM_WITH_RECALL);
+        large.unwrap_or(&self.policy)
+    }
+
+    /// The policy for a conversation of which `fixed` tokens cannot be folded. Its threshold is that of
+    /// [`RequestReading::line`].
+    pub fn policy_for(&self, request: &Request, told: WindowReport, fixed: u64) -> Policy {
+        let mut policy = self.policy_in(told.window.saturating_sub(fixed)).clone();
         if let Some(line) = self.line(request, told, fixed) {
             policy.trigger.floor_tokens = line;
         }
@@ -106,7 +120,7 @@ impl RequestReading {
     /// never folded (13,000 tokens with Codex). The policy's share is therefore taken of the rest; otherwise a small
     /// window would be folded at every step.
     pub fn line(&self, request: &Request, told: WindowReport, fixed: u64) -> Option<u64> {
-        let trigger = &self.policy.trigger;
+        let trigger = &self.policy_in(told.window.saturating_sub(fixed)).trigger;
         // If the provider does not count the requested answer, the room that the share leaves free is enough for the
         // answer.
         let reply = if told.counts_reply { reserved(request, told, fixed) } else { 0 };
@@ -120,6 +134,12 @@ impl RequestReading {
             true => WindowSource::Learned,
             false => self.window_from.clone(),
         }
+    }
+
+    /// Tokens of the request that no fold can remove: its system prompt, its tools, and the messages before the model's
+    /// first one.
+    pub fn fixed(&self, request: &Request) -> u64 {
+        self.beside(request) + self.leading(request)
     }
 
     /// Tokens of the request's system prompt and tools.
@@ -174,6 +194,7 @@ impl ProxyRules {
         Self {
             setup: Setup::new(),
             policy,
+            policy_with_recall: None,
             presets: HashMap::new(),
             memory: MEMORY,
             is_stored: false,
@@ -221,7 +242,9 @@ impl ProxyRules {
     #[must_use]
     pub fn narrated(mut self) -> Self {
         self.is_narrated = true;
-        Arc::make_mut(&mut self.policy).narration.on = true;
+        for policy in [&mut self.policy].into_iter().chain(&mut self.policy_with_recall) {
+            Arc::make_mut(policy).narration.on = true;
+        }
         self
     }
 
@@ -245,6 +268,16 @@ impl ProxyRules {
     #[must_use]
     pub fn recall(mut self, recalls: bool) -> Self {
         self.offer.recall = recalls;
+        self
+    }
+
+    /// Sets another policy for requests that ask for no preset and whose model gets the recall tool: what an agent can
+    /// look up need not be in front of it. In windows with little room the first policy holds all the same.
+    #[must_use]
+    pub fn policy_with_recall(mut self, policy: Policy) -> Self {
+        let mut policy = with_newest_behind(policy);
+        Arc::make_mut(&mut policy).narration.on |= self.is_narrated;
+        self.policy_with_recall = Some(policy);
         self
     }
 
@@ -284,10 +317,17 @@ impl ProxyRules {
         Some(own.max(request.cache_lifetime().unwrap_or(0)).saturating_mul(1_000))
     }
 
-    /// The policy of requests that ask for no preset.
+    /// The policy of requests that ask for no preset and have the tools that requests usually have.
     #[must_use]
     pub fn policy(&self) -> &Policy {
-        &self.policy
+        self.policy_with_recall.as_ref().filter(|_| self.offer.recall).unwrap_or(&self.policy)
+    }
+
+    /// Gives a request the policy of those whose model has the recall tool, unless it asks for a preset.
+    pub(super) fn let_look_up(&self, reading: &mut RequestReading, who: &RequestSender) {
+        if let Some(policy) = self.policy_with_recall.as_ref().filter(|_| who.preset.is_none()) {
+            reading.policy_in_large = Some(policy.clone());
+        }
     }
 
     /// The windows in tokens that were set, by patterns of models' names; `*` is every model.
@@ -345,6 +385,7 @@ impl ProxyRules {
             // Windows of local models are small, and a session that no longer fits one would be stuck for ever.
             cuts_results: policy.tail.cut_results.unwrap_or(who.is_local),
             policy,
+            policy_in_large: None,
             is_replay: false,
             keep: None,
             offer: ToolOffer::default(),

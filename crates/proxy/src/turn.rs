@@ -194,8 +194,9 @@ impl MatchedRequest {
         let is_aside = is_aside || is_summary_request(&self.request);
         let mut held = lock(&conversation);
         let mut newest = NewestMessages::of(&self.request, stable, reading, held.session.meter());
-        let injections = reading.policy.trigger.injection_reserve;
         let fixed = held.fixed_tokens();
+        let policy = reading.policy_in(told.window.saturating_sub(fixed));
+        let injections = policy.trigger.injection_reserve;
         let mut budget = budget(&self.request, injections + newest.tokens, told, fixed);
         held.follow(reading, &self.request, told, &budget);
         held.budget = Budget { injection_reserve: injections, ..budget.clone() };

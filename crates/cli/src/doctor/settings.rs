@@ -4,16 +4,19 @@ use midfold::Settings;
 
 use super::check::DoctorCheck;
 use crate::config;
+use crate::serve::recalls;
+use crate::serving;
 
 const NAME: &str = "settings";
 
-/// Names the settings files in use and the policy. Fails where a file or the policy cannot be read.
+/// Names the settings files in use, and the policy of `midfold run` and `serve`. Fails where a file or the policy cannot be read.
 pub fn files() -> DoctorCheck {
     let paths = match config::paths() {
         Ok(paths) => paths,
         Err(error) => return DoctorCheck::of_error(NAME, error),
     };
-    let policy = match config::policy(Settings::default()) {
+    let served = |looks_up| config::policy(Settings { looks_up, ..Settings::default() });
+    let policy = match serving::below().and_then(|below| served(recalls(&below))) {
         Ok(policy) => policy.name,
         Err(error) => return DoctorCheck::of_error(NAME, error),
     };

@@ -117,7 +117,8 @@ fn sessions(
         window: Some(event.window()),
         ..config::settings()?
     };
-    let mut policy = config::policy(Settings::default())?;
+    // The plug-in brings the recall tool.
+    let mut policy = config::policy(Settings { looks_up: true, ..Settings::default() })?;
     // The client decides when it compacts.
     policy.trigger.on = false;
     let start = Start {

@@ -115,6 +115,33 @@ fn look_up(turn: &mut MatchedRequest, input: Value) -> String {
     last["content"][0]["content"].as_str().unwrap().to_owned()
 }
 
+/// A model that can look up what was folded is folded for earlier, in a window that has room for it.
+#[test]
+fn the_policy_follows_from_the_tool_and_the_room() {
+    let [default, lean] = ["default", "lean"].map(|name| Policy::preset(name).unwrap());
+    let is_folded = |recalls: bool, client: &Client| {
+        let rules = ProxyRules::new(default.clone()).policy_with_recall(lean.clone());
+        let proxy = Arc::new(Proxy::new(rules.window(36_000).recall(recalls)));
+        let turn = client.turn(&proxy);
+        let before = turn.sent().tokens_before;
+        assert!((18_000..27_000).contains(&before), "{before}");
+        turn.sent().is_folded()
+    };
+    // It fills six tenths of the window: above the line of `lean`, below the one of `default`.
+    let client = Client::new().talked().talked().talked();
+    assert!(is_folded(true, &client));
+    assert!(!is_folded(false, &client));
+
+    let mut asking = Client::new().talked().talked().talked();
+    asking.who.preset = Some("default".to_owned());
+    assert!(!is_folded(true, &asking));
+
+    // The system prompt leaves too little room for a fold that takes this much.
+    let mut fixed = Client::new();
+    fixed.beside["system"] = Value::from((0..450).map(sentence).collect::<String>());
+    assert!(!is_folded(true, &fixed.talked().talked()));
+}
+
 /// Many calls at once get shorter answers each, so that all of them fit behind the context.
 #[test]
 fn the_answers_of_one_round_share_the_room() {
