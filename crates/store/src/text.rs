@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use midfold_core::view::{BlockKind, EventView};
 use midfold_formats::DialectKind;
@@ -114,9 +115,38 @@ pub(crate) fn distinct_words(text: &str) -> Vec<String> {
 
 /// A word of a query, in singular and plural.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct QueryWord(Vec<String>);
+pub(crate) struct QueryWord {
+    /// The word as it is in the query, and its other form.
+    forms: Vec<String>,
+    /// The name of several words that it is part of, such as `referral_code` or `app/layout.tsx`, in lower case.
+    name: Option<Arc<str>>,
+}
+
+/// A word where the text lacks the name that it is part of tells this part of what it tells elsewhere: of
+/// `referral_code`, a message with `exit code` has little.
+pub(crate) const PART_OF_NAME: usize = 4;
 
 impl QueryWord {
+    /// The words of a query, each once.
+    fn all(query: &str) -> Vec<Self> {
+        let mut found: Vec<Self> = Vec::new();
+        for token in query.split_whitespace() {
+            let token = token.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+            // In scripts without spaces, several words next to each other are no name.
+            let is_name = words(token).count() > 1 && !token.chars().any(is_unspaced);
+            let name: Option<Arc<str>> = is_name.then(|| token.to_lowercase().into());
+            for word in words(token) {
+                if let Some(known) = found.iter_mut().find(|known| known.is(&word)) {
+                    // A word that the query also has alone is no mere part.
+                    known.name = known.name.take().filter(|_| name.is_some());
+                } else if found.len() < QUERY_WORDS {
+                    found.push(Self { name: name.clone(), ..Self::of(word) });
+                }
+            }
+        }
+        found
+    }
+
     /// The forms of an English word that differ in number alone. A form that is no word finds nothing.
     fn of(word: String) -> Self {
         let is_plain = word.len() > 2 && word.bytes().all(|b| b.is_ascii_lowercase());
@@ -140,21 +170,27 @@ impl QueryWord {
             );
         }
         forms.extend(more);
-        Self(forms)
+        Self { forms, name: None }
+    }
+
+    /// Whether it is part of a name that this text does not have.
+    pub(crate) fn is_mere_part_in(&self, text: &str) -> bool {
+        self.name.as_deref().is_some_and(|name| find_folded(text, name).is_none())
     }
 
     /// The word as it is in the query.
     pub(crate) fn written(&self) -> &str {
-        &self.0[0]
+        &self.forms[0]
     }
 
     /// All forms.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn forms(&self) -> &[String] {
-        &self.0
+        &self.forms
     }
 
     fn is(&self, word: &str) -> bool {
-        self.0.iter().any(|form| form == word)
+        self.forms.iter().any(|form| form == word)
     }
 
     /// Whether a text has the word as the query has it.
@@ -164,7 +200,7 @@ impl QueryWord {
 
     /// Byte offset of the word in a text, in any of its forms.
     pub(crate) fn find(&self, text: &str) -> Option<usize> {
-        self.0.iter().filter_map(|form| find_word(text, form)).min()
+        self.forms.iter().filter_map(|form| find_word(text, form)).min()
     }
 }
 
@@ -191,12 +227,7 @@ impl Matcher {
                 .map(Self::Regex)
                 .map_err(|error| StoreError::Query(format!("not a regular expression: {error}"))),
             SearchMode::Text => {
-                let mut found: Vec<QueryWord> = Vec::new();
-                for word in words(&search.query) {
-                    if !found.iter().any(|known| known.is(&word)) && found.len() < QUERY_WORDS {
-                        found.push(QueryWord::of(word));
-                    }
-                }
+                let found = QueryWord::all(&search.query);
                 if found.is_empty() {
                     let hint = "the query has no words; search for it with `literal`";
                     return Err(StoreError::Query(hint.to_owned()));
@@ -320,11 +351,13 @@ impl<'a> CandidateRanking<'a> {
         // Repetitions of a word count less and less, and words in long texts count less. That is BM25 with k1 = 1.2
         // and b = 0.3 around 200 words: tool results are long, and their length says little about them.
         let damp = 1.2 * (0.7 + 0.3 * f64::from(length) / 200.0).min(4.0);
-        let gain = |(count, weight): (&u32, &f64)| {
+        let gain = |(at, (count, weight)): (usize, (&u32, &f64))| {
+            let is_part = *count > 0 && self.words[at].is_mere_part_in(text);
+            let part = if is_part { PART_OF_NAME as f64 } else { 1.0 };
             let count = f64::from(*count);
-            weight * count * 2.2 / (count + damp)
+            weight * count * 2.2 / (count + damp) / part
         };
-        let mut score: f64 = counts.iter().zip(&self.weights).map(gain).sum();
+        let mut score: f64 = counts.iter().zip(&self.weights).enumerate().map(gain).sum();
         let at = find_folded(text, self.phrase);
         // A query of one word is its own phrase in nearly every candidate, so the bonus would tell nothing apart.
         if at.is_some() && self.words.len() > 1 {

@@ -25,7 +25,7 @@ const RECALL_ARGUMENTS: &[ToolArgument] = &[
     (
         "messages",
         "string",
-        "numbers of messages: `@12`, `12-20`, `15,12`; `15:4000`, `15:L310`: a place in a long one",
+        "numbers of messages: `@12`, `12-20`, `15,12`; `15:L310-L340`, `15:4000`: a place in a long one",
         false,
     ),
 ];

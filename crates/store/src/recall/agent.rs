@@ -1,9 +1,10 @@
 //! The two look-ups of an agent: it finds messages, and it shows them. An agent pays for each character, so a hit is
 //! one line where that is enough, and what the agent has in front of it already is one line, too.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::expand::{ExpandStyle, expand_in};
+use super::expand::{CursorPlace, ExpandStyle, Original, PageCursor, expand_in};
 use super::grep::{FoundMessage, GrepQuery, HitPage, MAX_HITS, WantedOutcome, grep};
 use super::render::{clean, hit_notes, number, page_text};
 use super::target;
@@ -211,8 +212,9 @@ const OF_SEVERAL: usize = 2_500;
 const LEAST: usize = 400;
 
 /// Shows messages in full, at most `chars` characters of them. `messages` is a list of numbers, ranges and places in long
-/// messages (`12,15-20,31:4000,40:L310`), and what is asked for first is shown first. Of several messages, a long one is
-/// cut. Reminders of a client are one line, and so are the messages of a range that the agent has in front of it.
+/// messages (`12,15-20,31:4000,40:L310,41:L20-L35`), and what is asked for first is shown first, each message once. Of
+/// several messages, a long one is cut, and so is what follows a line. Reminders of a client are one line, and so are the
+/// messages of a range that the agent has in front of it.
 ///
 /// # Errors
 /// Fails where there is no such session or message, or an entry has another form.
@@ -228,19 +230,33 @@ pub async fn show(
     // Who asks for nothing else wants just these.
     let asks_gone = entries.iter().any(|entry| entry.touches(&gone));
     let visible = |seq: u64| asks_gone && !is_gone(seq);
-    let is_one = matches!(entries.as_slice(), [one] if one.is_one());
+    let is_one = matches!(entries.as_slice(), [one] if one.is_one() && one.line().is_none());
     let most = if is_one { usize::MAX } else { OF_SEVERAL };
-    let style = ExpandStyle { without_reminders: true, visible: &visible, most };
     let (mut text, mut left) = (String::new(), chars);
+    let mut shown = BTreeSet::new();
     for (at, entry) in entries.iter().enumerate() {
         if at > 0 && left < LEAST {
             return Ok(AgentPage { text, next: Some(rest(None, &entries[at..])) });
         }
-        let from = entry.from.as_deref();
-        let page = expand_in(store, session, &entry.what, from, left, style).await?;
-        let shown = page_text(&page);
-        left = left.saturating_sub(shown.chars().count());
-        text += &shown;
+        let is_placed = entry.from.is_some();
+        // A place in a message is asked for because the message was shown only in part.
+        let leaves_out = |seq: u64| !is_placed && shown.contains(&seq);
+        let style = ExpandStyle {
+            without_reminders: true,
+            visible: &visible,
+            leaves_out: &leaves_out,
+            most,
+            until: entry.until,
+        };
+        let start = entry.from.unwrap_or_default();
+        let mut page = expand_in(store, session, &entry.what, start, left, style).await?;
+        // A message of a range with nothing to read, such as hidden reasoning, is no line.
+        let says = |one: &Original| !one.text.is_empty() || one.outcome.is_some();
+        page.originals.retain(|one| entry.is_one() || one.same_as.is_some() || says(one));
+        let page_of_it = page_text(&page);
+        shown.extend(page.originals.iter().map(|one| one.event));
+        left = left.saturating_sub(page_of_it.chars().count());
+        text += &page_of_it;
         if let Some(place) = page.next {
             let own = entry.behind(&place);
             return Ok(AgentPage { text, next: Some(rest(Some(own), &entries[at + 1..])) });
@@ -255,16 +271,42 @@ struct ListEntry {
     written: String,
     what: ExpandTarget,
     /// The place where a message begins to be shown.
-    from: Option<String>,
+    from: Option<PageCursor>,
+    /// The place where it ends to be shown.
+    until: Option<CursorPlace>,
 }
 
 impl ListEntry {
     fn of(written: &str) -> Result<Self, RecallError> {
         let written = written.trim().to_owned();
-        let placed = written.split_once(':').filter(|(event, _)| target::number(event).is_some());
-        let what = ExpandTarget::parse(placed.map_or(&written, |(event, _)| event))?;
-        let from = placed.is_some().then(|| written.trim_start_matches(['@', '#']).to_owned());
-        Ok(Self { written, what, from })
+        let placed = written
+            .split_once(':')
+            .and_then(|(event, place)| target::number(event).map(|number| (number, place.trim())));
+        let Some((event, place)) = placed else {
+            let what = ExpandTarget::parse(&written)?;
+            return Ok(Self { written, what, from: None, until: None });
+        };
+        let wrong = || RecallError::Cursor(written.chars().take(80).collect());
+        let (first, last) = match place.split_once('-') {
+            Some((first, last)) => (first, Some(last)),
+            None => (place, None),
+        };
+        let from = CursorPlace::parse(first).ok_or_else(wrong)?;
+        let until = match (last, from) {
+            (None, _) => None,
+            (Some(last), CursorPlace::Line(_)) if !last.trim().starts_with(['L', 'l']) => {
+                Some(CursorPlace::Line(last.trim().parse().map_err(|_| wrong())?))
+            }
+            (Some(last), _) => Some(CursorPlace::parse(last).ok_or_else(wrong)?),
+        };
+        let (from, until) = (PageCursor::of(event, from), until.map(CursorPlace::behind));
+        Ok(Self { written, what: ExpandTarget::event(event), from: Some(from), until })
+    }
+
+    /// The place in its message, where it is the number of a line.
+    fn line(&self) -> Option<&str> {
+        let place = self.written.split_once(':').filter(|_| self.from.is_some())?.1;
+        Some(place).filter(|place| place.trim().starts_with(['L', 'l']))
     }
 
     /// Whether it asks for a single message.

@@ -29,7 +29,7 @@ pub enum RecallError {
     #[error("the session has no messages yet")]
     Empty,
     /// The cursor has no valid form.
-    #[error("`{0}` is no place to go on from (`12`, `12:4000` or `12:L310`)")]
+    #[error("`{0}` is no place to go on from (`12`, `12:4000`, `12:L310` or `12:L310-L340`)")]
     Cursor(String),
     /// A search has neither a query nor a filter.
     #[error("there is nothing to look for: the query is empty, and no filter is set")]

@@ -30,6 +30,10 @@ const STEP: usize = 64;
 /// In place of a message that the reader has in front of it.
 const VISIBLE: &str = "(in front of you)";
 
+/// A message that is longer than allowed by at most this part is shown whole, because a look-up for the rest costs more
+/// than the rest: a half.
+const LITTLE_MORE: usize = 2;
+
 /// The original of a message, or a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -85,8 +89,15 @@ pub async fn expand(
     from: Option<&str>,
     max_chars: usize,
 ) -> Result<OriginalPage, RecallError> {
-    let style = ExpandStyle { without_reminders: false, visible: &|_| false, most: usize::MAX };
-    expand_in(store, session, what, from, max_chars, style).await
+    let style = ExpandStyle {
+        without_reminders: false,
+        visible: &|_| false,
+        leaves_out: &|_| false,
+        most: usize::MAX,
+        until: None,
+    };
+    let start = from.map(PageCursor::parse).transpose()?.unwrap_or_default();
+    expand_in(store, session, what, start, max_chars, style).await
 }
 
 /// How messages are shown.
@@ -96,8 +107,12 @@ pub(super) struct ExpandStyle<'a> {
     pub without_reminders: bool,
     /// Whether the reader has a message in front of it already: then its text is left out.
     pub visible: &'a (dyn Fn(u64) -> bool + Sync),
-    /// At most this many characters of a message are shown, unless the page begins inside it.
+    /// Whether a message is left out, because an earlier page of the same answer has it.
+    pub leaves_out: &'a (dyn Fn(u64) -> bool + Sync),
+    /// About this many characters of a message are shown at most.
     pub most: usize,
+    /// The place in the message where the page starts at which it ends.
+    pub until: Option<CursorPlace>,
 }
 
 /// Reads original messages as [`expand()`] does, in a style.
@@ -105,11 +120,10 @@ pub(super) async fn expand_in(
     store: &dyn Store,
     session: &str,
     what: &ExpandTarget,
-    from: Option<&str>,
+    start: PageCursor,
     max_chars: usize,
     style: ExpandStyle<'_>,
 ) -> Result<OriginalPage, RecallError> {
-    let start = from.map(PageCursor::parse).transpose()?.unwrap_or_default();
     let reader = LogReader::of(store, session).await?;
     let asked = target::runs(store, &reader.row, what).await?;
     let mut pager = Pager::new(start, max_chars, style);
@@ -176,9 +190,38 @@ pub struct PageCursor {
 
 /// A place in the text of a message: a character offset, or a line counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CursorPlace {
+pub(super) enum CursorPlace {
     Char(usize),
     Line(usize),
+}
+
+impl CursorPlace {
+    /// Reads `4000` or `L310`.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.trim().strip_prefix(['L', 'l']) {
+            Some(line) => line.parse().ok().map(Self::Line),
+            None => text.trim().parse().ok().map(Self::Char),
+        }
+    }
+
+    /// The place as a character offset in a text.
+    pub fn offset(self, text: &str) -> usize {
+        match self {
+            Self::Char(at) => at.min(text.chars().count()),
+            Self::Line(line) => {
+                let before = text.split_inclusive('\n').take(line.saturating_sub(1));
+                before.map(|line| line.chars().count()).sum()
+            }
+        }
+    }
+
+    /// The place behind the character or line.
+    pub fn behind(self) -> Self {
+        match self {
+            Self::Char(at) => Self::Char(at),
+            Self::Line(line) => Self::Line(line.saturating_add(1)),
+        }
+    }
 }
 
 impl Default for CursorPlace {
@@ -194,22 +237,18 @@ impl PageCursor {
         let text = text.trim();
         let (event, place) = text.split_once(':').unwrap_or((text, "0"));
         let event = target::number(event).ok_or_else(wrong)?;
-        let place = match place.trim().strip_prefix(['L', 'l']) {
-            Some(line) => line.parse().map(CursorPlace::Line),
-            None => place.trim().parse().map(CursorPlace::Char),
-        };
-        Ok(Self { event, place: place.map_err(|_| wrong())? })
+        let place = CursorPlace::parse(place).ok_or_else(wrong)?;
+        Ok(Self { event, place })
     }
 
-    /// The place as a character offset in the text of its event.
+    /// The place as a character offset in the text of its message.
     pub fn offset(self, text: &str) -> usize {
-        match self.place {
-            CursorPlace::Char(at) => at.min(text.chars().count()),
-            CursorPlace::Line(line) => {
-                let before = text.split_inclusive('\n').take(line.saturating_sub(1));
-                before.map(|line| line.chars().count()).sum()
-            }
-        }
+        self.place.offset(text)
+    }
+
+    /// The place in a message.
+    pub(super) fn of(event: u64, place: CursorPlace) -> Self {
+        Self { event, place }
     }
 }
 
@@ -250,8 +289,8 @@ impl<'s> Pager<'s> {
 
     /// Puts as much of a step on the page as fits. Returns whether the page is full.
     fn step(&mut self, log: &PairedEvents<'_>, events: &[Event]) -> bool {
-        let mut items: Vec<WaitingMessage> =
-            events.iter().map(|event| self.item(log, event)).collect();
+        let events = events.iter().filter(|event| !(self.style.leaves_out)(event.seq.into()));
+        let mut items: Vec<WaitingMessage> = events.map(|event| self.item(log, event)).collect();
         self.find_repeats(&mut items);
         let cost = items.iter().map(WaitingMessage::cost).sum::<usize>();
         let empty = self.page.originals.is_empty();
@@ -285,13 +324,21 @@ impl<'s> Pager<'s> {
         let text = self.text(log, event);
         let chars = text.chars().count();
         // Only the message in which the previous page ended starts in the middle.
-        let offset = if head.event == self.start.event { self.start.offset(&text) } else { 0 };
-        let mut text: String = text.chars().skip(offset).collect();
-        if let Some((cut, _)) = text.char_indices().nth(self.style.most).filter(|_| offset == 0) {
+        let is_start = head.event == self.start.event;
+        let offset = if is_start { self.start.offset(&text) } else { 0 };
+        let until = self.style.until.filter(|_| is_start).map(|place| place.offset(&text));
+        let rest = text.chars().skip(offset);
+        let mut text: String = match until {
+            Some(until) => rest.take(until.saturating_sub(offset)).collect(),
+            None => rest.collect(),
+        };
+        let most = self.style.most;
+        let is_long = text.chars().nth(most.saturating_add(most / LITTLE_MORE)).is_some();
+        if let Some((cut, _)) = text.char_indices().nth(most).filter(|_| is_long) {
             let end = text[..cut].rfind('\n').map_or(cut, |line| line + 1);
-            let shown = text[..end].chars().count();
+            let next = offset + text[..end].chars().count();
             text.truncate(end);
-            text += &format!("… (it goes on at {}:{shown})", head.event);
+            text += &format!("… (it goes on at {}:{next})", head.event);
         }
         WaitingMessage { head, offset, text, chars, same_as: None }
     }

@@ -5,7 +5,9 @@ use serde::Serialize;
 
 use super::reading::PairedEvents;
 use crate::error::StoreError;
-use crate::text::{CandidateRanking, Matcher, Postings, QueryWord, find_folded, searched};
+use crate::text::{
+    CandidateRanking, Matcher, PART_OF_NAME, Postings, QueryWord, find_folded, searched,
+};
 use crate::types::{LogSearch, SearchMode};
 
 /// At most this many matching lines of a message are shown.
@@ -248,8 +250,9 @@ impl LineQuery {
         let mut most = 0;
         for (bit, (word, weight)) in words.iter().zip(&self.weights).enumerate() {
             if let Some(at) = word.find(line) {
+                let part = if word.is_mere_part_in(line) { PART_OF_NAME } else { 1 };
                 // Of two lines with the same words, that with the words as they were asked for comes first.
-                found.score += weight + usize::from(word.is_written_in(line));
+                found.score += weight / part + usize::from(word.is_written_in(line));
                 found.words |= 1 << bit;
                 if *weight > most {
                     (found.at, most) = (at, *weight);

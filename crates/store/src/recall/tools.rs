@@ -125,7 +125,7 @@ fn show() -> (&'static str, &'static str, Value) {
         "messages": {
             "type": "string",
             "description": "`@12`, a range `12-20`, a list `15,12,20-22` (shown in this order), or a \
-                place in a long one: `15:4000` (character), `15:L310` (line)",
+                place in a long one: `15:L310-L340` (lines), `15:4000` (from a character)",
         },
     });
     ("recall_show", description, object(properties, &["messages"]))

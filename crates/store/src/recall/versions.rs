@@ -46,7 +46,7 @@ impl FileVersions {
         for event in log.events {
             for (at, call) in log.calls_of(event.seq) {
                 let facts = call.facts(log.tools);
-                if facts.kind != ToolKind::Shell && !log.failed(at) {
+                if !log.failed(at) {
                     all.add(event.seq.into(), &facts.writes, true, &facts);
                 }
             }

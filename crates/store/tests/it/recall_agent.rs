@@ -7,7 +7,7 @@ use midfold_core::Hash;
 use midfold_formats::DialectKind;
 use midfold_store::recall::{
     ExpandTarget, GrepQuery, HitPage, OriginalPage, RecallError, WantedOutcome, expand, grep,
-    hits_text, outline, outline_text, page_text,
+    hits_text, outline, outline_text, page_text, show,
 };
 use midfold_store::{AppendRequest, MemoryStore, NewEvent, NewSession, SearchMode, Store};
 use serde_json::{Value, json};
@@ -453,4 +453,93 @@ async fn long_steps_are_whole() {
     assert_eq!(numbers(&page(&store, "1", 8_000).await), [1, 201]);
     let rows = outline(&store, "s", 380, 5, false).await.unwrap().rows;
     assert_eq!(rows[0].action.as_deref(), Some("Read f179"));
+}
+
+/// An agent asks for lines by the numbers that a search gave, for several places at once, and gets nothing twice.
+#[tokio::test]
+async fn places_are_shown_once_and_no_longer_than_asked_for() {
+    let lines = |count: usize, end: &str| {
+        (1..=count).map(|at| format!("line {at} of the log")).collect::<Vec<_>>().join("\n") + end
+    };
+    let run = |command: &str| Call("Bash", json!({ "command": command }));
+    let said = [
+        User("Read the logs"),
+        run("cat long.log"),
+        Result(lines(500, "\nthe end")),
+        run("cat short.log"),
+        // A little more than a message of a list may have.
+        Result(lines(130, "\nthe end")),
+    ];
+    let store = stored("openai-chat", &said).await;
+    let shown = async |what: &str| show(&store, "s", what, 8_000).await.unwrap().text;
+
+    let page = shown("2:L31-L33,2:L498-500").await;
+    let found: Vec<&str> = page.lines().filter(|line| line.starts_with("line ")).collect();
+    let wanted = [31, 32, 33, 498, 499, 500].map(|at| format!("line {at} of the log"));
+    assert_eq!(found, wanted, "{page}");
+    let page = shown("2:0-17").await;
+    assert!(page.ends_with("\nline 1 of the log\n"), "{page}");
+    // From a line on, a message takes no whole page.
+    let page = shown("2:L31").await;
+    assert!(page.contains("\nline 31 of the log\n") && !page.contains("the end"), "{page}");
+    let next = page.lines().last().unwrap();
+    let place = next.strip_prefix("… (it goes on at ").and_then(|rest| rest.strip_suffix(')'));
+    let page = shown(place.unwrap()).await;
+    assert!(page.contains("the end"), "{page}");
+
+    // The result comes with its call, and so it does not come again. A rest of some lines is shown at once.
+    let page = shown("3,4").await;
+    assert_eq!(page.matches("── @4 ").count(), 1, "{page}");
+    assert!(page.contains("line 1 of the log\n") && page.ends_with("\nthe end\n"), "{page}");
+
+    for wrong in ["2:L9-x", "2:Lx", "2:5-L"] {
+        let refused = show(&store, "s", wrong, 8_000).await;
+        assert!(matches!(refused, Err(RecallError::Cursor(_))), "{wrong}");
+    }
+}
+
+/// A command that writes a file shows the newest state of it as much as an edit does.
+#[tokio::test]
+async fn a_command_that_writes_a_file_is_its_newest() {
+    let said = [
+        Call("Write", json!({ "file_path": "panel.py", "content": "SIZE = 400\n" })),
+        Result("File created successfully at: panel.py".into()),
+        Call("Bash", json!({ "command": "sed -i 's/SIZE = 400/SIZE = 150/' panel.py" })),
+        Result(String::new()),
+    ];
+    let store = stored("openai-chat", &said).await;
+    let found = hits(&store, GrepQuery::new("SIZE", SearchMode::Text)).await;
+    let newest: Vec<_> = found
+        .found
+        .iter()
+        .map(|hit| (hit.event, hit.version.as_ref().map(|version| (version.newest, version.see))))
+        .collect();
+    assert!(newest.contains(&(0, Some((false, 2)))), "{newest:?}");
+    assert!(newest.contains(&(2, Some((true, 2)))), "{newest:?}");
+}
+
+/// A name of several words is looked for as a whole: a message with one of its words is worth little.
+#[tokio::test]
+async fn a_name_is_more_than_its_words() {
+    let run = |command: &'static str| Call("Bash", json!({ "command": command }));
+    let said = [
+        User("The status of each code, and the code of each status: which status code is it?"),
+        run("cat schema.sql"),
+        Result("create table tickets (\n  code text,\n  referral_code text\n);".into()),
+        run("ls"),
+        Result("Exit code: 0\ncode status\nreferral\nlayout.tsx app".into()),
+        Assistant("The patch of app/layout.tsx did not apply."),
+    ];
+    let store = stored("openai-chat", &said).await;
+    for (query, event, line) in [
+        ("status referral_code", 2, "referral_code text"),
+        ("app/layout.tsx code", 5, "The patch of app/layout.tsx did not apply."),
+    ] {
+        let found = hits(&store, GrepQuery::new(query, SearchMode::Text)).await;
+        assert_eq!(found.found[0].event, event, "{query}");
+        assert!(hits_text(&found).contains(line), "{query}");
+    }
+    // A word that the query also has alone counts as one.
+    let found = hits(&store, GrepQuery::new("status code status_code", SearchMode::Text)).await;
+    assert_eq!(found.found[0].event, 0);
 }
