@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::fold::Fold;
 use crate::log::EventLog;
-use crate::recap::deed::{CallEnding, Deed, DeedKind, PartKind, Speaker};
+use crate::recap::deed::{CallEnding, Deed, DeedKind, Speaker};
 use crate::recap::escape::neutralise;
 use crate::recap::gather::{GatheredFacts, LogReading};
 use crate::recap::print;
@@ -161,8 +161,7 @@ impl<'a> ContextWords<'a> {
 
     /// The part of a deed that the recap lacks; `None` where it has all of it. Output does not count.
     fn untold(&self, deed: &Deed) -> Option<String> {
-        let counts =
-            deed.parts.iter().enumerate().filter(|(_, part)| part.kind != PartKind::Output);
+        let counts = deed.parts.iter().enumerate().filter(|(_, part)| !part.kind.is_shown());
         let untold = counts.filter(|(_, part)| !self.says(&part.text));
         let untold: Vec<usize> = untold.map(|(at, _)| at).collect();
         let is_bare = deed.parts.is_empty() && !self.says(&print::bare(deed, &[]));

@@ -247,7 +247,7 @@ impl<'a> DeedChoice<'a> {
         }
         if let Some(own) = own {
             let factor = self.use_of(deed.message, own, &ranked.title_words);
-            let is_found = own.kind == PartKind::Output && !self.interest.is_focus(&own.words);
+            let is_found = own.kind.is_shown() && !self.interest.is_focus(&own.words);
             let most = if is_found { FOUND } else { u64::MAX };
             worth += (part_worth(deed, own) * factor).min(most) * self.told_by(&own.words);
             cost += about_tokens(&own.text);
@@ -270,6 +270,10 @@ impl<'a> DeedChoice<'a> {
     /// The factor for what the reader asks for. A line of output also gains where the assistant used its names.
     fn use_of(&self, message: u32, part: &DeedPart, title: &[u32]) -> u64 {
         let is_output = part.kind == PartKind::Output;
+        // An agent that wants a line of a file reads the file again, and finds what it says by then.
+        if part.kind == PartKind::FileLine && !self.interest.is_focus(&part.words) {
+            return 1;
+        }
         let own = self.interest.factor(&part.words, is_output, self.table);
         let factor = own + self.asked(title) - 2;
         let is_used =
@@ -288,7 +292,7 @@ impl<'a> DeedChoice<'a> {
             // The state tells how a check ended.
             PartKind::Verdict => self.listed.lists(deed),
             PartKind::Sentence | PartKind::Answered => said.contains(&*part.text),
-            PartKind::Output => {
+            PartKind::Output | PartKind::FileLine => {
                 said.contains(&*part.text)
                     || part.words.len() > 1 && self.table.are_said_after(&part.words, deed.message)
             }
@@ -314,9 +318,8 @@ impl<'a> DeedChoice<'a> {
                 continue;
             }
             // What a look-up was is worth no more than what it showed.
-            let is_output = own.map_or(deed.ending() == Some(CallEnding::Shown), |own| {
-                own.kind == PartKind::Output
-            });
+            let is_output =
+                own.map_or(deed.ending() == Some(CallEnding::Shown), |own| own.kind.is_shown());
             let free = room.saturating_sub(if is_output { self.listed.for_read } else { 0 });
             if self.least_of(ranked, own) > free {
                 passed_over.push(next);

@@ -140,6 +140,16 @@ pub enum PartKind {
     Verdict,
     /// A line of output.
     Output,
+    /// A line of a file or of a list of files. The same call shows it again.
+    FileLine,
+}
+
+impl PartKind {
+    /// Whether it is a line that a call showed.
+    #[must_use]
+    pub fn is_shown(&self) -> bool {
+        matches!(self, Self::Output | Self::FileLine)
+    }
 }
 
 /// Longest part, in characters.

@@ -80,7 +80,13 @@ impl CallDeeds<'_, '_> {
         let came = DeedOutcome { message, text, outcome, command, subject };
         self.note_standing(&came);
         if came.outcome.runs_on {
-            // The state says what runs, and a later call shows its end.
+            // The state says what runs, and a later call shows its end. Steps before it may have changed files.
+            let edits = |step: &SimpleStep<'_>| step.purpose == CommandPurpose::Edit;
+            if let Some(changed) = facts.changed().filter(|_| came.command.steps.iter().any(edits))
+            {
+                let change = tools.change(&self.call.tool(), &self.call.arguments());
+                self.note_changed(&came, changed, &change);
+            }
             return self.history(&came, None);
         }
         match came.outcome.verdict {
@@ -145,7 +151,7 @@ impl CallDeeds<'_, '_> {
         let subject = match &self.facts.command {
             // Where a program does not exist, that may be a wrapper such as `timeout`, so the whole command is quoted.
             Some(text) if absent => CallSubject::Command(cut_at_word(text, COMMAND_CHARS)),
-            _ if blamed.is_empty() || absent => came.subject.clone(),
+            _ if blamed.is_empty() || absent => self.failed_subject(came),
             _ => CallSubject::Command(format!("{}{}", blamed.inside(), blamed.label())),
         };
         let came = &DeedOutcome { subject, ..came.clone() };
@@ -184,6 +190,17 @@ impl CallDeeds<'_, '_> {
             let missing = failure.missing();
             let open = OpenFailure { deed, runs, path, text, ..OpenFailure::default() };
             self.gathered.add_open(OpenFailure { scratch, missing, ..open });
+        }
+    }
+
+    /// What failed: of a change of several files, the one that the client names.
+    fn failed_subject(&self, came: &DeedOutcome<'_>) -> CallSubject {
+        let named = self.facts.changed().and_then(|changed| named_path(&changed, came.text));
+        match (&came.subject, named) {
+            (CallSubject::File(tool, _), Some(path)) => {
+                CallSubject::File(tool.clone(), shorten(&path, COMMAND_CHARS))
+            }
+            _ => came.subject.clone(),
         }
     }
 
@@ -332,7 +349,11 @@ impl CallDeeds<'_, '_> {
             return self.note_report(came);
         }
         let lines = self.tools.first_shown(came.text, SHOWN_BYTES, OUTPUT_LINES);
-        self.gathered.add_shown(came.message, came.subject.clone(), &lines);
+        let mut parts = output(&lines);
+        if self.facts.shows_files(&came.command) {
+            parts.iter_mut().for_each(|part| part.kind = PartKind::FileLine);
+        }
+        self.gathered.add_shown(came.message, came.subject.clone(), parts);
     }
 
     /// Adds what another agent reported. Its sentences are conclusions, and nobody can read them again elsewhere.
@@ -343,7 +364,7 @@ impl CallDeeds<'_, '_> {
             return self.gathered.add_shown(
                 came.message,
                 came.subject.clone(),
-                &self.tools.first_shown(came.text, SHOWN_BYTES, OUTPUT_LINES),
+                output(&self.tools.first_shown(came.text, SHOWN_BYTES, OUTPUT_LINES)),
             );
         }
         let report = if told.is_empty() { came.text } else { &told };

@@ -9,7 +9,7 @@ use crate::log::{Event, EventLog};
 use crate::passage::{Passage, Voice, passages};
 use crate::recap::deed::{CallSubject, Deed, DeedKind, Speaker};
 use crate::recap::deeds::CallDeeds;
-use crate::recap::gathered_facts::OUTPUT_LINES;
+use crate::recap::gathered_facts::{OUTPUT_LINES, output};
 use crate::recap::prose;
 use crate::recap::words::{key, words};
 use crate::redact::KnownSecrets;
@@ -185,7 +185,7 @@ impl GatheredFacts {
             for result in passages.iter().filter(|passage| passage.voice == Voice::Tool) {
                 let lines =
                     reading.tools.first_shown(&result.text, result.text.len(), OUTPUT_LINES);
-                self.add_shown(number, CallSubject::Other("the result".to_owned()), &lines);
+                self.add_shown(number, CallSubject::Other("the result".to_owned()), output(&lines));
             }
         }
         if let Some(text) = instruction(event, reading.dialect) {
@@ -217,7 +217,7 @@ impl GatheredFacts {
                 on_result(self, index, said);
             } else if view.origin == TextOrigin::Observation {
                 let lines = reading.tools.first_shown(text, text.len(), OUTPUT_LINES);
-                self.add_shown(number, CallSubject::Other("the result".to_owned()), &lines);
+                self.add_shown(number, CallSubject::Other("the result".to_owned()), output(&lines));
             }
         }
     }

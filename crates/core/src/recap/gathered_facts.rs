@@ -234,9 +234,9 @@ impl GatheredFacts {
     }
 
     /// Adds a call that showed something.
-    pub(super) fn add_shown(&mut self, message: u32, subject: CallSubject, lines: &[String]) {
+    pub(super) fn add_shown(&mut self, message: u32, subject: CallSubject, lines: Vec<DeedPart>) {
         let call = CallDeed::new(subject, CallEnding::Shown);
-        self.push(Deed::new(message, DeedKind::Call(call), output(lines)));
+        self.push(Deed::new(message, DeedKind::Call(call), lines));
     }
 
     /// Notes that a file was removed. A file that this session made was scratch.

@@ -57,8 +57,16 @@ pub(super) fn part_worth(deed: &Deed, part: &DeedPart) -> u64 {
         PartKind::Sentence => deed.speaker().map_or(values::ASSISTANT, by),
         PartKind::Verdict => title_worth(deed),
         PartKind::Code | PartKind::NewLine(_) => values::CODE,
-        PartKind::OldLine | PartKind::Output => values::OUTPUT,
+        // A change that only removes something is what it removed.
+        PartKind::OldLine if only_removes(deed) => values::CODE,
+        PartKind::OldLine | PartKind::Output | PartKind::FileLine => values::OUTPUT,
     }
+}
+
+/// Whether a change writes no line, as far as its first and its last line show.
+fn only_removes(deed: &Deed) -> bool {
+    let is_old = |part: &DeedPart| part.kind == PartKind::OldLine;
+    deed.parts.first().is_some_and(is_old) && deed.parts.last().is_some_and(is_old)
 }
 
 /// About how many tokens a text has: ranking needs no count.

@@ -13,6 +13,8 @@ pub(crate) struct ProgramTable {
     pub idle: FxHashSet<String>,
     /// Programs that show content, or a part of their input.
     pub shows: FxHashSet<String>,
+    /// Programs among these, also with a subcommand, that show what holds now and not what files say.
+    pub passing: FxHashSet<String>,
     /// Programs for which exit code 1 is an answer and no failure.
     pub answers: FxHashSet<String>,
     /// Programs that run the program behind them.
@@ -85,6 +87,15 @@ pub(crate) struct KnownFolders {
     pub folders: Vec<String>,
     /// Folders in which agents keep their own notes.
     pub aside: Vec<String>,
+}
+
+impl ProgramTable {
+    /// Whether a program that only shows something shows files, lines of them, or their names. `both` is the program
+    /// with its subcommand.
+    pub(crate) fn shows_files(&self, program: &str, both: &str) -> bool {
+        let shows = self.shows.contains(program) || self.showing.contains_key(program);
+        shows && !self.passing.contains(program) && !self.passing.contains(both)
+    }
 }
 
 impl KnownFolders {

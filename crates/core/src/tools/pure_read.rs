@@ -1,7 +1,8 @@
 //! Decides whether a result shows anything beside the files that its call reads, and whether a failed call may have
 //! changed a file. A rule that replaces the result of a read asks here, so that nothing else is lost with it.
 
-use super::facts::CallFacts;
+use super::command::{CommandDeeds, CommandPurpose, SimpleStep};
+use super::facts::{CallFacts, ToolKind};
 use super::outcome::{CallResult, CallVerdict};
 use super::programs::programs;
 use super::shell::{self, SimpleCommand};
@@ -15,6 +16,20 @@ impl CallFacts {
         !self.reads.is_empty()
             && self.writes.is_empty()
             && self.command.as_ref().is_none_or(is_pure)
+    }
+
+    /// Whether the call shows nothing but files, lines of them, or their names, so that the same call shows it again.
+    pub(crate) fn shows_files(&self, command: &CommandDeeds<'_>) -> bool {
+        let of_files = |step: &SimpleStep<'_>| match step.purpose {
+            CommandPurpose::Prepare => true,
+            CommandPurpose::LookUp => programs().shows_files(step.run.program(), step.run.key()),
+            _ => false,
+        };
+        match self.kind {
+            ToolKind::Read | ToolKind::Search | ToolKind::List => true,
+            ToolKind::Shell => !command.steps.is_empty() && command.steps.iter().all(of_files),
+            _ => false,
+        }
     }
 
     /// Whether the files among `writes` may have changed. A command that failed may have changed them before: in an

@@ -465,7 +465,56 @@ fn a_failed_patch_is_open_for_the_file_that_the_client_names() {
         recap_of(&gather(DialectKind::OpenAiChat, &Value::Array(out)))
     };
     assert!(told("app/layout.tsx").contains("over since @3"), "{}", told("app/layout.tsx"));
-    assert!(section(&told("app/events.tsx"), "Tried and failed").contains("layout.tsx"));
+    let open = told("app/events.tsx");
+    let open = section(&open, "Tried and failed");
+    assert!(open.contains("apply_patch app/layout.tsx: "), "{open}");
+}
+
+#[test]
+fn a_change_before_a_command_that_runs_on_is_a_change() {
+    let command = "sed -i 's/SIZE = 250/SIZE = 150/' panel.py\npython -u probe.py";
+    let text = recap(
+        Claude,
+        &[(command, "Command running in background with ID: b1. Output is being written to: x", 0)],
+    );
+    assert!(text.contains("@1 changed panel.py"), "{text}");
+    assert!(text.contains("still running: "), "{text}");
+}
+
+/// In little room, what a change removed is told where it did nothing else; what files say is not.
+#[test]
+fn a_change_that_only_removes_is_told_by_what_it_removed() {
+    let edit = |old: &str, new: &str| {
+        ("Edit", json!({"file_path": "card.tsx", "old_string": old, "new_string": new}))
+    };
+    let calls = [
+        ("Bash", json!({"command": "cat card.tsx"})),
+        edit("  useEffect(() => poll(room), [room]);\n", ""),
+        edit("const beat = 9000;", "const beat = 4500;"),
+    ];
+    let mut input = vec![json!({"role": "user", "content": "Mend the card."})];
+    for (at, (name, arguments)) in calls.into_iter().enumerate() {
+        let id = format!("c{at}");
+        let result = match at {
+            0 => "import { poll } from 'walrus';\n",
+            _ => "The file card.tsx has been updated.",
+        };
+        input.push(json!({"role": "assistant", "content": [
+            {"type": "tool_use", "id": id, "name": name, "input": arguments}]}));
+        input.push(json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": id, "content": result}]}));
+    }
+    let gathered = gather(DialectKind::Anthropic, &Value::Array(input));
+    let kinds: Vec<&PartKind> =
+        gathered.deeds.iter().flat_map(|deed| &deed.parts).map(|part| &part.kind).collect();
+    assert!(kinds.contains(&&PartKind::FileLine), "{kinds:?}");
+    let elsewhere = FxHashSet::default();
+    let within = |cap: u64| {
+        compose(&gathered, &RecapFrame::alone(cap, &Quarter, "## Recap", &elsewhere)).text
+    };
+    let least = |words: &str| (0..400).find(|cap| within(*cap).contains(words)).unwrap_or(400);
+    let (removed, read) = (least("- useEffect(() => poll(room), [room]);"), least("walrus"));
+    assert!(removed < read && read < 400, "{removed} {read}");
 }
 
 #[test]

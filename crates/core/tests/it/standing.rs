@@ -138,6 +138,14 @@ fn what_ended_is_not_told_as_running() {
         ],
         vec![pid(), Call("Bash", command("kill 4711"), "")],
         vec![pid(), Call("Bash", command("pkill -f serve"), "")],
+        vec![
+            Call(
+                "Bash",
+                command("python -u work/_probe.py"),
+                "Command running in background with ID: q1. Output",
+            ),
+            Call("Bash", command("pkill -f \"_probe.py\" 2>/dev/null; echo over"), "over"),
+        ],
         vec![pid(), Call("Bash", command("fuser -k 3000/tcp"), "")],
         vec![pid(), Call("Bash", command("lsof -ti:3000 | xargs kill -9"), "")],
         vec![agent(), User(note)],

@@ -150,7 +150,8 @@ impl RunningWork {
                 false => text,
             };
             let words = text.split_whitespace().skip(1).flat_map(|word| word.split(['/', ':']));
-            let words = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+            let words =
+                words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_'));
             let targets: Vec<&str> =
                 words.filter(|word| word.len() > 1 && !NO_TARGETS.contains(word)).collect();
             let pids = self.tasks.iter().filter(|task| is_pid(&task.id)).count();

@@ -195,7 +195,7 @@ impl CommandRun {
     }
 
     /// The name of the program; for a script of the project, its path.
-    pub(super) fn program(&self) -> &str {
+    pub(crate) fn program(&self) -> &str {
         self.program.first().map_or("", String::as_str)
     }
 
