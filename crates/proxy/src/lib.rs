@@ -42,6 +42,7 @@ mod lock;
 mod narrate;
 mod newest;
 mod pending_answer;
+mod placeholders;
 mod prefer;
 mod read_request;
 mod recall;

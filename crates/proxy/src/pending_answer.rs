@@ -16,6 +16,7 @@ use super::history::RequestHistory;
 use super::learned_windows::{WindowOwner, WindowReport};
 use super::lock::lock;
 use super::narrate::NarrationTarget;
+use super::placeholders::WatchedAnswer;
 use super::shared::Proxy;
 use super::slot::ConversationSlot;
 use super::truncation::{CountKind, CountPair};
@@ -36,9 +37,18 @@ pub struct PendingAnswer {
     pub(super) named: Option<(Request, RequestHistory)>,
     /// What the client sent, for the record of the call.
     pub(super) client: Option<ClientHistory>,
+    /// What is needed to find placeholders in the answer, where it is only watched.
+    pub(super) watched: Option<WatchedAnswer>,
 }
 
 impl PendingAnswer {
+    /// The id of the session; `None` if there is no history yet.
+    #[must_use]
+    pub fn session(&self) -> Option<String> {
+        let place = self.place.as_ref()?;
+        Some(lock(&place.conversation).session.id().to_owned())
+    }
+
     /// The conversation for a model that narrates; `None` if there is no history yet.
     #[must_use]
     pub fn narratable(&self) -> Option<NarrationTarget> {
