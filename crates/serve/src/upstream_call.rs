@@ -115,8 +115,7 @@ impl UpstreamCall {
         let tee = AnswerTee::new(self.turn.request().kind(), framing);
         // The text of an answer takes memory: it is kept only if a later request may name it, if tools are offered, or
         // if it may copy what a fold printed.
-        let is_read =
-            self.turn.wants_output() || self.turn.recalls() || self.turn.may_copy_marks();
+        let is_read = self.turn.wants_output() || self.turn.recalls() || self.turn.may_copy_marks();
         let tee = if is_read { tee } else { tee.without_output() };
         self.watched(head, body, tee).await
     }

@@ -282,8 +282,7 @@ impl OpenExchange {
             return None;
         }
         let id = id.map(|id| id.decode(bytes).into_owned());
-        let answers =
-            |call: &HiddenCall| call.id == id && (tool.is_none() || tool == call.tool);
+        let answers = |call: &HiddenCall| call.id == id && (tool.is_none() || tool == call.tool);
         self.waiting.iter().position(answers)
     }
 

@@ -139,7 +139,11 @@ impl PrintedMarks {
                 removed += 1;
                 continue;
             }
-            let Some(block) = (edit.block as usize).checked_sub(removed).and_then(|at| view.blocks.get(at)) else { continue };
+            let Some(block) =
+                (edit.block as usize).checked_sub(removed).and_then(|at| view.blocks.get(at))
+            else {
+                continue;
+            };
             let text = block.text(bytes);
             let seq = [edit.seq];
             match edit.reducer {
@@ -193,13 +197,7 @@ impl PrintedMarks {
         self.push(line.trim(), "", kind, messages);
     }
 
-    fn push(
-        &mut self,
-        text: &str,
-        before: &str,
-        kind: MarkKind,
-        messages: Vec<(u32, String)>,
-    ) {
+    fn push(&mut self, text: &str, before: &str, kind: MarkKind, messages: Vec<(u32, String)>) {
         if text.chars().count() < LEAST {
             return;
         }

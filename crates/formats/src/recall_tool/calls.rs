@@ -91,11 +91,7 @@ pub fn calls(kind: DialectKind, reply: &[Bytes]) -> RecallCalls {
 }
 
 /// The tool of a hidden call. `None` for a call that the client has to answer.
-fn tool(
-    kind: DialectKind,
-    part: &ObjectFields<'_>,
-    call: &ObjectFields<'_>,
-) -> Option<HiddenTool> {
+fn tool(kind: DialectKind, part: &ObjectFields<'_>, call: &ObjectFields<'_>) -> Option<HiddenTool> {
     let name = call.text("name");
     if let Some(tool) = name.as_deref().and_then(OwnTool::named) {
         return Some(HiddenTool::Own(tool));

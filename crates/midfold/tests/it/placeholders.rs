@@ -61,8 +61,12 @@ fn found(session: &Session, tool: &str, arguments: &Value) -> Vec<PlaceholderCal
 /// Each argument and result of the context that is not in the log as it is there, with its tool.
 fn printed(session: &Session) -> (Vec<Value>, Vec<String>) {
     let sent: Vec<Value> = serde_json::from_slice(&session.view().bytes()).unwrap();
-    let log: Vec<Value> =
-        session.log().events().iter().map(|it| serde_json::from_slice(&it.bytes).unwrap()).collect();
+    let log: Vec<Value> = session
+        .log()
+        .events()
+        .iter()
+        .map(|it| serde_json::from_slice(&it.bytes).unwrap())
+        .collect();
     let cut = || sent.iter().filter(|message| !log.contains(message));
     let arguments = cut().filter_map(|it| it["tool_calls"][0]["function"]["arguments"].as_str());
     let arguments = arguments.map(|text| serde_json::from_str(text).unwrap()).collect();
@@ -105,8 +109,10 @@ fn whatever_a_fold_printed_is_found_where_it_is_copied_whole() {
 #[test]
 fn lines_of_a_recap_that_tell_of_calls_are_no_content() {
     let session = folded("base = \"default\"", &[]);
-    let lines: Vec<&str> =
-        recap(&session).lines().filter(|it| it.contains(" changed ") || it.contains(" ran ")).collect();
+    let lines: Vec<&str> = recap(&session)
+        .lines()
+        .filter(|it| it.contains(" changed ") || it.contains(" ran "))
+        .collect();
     assert!(lines.len() > 3, "{}", recap(&session));
     for line in lines.iter().filter(|line| line.starts_with('@')) {
         let content = json!({ "path": "a", "content": format!("use x;\n{line}\n") });

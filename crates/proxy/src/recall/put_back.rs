@@ -90,7 +90,8 @@ fn own_calls(kind: DialectKind, message: &Bytes) -> Vec<OwnCall> {
     let view = kind.dialect().view(message);
     let call = |block: &midfold_core::view::BlockView| match block.kind {
         BlockKind::Call { id, name } => {
-            let is_hidden = name.is_some_and(|name| OwnTool::named(&name.decode(message)).is_some())
+            let is_hidden = name
+                .is_some_and(|name| OwnTool::named(&name.decode(message)).is_some())
                 || id.is_some_and(|id| is_unrun(&id.decode(message)));
             (!is_hidden).then_some(OwnCall { id, arguments: block.body })
         }

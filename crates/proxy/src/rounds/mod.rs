@@ -12,7 +12,7 @@ use bytes::Bytes;
 use midfold_core::spending::FoldedPrompt;
 use midfold_formats::answer::AnswerFacts;
 use midfold_formats::recall_tool::{
-    AnsweredCall, HiddenTool, OwnTool, RecallCall, calls, results, withheld, with_unrun,
+    AnsweredCall, HiddenTool, OwnTool, RecallCall, calls, results, with_unrun, withheld,
 };
 use midfold_formats::request::Request;
 use midfold_store::Millis;

@@ -40,9 +40,8 @@ pub(super) struct ChatStream {
 /// Whether a piece begins, or goes on with, a call that the client has to answer.
 pub(super) fn opens_call(data: &[u8]) -> bool {
     let choices = ObjectFields::of(data, 0..data.len()).array("choices").unwrap_or(0..0);
-    let calls = scan::elements(data, choices).filter_map(|choice| {
-        ObjectFields::of(data, choice).inner("delta").array("tool_calls")
-    });
+    let calls = scan::elements(data, choices)
+        .filter_map(|choice| ObjectFields::of(data, choice).inner("delta").array("tool_calls"));
     calls.flat_map(|calls| scan::elements(data, calls)).any(|at| {
         let call = ObjectFields::of(data, at);
         !is_ours(DialectKind::OpenAiChat, &call)
