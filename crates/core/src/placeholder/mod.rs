@@ -17,7 +17,6 @@ pub use originals::OriginalTexts;
 /// What a mark stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum MarkKind {
     /// The rest of an argument that was cut.
     CutArgument,
@@ -31,7 +30,6 @@ pub enum MarkKind {
 
 /// An argument of a call that holds a mark as content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Placeholder {
     /// The mark.
     pub mark: String,
@@ -45,7 +43,6 @@ pub struct Placeholder {
 
 /// A call of the model with placeholders among its arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlaceholderCall {
     /// The id of the call; null where it has none.
     pub id: Option<String>,

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use midfold::core::audit::audit;
 use midfold::store::fsck::fsck;
-use midfold::store::{MemoryStore, Store};
+use midfold::store::{MemoryStore, Store, StoredSession};
 use midfold_testkit::upstream::agent::{AgentRun, ClientAgent};
 use midfold_testkit::upstream::{
     CopiedLines, StepLoop, UpstreamScript, UpstreamSettings, WireDialect, task,
@@ -99,6 +100,18 @@ async fn the_log_has_what_was_not_run_where_it_took_place() {
         setting.proxy.stop().await;
         let report = fsck(&*store).await.unwrap();
         assert!(report.is_clean(), "{copies:?}: {report:?}");
+        let row = &store.sessions(None, 10).await.unwrap()[0];
+        let mut stored = StoredSession::open(Arc::clone(&store), &row.new.id).await.unwrap();
+        let calls = stored.calls().await.unwrap();
+        let calls: Vec<_> = calls.into_iter().map(|(record, _)| record).collect();
+        let whole = stored.whole().await.unwrap();
+        let active = whole.active().map(|fold| fold.id);
+        let audit = audit(whole.log(), whole.folds(), active, &calls);
+        assert!(calls.len() > 30 && audit.is_clean(), "{copies:?}: {:#?}", audit.findings);
+        // A call that was not run changed nothing, and no later recap says that it did.
+        let recaps = whole.folds().iter().filter_map(|fold| fold.recap.as_ref());
+        let told = |text: &str| text.lines().any(|it| it.contains("changed copied_"));
+        assert!(!recaps.clone().any(|recap| told(&recap.text)), "{copies:?}");
     }
 }
 
