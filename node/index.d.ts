@@ -327,10 +327,10 @@ export class SummaryRequest {
 }
 
 /** An argument of a call that holds a mark as content. */
-export interface Placeholder {
+export interface ArgumentPlaceholder {
   /** The text that midfold printed. */
   mark: string
-  /** What the mark stands for. */
+  /** The kind of text that it takes the place of. */
   kind: 'cut-argument' | 'cut-result' | 'line' | 'recap'
   /** The argument: `content`, `edits[0].new_text`; empty where the arguments are one text. */
   argument: string
@@ -345,7 +345,7 @@ export interface PlaceholderCall {
   /** The name of the tool. */
   tool: string
   /** The placeholders; at least one. */
-  placeholders: Placeholder[]
+  placeholders: ArgumentPlaceholder[]
   /** A result for the call that says to the model why it was not run. */
   reason: string
 }

@@ -15,8 +15,8 @@ use midfold_formats::vendor::is_compaction;
 use midfold_store::{IdentifiedSession, Millis, SessionMeta, StoreError};
 
 use super::calls::CallLedger;
+use super::fold_marks::FoldMarks;
 use super::learned_windows::WindowReport;
-use super::placeholders::FoldMarks;
 use super::recalled::RecalledCalls;
 use super::rules::RequestReading;
 use super::sender::RequestSender;

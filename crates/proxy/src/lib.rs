@@ -30,6 +30,7 @@ mod chain;
 mod conversation;
 mod costs;
 mod find;
+mod fold_marks;
 mod history;
 mod identities;
 mod index;

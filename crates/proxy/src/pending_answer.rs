@@ -12,11 +12,11 @@ use midfold_formats::request::Request;
 use midfold_store::Millis;
 
 use super::conversation::ProxyConversation;
+use super::fold_marks::WatchedAnswer;
 use super::history::RequestHistory;
 use super::learned_windows::{WindowOwner, WindowReport};
 use super::lock::lock;
 use super::narrate::NarrationTarget;
-use super::placeholders::WatchedAnswer;
 use super::shared::Proxy;
 use super::slot::ConversationSlot;
 use super::truncation::{CountKind, CountPair};
@@ -37,7 +37,7 @@ pub struct PendingAnswer {
     pub(super) named: Option<(Request, RequestHistory)>,
     /// What the client sent, for the record of the call.
     pub(super) client: Option<ClientHistory>,
-    /// What is needed to find placeholders in the answer, where it is only watched.
+    /// Finds placeholders in the answer, where it is only watched.
     pub(super) watched: Option<WatchedAnswer>,
 }
 

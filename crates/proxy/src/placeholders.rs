@@ -3,56 +3,14 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use midfold_core::Hash;
-use midfold_core::placeholder::{OriginalTexts, Placeholder, PrintedMarks};
-use midfold_core::tools::{ToolEntry, ToolTable};
-use midfold_formats::DialectKind;
+use midfold_core::placeholder::{OriginalTexts, PrintedMarks};
 use midfold_formats::answer::AnswerFacts;
-use midfold_formats::recall_tool::client_calls;
 
 use super::conversation::ProxyConversation;
+use super::fold_marks::{CopiedMarks, WatchedAnswer, copied};
 use super::lock::lock;
 use super::pending_answer::PendingAnswer;
 use super::turn::MatchedRequest;
-
-/// A call with placeholders.
-pub(super) struct CopiedMarks {
-    /// Its number among the calls of the client's tools in the answer.
-    pub number: usize,
-    /// At least one.
-    pub placeholders: Vec<Placeholder>,
-}
-
-/// The marks of the fold in use, which are the same until the next fold.
-#[derive(Default)]
-pub(super) struct FoldMarks(Option<(Hash, Arc<PrintedMarks>)>);
-
-impl FoldMarks {
-    /// The marks of a fold of this conversation. `None` where it printed none.
-    fn of(held: &mut ProxyConversation, fold: Hash) -> Option<Arc<PrintedMarks>> {
-        let known = held.marks.0.as_ref().filter(|(of, _)| *of == fold);
-        let marks = match known {
-            Some((_, marks)) => Arc::clone(marks),
-            None => {
-                let session = &held.session;
-                let record = session.folds().iter().rev().find(|record| record.id == fold)?;
-                let marks = Arc::new(PrintedMarks::of(record, &**session.log().dialect()));
-                held.marks.0 = Some((fold, Arc::clone(&marks)));
-                marks
-            }
-        };
-        (!marks.is_empty()).then_some(marks)
-    }
-}
-
-/// An answer that is only watched, because the model cannot be asked again.
-pub(super) struct WatchedAnswer {
-    kind: DialectKind,
-    marks: Arc<PrintedMarks>,
-    tools: Vec<ToolEntry>,
-    /// The messages of the request behind those in the log.
-    newest: Vec<Bytes>,
-}
 
 impl MatchedRequest {
     /// Whether an answer may copy what the fold printed, so that its calls have to be read.
@@ -70,7 +28,10 @@ impl MatchedRequest {
 
     fn marks(&self) -> Option<Arc<PrintedMarks>> {
         let place = self.place.as_ref().filter(|place| !place.is_aside)?;
-        let of_fold = |fold| FoldMarks::of(&mut lock(&place.conversation), fold);
+        let of_fold = |fold| {
+            let ProxyConversation { session, marks, .. } = &mut *lock(&place.conversation);
+            marks.of(session, fold)
+        };
         let marks = self.sent.fold.and_then(of_fold);
         if !place.newest.is_cut() {
             return marks;
@@ -97,7 +58,7 @@ impl MatchedRequest {
         copied(kind, output, &marks, &place.reading.policy.tools, originals)
     }
 
-    /// What is needed to watch the answer. `None` where its calls are guarded, or where nothing can be copied.
+    /// The parts that watch the answer. `None` where its calls are guarded, or where nothing can be copied.
     pub(super) fn watched(&self) -> Option<WatchedAnswer> {
         let place = self.place.as_ref().filter(|_| !self.recall.offered.recall)?;
         let marks = self.marks()?;
@@ -130,22 +91,4 @@ impl PendingAnswer {
         };
         copied(*kind, &seen.output, marks, tools, originals).len()
     }
-}
-
-fn copied(
-    kind: DialectKind,
-    output: &[Bytes],
-    marks: &PrintedMarks,
-    tools: &[ToolEntry],
-    originals: impl Fn() -> OriginalTexts,
-) -> Vec<CopiedMarks> {
-    let tools = ToolTable::of(tools);
-    let mut found = Vec::new();
-    for call in client_calls(kind, output) {
-        let placeholders = marks.copied(&call.tool, &call.arguments, &tools, &originals);
-        if !placeholders.is_empty() {
-            found.push(CopiedMarks { number: call.number, placeholders });
-        }
-    }
-    found
 }

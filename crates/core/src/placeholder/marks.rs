@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::leaves::{ArgumentText, texts};
-use super::{MarkKind, OriginalTexts, Placeholder};
+use super::{ArgumentPlaceholder, MarkKind, OriginalTexts};
 use crate::dialect::Dialect;
 use crate::exchanges::own_tool;
 use crate::fold::{BlockEdit, EditKind, Fold, FoldEntry};
@@ -24,7 +24,7 @@ const BEFORE: usize = 8;
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PrintedMark {
     text: String,
-    /// What was printed in front of it, in its line. Empty for a mark that is a whole line.
+    /// The text in front of it, in its line. Empty for a mark that is a whole line.
     before: String,
     kind: MarkKind,
     /// The numbers of the messages that it may stand for, each with all that was printed in front of it there.
@@ -100,7 +100,7 @@ impl PrintedMarks {
         arguments: &str,
         tools: &ToolTable,
         originals: impl FnOnce() -> OriginalTexts,
-    ) -> Vec<Placeholder> {
+    ) -> Vec<ArgumentPlaceholder> {
         let (tool, arguments) = code_mode::meant(Cow::Borrowed(tool), Cow::Borrowed(arguments));
         let kind = tools.facts(&tool, &arguments).kind;
         if self.is_empty() || own_tool(&tool).is_some() || is_recall(&tool) || only_asks(kind) {
@@ -119,9 +119,9 @@ impl PrintedMarks {
     }
 
     /// Arguments that are wholly a replacement.
-    fn replaced(&self, arguments: &str) -> Vec<Placeholder> {
+    fn replaced(&self, arguments: &str) -> Vec<ArgumentPlaceholder> {
         let same = self.whole.iter().filter(|(text, _)| text.trim() == arguments.trim());
-        let placeholder = |(text, messages): &(String, Vec<u32>)| Placeholder {
+        let placeholder = |(text, messages): &(String, Vec<u32>)| ArgumentPlaceholder {
             mark: text.clone(),
             kind: MarkKind::CutArgument,
             argument: String::new(),
@@ -227,7 +227,7 @@ impl PrintedMark {
 
     /// The placeholder, where a text holds the mark as content: as a whole line, or behind what it was printed behind.
     /// Any other place is a mention.
-    fn copied_into(&self, argument: &ArgumentText) -> Option<Placeholder> {
+    fn copied_into(&self, argument: &ArgumentText) -> Option<ArgumentPlaceholder> {
         let text = argument.text.as_str();
         let mut places = memchr::memmem::find_iter(text.as_bytes(), &self.text);
         let at = places.find(|at| {
@@ -238,7 +238,7 @@ impl PrintedMark {
             let is_line = line.trim().is_empty() && rest.trim().is_empty();
             is_line || !self.before.trim().is_empty() && line.ends_with(&self.before)
         })?;
-        Some(Placeholder {
+        Some(ArgumentPlaceholder {
             mark: self.text.clone(),
             kind: self.kind,
             argument: argument.name.clone(),

@@ -14,7 +14,7 @@ use serde::Serialize;
 pub use marks::PrintedMarks;
 pub use originals::OriginalTexts;
 
-/// What a mark stands for.
+/// The kind of text that a mark takes the place of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkKind {
@@ -30,10 +30,10 @@ pub enum MarkKind {
 
 /// An argument of a call that holds a mark as content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Placeholder {
+pub struct ArgumentPlaceholder {
     /// The mark.
     pub mark: String,
-    /// What the mark stands for.
+    /// The kind of text that it takes the place of.
     pub kind: MarkKind,
     /// The argument: `content`, `edits[0].new_text`. Empty where the arguments are one text.
     pub argument: String,
@@ -49,7 +49,7 @@ pub struct PlaceholderCall {
     /// The name of the tool; empty where the call has none.
     pub tool: String,
     /// The placeholders.
-    pub placeholders: Vec<Placeholder>,
+    pub placeholders: Vec<ArgumentPlaceholder>,
     /// A result for the call that says to the model why it was not run.
     pub reason: String,
 }
@@ -60,7 +60,7 @@ const REASON: &str = "[Not run: the argument";
 /// The longest mark that a reason quotes, in characters.
 const QUOTED: usize = 160;
 
-impl Placeholder {
+impl ArgumentPlaceholder {
     /// Says to the model why its call was not run.
     #[must_use]
     pub fn reason(&self) -> String {

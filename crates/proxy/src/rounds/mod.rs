@@ -20,9 +20,9 @@ use midfold_store::recall::PAGE_CHARS;
 
 use look_up::look_up;
 
+use crate::fold_marks::CopiedMarks;
 use crate::keep::copied;
 use crate::lock::lock;
-use crate::placeholders::CopiedMarks;
 use crate::recall::MOST_ROUNDS;
 use crate::turn::MatchedRequest;
 
@@ -148,7 +148,7 @@ impl MatchedRequest {
         calls.into_iter().zip(texts).map(|(call, text)| AnsweredCall { call, text }).collect()
     }
 
-    /// What is found for each of these.
+    /// The texts that are found, one for each of these.
     fn looked_up(&self, asked: &[LookUp<'_>], now: Millis) -> Vec<String> {
         if asked.is_empty() {
             return Vec::new();

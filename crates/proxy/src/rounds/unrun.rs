@@ -3,7 +3,7 @@
 use midfold_store::Store;
 
 use super::look_up::originals;
-use crate::placeholders::CopiedMarks;
+use crate::fold_marks::CopiedMarks;
 
 /// The originals of at most this many messages are given. The others are named.
 const MOST_MESSAGES: usize = 3;

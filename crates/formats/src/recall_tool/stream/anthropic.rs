@@ -1,7 +1,7 @@
 //! Joins streams of Messages, whose blocks open, grow and close under an index.
 
-use super::UnrunNumbers;
 use super::event::{HeldEvent, SseEvent};
+use super::unrun_numbers::UnrunNumbers;
 use crate::DialectKind;
 use crate::fields::ObjectFields;
 use crate::recall_tool::calls::{is_others, is_ours};

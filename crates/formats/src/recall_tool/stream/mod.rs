@@ -5,6 +5,7 @@ mod chat;
 mod event;
 mod gemini;
 mod responses;
+mod unrun_numbers;
 
 use crate::DialectKind;
 use crate::fields::ObjectFields;
@@ -37,21 +38,6 @@ pub struct JoinedStream {
 
 /// The bytes of events that are held back; `None` before the first of them.
 type RawBytes = Option<Vec<u8>>;
-
-/// The numbers of an answer's unrun calls among the calls of the client's tools, and how many of these were seen.
-#[derive(Clone, Debug, Default)]
-struct UnrunNumbers {
-    numbers: Vec<usize>,
-    seen: usize,
-}
-
-impl UnrunNumbers {
-    /// Whether the next call of a client's tool is unrun.
-    fn take_next(&mut self) -> bool {
-        self.seen += 1;
-        self.numbers.contains(&(self.seen - 1))
-    }
-}
 
 /// The state of the joined streams, by dialect.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::UnrunNumbers;
 use super::event::{HeldEvent, SseEvent};
+use super::unrun_numbers::UnrunNumbers;
 use crate::DialectKind;
 use crate::fields::ObjectFields;
 use crate::recall_tool::calls::{is_others, is_ours};

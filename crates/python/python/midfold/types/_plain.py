@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AfterFold",
     "AnthropicTool",
+    "ArgumentPlaceholder",
     "AuditReport",
     "Dialect",
     "Feedback",
@@ -25,7 +26,6 @@ __all__ = [
     "Message",
     "Messages",
     "OpenAiTool",
-    "Placeholder",
     "PlaceholderCall",
     "PolicySource",
     "PromptMessage",
@@ -102,13 +102,13 @@ class AuditReport(Audit):
     """Whether there are no findings."""
 
 
-class Placeholder(TypedDict):
+class ArgumentPlaceholder(TypedDict):
     """An argument of a call that holds a mark as content."""
 
     mark: str
     """The text that midfold printed."""
     kind: Literal["cut-argument", "cut-result", "line", "recap"]
-    """What the mark stands for."""
+    """The kind of text that it takes the place of."""
     argument: str
     """The argument: `content`, `edits[0].new_text`; empty where the arguments are one text."""
     messages: list[int]
@@ -122,7 +122,7 @@ class PlaceholderCall(TypedDict):
     """The id of the call; `None` where it has none."""
     tool: str
     """The name of the tool."""
-    placeholders: list[Placeholder]
+    placeholders: list[ArgumentPlaceholder]
     """The placeholders; at least one."""
     reason: str
     """A result for the call that says to the model why it was not run."""
