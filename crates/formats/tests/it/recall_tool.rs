@@ -176,7 +176,7 @@ fn through(kind: DialectKind, answers: &[Vec<Said>], size: usize) -> Vec<u8> {
         }
         let unrun = unrun(parts);
         // Whether calls are held back makes no difference where all of them pass.
-        joined.hold_calls(!unrun.is_empty() || size % 2 == 0);
+        joined.hold_calls(!unrun.is_empty() || size.is_multiple_of(2));
         let whole = stream(kind, number as u64, parts);
         whole.chunks(size).for_each(|chunk| joined.push(chunk, &mut out));
         joined.leave_out(&unrun);
@@ -264,7 +264,7 @@ proptest! {
     ) {
         for kind in KINDS {
             let hidden = |text: &String| {
-                let call = if text.len() % 2 == 0 { Said::Hidden } else { Said::Unrun };
+                let call = if text.len().is_multiple_of(2) { Said::Hidden } else { Said::Unrun };
                 vec![Said::Text(text.clone()), call]
             };
             let mut answers: Vec<_> = texts.iter().map(hidden).collect();
