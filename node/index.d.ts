@@ -326,6 +326,30 @@ export class SummaryRequest {
   readonly timeout: number
 }
 
+/** An argument of a call that holds a mark as content. */
+export interface ArgumentPlaceholder {
+  /** The text that midfold printed. */
+  mark: string
+  /** The kind of text that it takes the place of. */
+  kind: 'cut-argument' | 'cut-result' | 'line' | 'recap'
+  /** The argument: `content`, `edits[0].new_text`; empty where the arguments are one text. */
+  argument: string
+  /** The numbers of the messages that the mark may stand for, as recall takes them. */
+  messages: number[]
+}
+
+/** A call of the model with placeholders among its arguments. */
+export interface PlaceholderCall {
+  /** The id of the call; null where it has none. */
+  id: string | null
+  /** The name of the tool. */
+  tool: string
+  /** The placeholders; at least one. */
+  placeholders: ArgumentPlaceholder[]
+  /** A result for the call that says to the model why it was not run. */
+  reason: string
+}
+
 /** What an audit found, and whether that is nothing. */
 export interface AuditReport extends Audit {
   /** Whether there are no findings. */
@@ -465,6 +489,14 @@ export class Session {
    * @throws {InputError} if there is no such message or request, or the text is empty
    */
   explain(textOrEvent: string | number, options?: { call?: number }): Explanation
+  /**
+   * Returns the calls of a new message of the model that hold placeholders: texts that a fold printed for what it left
+   * out, copied where content was meant. Ask before the calls are run, with the message that will be appended. Answer
+   * each with its `reason` in place of running it.
+   *
+   * @throws {InputError} for what is no message
+   */
+  placeholders(messages: Messages): PlaceholderCall[]
   /** Holds every record against the log. */
   audit(): AuditReport
   /** Returns the session in figures: its window, its budget, where folding starts, and whether a fold is due. */

@@ -138,6 +138,10 @@ class Session {
     return JSON.parse(call(() => this.#native.explain(text, number)))
   }
 
+  placeholders(messages) {
+    return JSON.parse(call(() => this.#native.placeholders(json(messages, 'messages'))))
+  }
+
   audit() {
     return JSON.parse(call(() => this.#native.audit()))
   }

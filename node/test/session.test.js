@@ -101,6 +101,14 @@ test('a fold is previewed, made, read, audited, taken back', () => {
   assert.equal(session.folds().length, 1)
   assert.equal(session.audit().ok, true)
   assert.ok(session.explain('settle_4'))
+  const line = session.folds()[0].recap.text.split('\n').find((it) => /^@\d+ (ran|changed|failed|saw) /.test(it))
+  const writes = (content) => {
+    const call = { id: 'new', type: 'function', function: { name: 'write_file', arguments: JSON.stringify({ content }) } }
+    return { role: 'assistant', tool_calls: [call] }
+  }
+  assert.deepEqual(session.placeholders([writes(`See "${line}".`), writes('x = 1')]), [])
+  const [copied] = session.placeholders(writes(`// notes\n${line}\n`))
+  assert.deepEqual([copied.id, copied.placeholders[0].mark], ['new', line])
   session.undo()
   assert.equal(session.context().messages.length, 62)
 })

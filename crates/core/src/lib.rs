@@ -38,6 +38,7 @@ pub mod narrate;
 mod open_calls;
 pub mod passage;
 mod piece;
+pub mod placeholder;
 pub mod plan;
 pub mod policy;
 pub mod profile;

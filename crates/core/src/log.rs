@@ -31,8 +31,15 @@ struct KnownEvent {
 
 /// The name of midfold's tool that returns a folded message; a client may put its own prefix before it.
 const RECALL: &str = "recall_show";
+/// The names of midfold's tools that return folded messages, behind such a prefix.
+const RECALLS: [&str; 2] = [RECALL, "recall_find"];
 /// The tool that a proxy offers to the model and answers itself.
 pub const RECALL_TOOL: &str = "midfold_recall";
+
+/// Whether this is the name of a tool that returns folded messages.
+pub(crate) fn is_recall(name: &str) -> bool {
+    name == RECALL_TOOL || RECALLS.iter().any(|tool| name.ends_with(tool))
+}
 
 /// The log of one conversation: its events in order, with the rules for reading them.
 #[derive(Clone)]

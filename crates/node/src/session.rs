@@ -225,6 +225,16 @@ impl Session {
         json(&found)
     }
 
+    /// The calls with placeholders of messages that are not appended yet, as JSON.
+    #[napi]
+    pub fn placeholders(&self, messages: String) -> napi::Result<String> {
+        let found = self.run(|engine| {
+            let events = events(&messages, engine.dialect(), engine.id())?;
+            Ok(engine.placeholders(&events)?)
+        })?;
+        json(&found)
+    }
+
     /// Every record held against the log, as JSON.
     #[napi]
     pub fn audit(&self) -> napi::Result<String> {

@@ -15,6 +15,7 @@ use midfold_formats::vendor::is_compaction;
 use midfold_store::{IdentifiedSession, Millis, SessionMeta, StoreError};
 
 use super::calls::CallLedger;
+use super::fold_marks::FoldMarks;
 use super::learned_windows::WindowReport;
 use super::recalled::RecalledCalls;
 use super::rules::RequestReading;
@@ -66,6 +67,8 @@ pub(super) struct ProxyConversation {
     /// that the first fold leaves room for them.
     offer: ToolOffer,
     brought: RecalledCalls,
+    /// What the fold in use printed.
+    pub marks: FoldMarks,
     /// A provider has accepted a request of it.
     pub is_accepted: bool,
     pub course: Course,
@@ -129,6 +132,7 @@ impl ProxyConversation {
             has_tools: false,
             offer: ToolOffer::default(),
             brought: RecalledCalls::default(),
+            marks: FoldMarks::default(),
             is_accepted: false,
             course: Course::New,
             inherited: 0,
@@ -165,6 +169,7 @@ impl ProxyConversation {
             has_tools: false,
             offer: ToolOffer::default(),
             brought: RecalledCalls::of(&session),
+            marks: FoldMarks::default(),
             is_accepted: true,
             course: Course::GoesOn,
             inherited: 0,
@@ -254,6 +259,7 @@ impl ProxyConversation {
             has_tools: self.has_tools,
             offer: self.offer,
             brought,
+            marks: FoldMarks::default(),
             is_accepted: false,
             course: if at > 0 { Course::Lone } else { Course::New },
             inherited,

@@ -58,6 +58,11 @@ impl NewestMessages {
         !self.cut.is_empty()
     }
 
+    /// The messages with results that are shown cut, by their places in the request.
+    pub fn cut_messages(&self) -> &[(usize, Bytes)] {
+        &self.cut
+    }
+
     /// A message of the request as it is sent: with its results cut, where they are.
     pub fn message(&self, request: &Request, at: usize) -> Bytes {
         let cut = self.cut.iter().find(|(place, _)| *place == at);

@@ -12,6 +12,7 @@ use midfold_formats::request::Request;
 use midfold_store::Millis;
 
 use super::conversation::ProxyConversation;
+use super::fold_marks::WatchedAnswer;
 use super::history::RequestHistory;
 use super::learned_windows::{WindowOwner, WindowReport};
 use super::lock::lock;
@@ -36,9 +37,18 @@ pub struct PendingAnswer {
     pub(super) named: Option<(Request, RequestHistory)>,
     /// What the client sent, for the record of the call.
     pub(super) client: Option<ClientHistory>,
+    /// Finds placeholders in the answer, where it is only watched.
+    pub(super) watched: Option<WatchedAnswer>,
 }
 
 impl PendingAnswer {
+    /// The id of the session; `None` if there is no history yet.
+    #[must_use]
+    pub fn session(&self) -> Option<String> {
+        let place = self.place.as_ref()?;
+        Some(lock(&place.conversation).session.id().to_owned())
+    }
+
     /// The conversation for a model that narrates; `None` if there is no history yet.
     #[must_use]
     pub fn narratable(&self) -> Option<NarrationTarget> {

@@ -296,12 +296,13 @@ impl MatchedRequest {
     /// need not stay in memory.
     #[must_use]
     pub fn into_pending(self) -> PendingAnswer {
-        let client = self.recall.record();
+        let (client, watched) = (self.recall.record(), self.watched());
         let named = self.wants_output().then_some((self.request, self.kept));
         let Self { proxy, place, sent, source, .. } = self;
         let carried = FoldedPrompt { sent: sent.tokens_after, whole: sent.tokens_before };
         let counted = sent.counted;
-        PendingAnswer { proxy, place, fold: sent.fold, carried, counted, source, named, client }
+        let fold = sent.fold;
+        PendingAnswer { proxy, place, fold, carried, counted, source, named, client, watched }
     }
 
     /// Whether the request takes so much of the window that the provider may find it too long.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import time
 
 import midfold
@@ -192,6 +193,27 @@ def test_recall_brings_back_what_was_folded(session_messages):
         session.recall_grep("x", role="robot")
     with pytest.raises(midfold.InputError, match="nothing to look for"):
         session.recall_grep()
+
+
+def test_a_call_that_copies_a_recap_is_found(session_messages):
+    session = filled(session_messages)
+
+    def writes(content):
+        arguments = json.dumps({"path": "notes.md", "content": content})
+        function = {"name": "write_file", "arguments": arguments}
+        return {
+            "role": "assistant",
+            "tool_calls": [{"id": "new", "type": "function", "function": function}],
+        }
+
+    session.compact()
+    recap = session.folds()[-1]["recap"]["text"]
+    line = next(it for it in recap.splitlines() if re.match(r"@\d+ (ran|changed|failed|saw) ", it))
+    (found,) = session.placeholders(writes(f"# Notes\n{line}\n"))
+    assert (found["id"], found["tool"]) == ("new", "write_file")
+    assert found["placeholders"][0]["mark"] == line and "`content`" in found["reason"]
+    assert session.placeholders([writes(f"See “{line}”."), writes("x = 1")]) == []
+    assert len(session) == len(session_messages)
 
 
 def test_an_outline_goes_on_page_by_page(session_messages):

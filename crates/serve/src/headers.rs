@@ -27,6 +27,8 @@ const BETA: &str = "anthropic-beta";
 pub(crate) const CUT: HeaderName = HeaderName::from_static("midfold-cut");
 /// Tokens that the answer may have, if midfold lowered them.
 pub(crate) const REPLY: HeaderName = HeaderName::from_static("midfold-max-tokens");
+/// How many calls of the answer hold placeholders of a fold as content.
+pub(crate) const PLACEHOLDERS: HeaderName = HeaderName::from_static("midfold-placeholders");
 /// The window that the request has to fit, in tokens, and its source.
 pub(crate) const WINDOW: HeaderName = HeaderName::from_static("midfold-window");
 

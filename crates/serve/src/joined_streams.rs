@@ -55,7 +55,9 @@ impl StreamedAnswer {
         // Calls are hidden and further answers join the stream, so the length of the first answer does not hold.
         headers.remove(CONTENT_LENGTH);
         let insert = trip.insert.take();
-        let joined = JoinedStream::new(trip.turn.request().kind());
+        let mut joined = JoinedStream::new(trip.turn.request().kind());
+        // A call that copies what a fold printed must not reach the client, and only its end shows that.
+        joined.hold_calls(trip.turn.guards_calls());
         let streamed =
             Self { asking: Some((trip, tee)), held: held.into(), body, joined, id: None };
         let pulled = PulledBody(PullState::Next(Box::new(streamed)));
@@ -69,7 +71,7 @@ impl StreamedAnswer {
     /// The next bytes for the client; `None` at the end.
     async fn next(&mut self) -> Option<Result<Bytes, BoxError>> {
         let mut out = Vec::new();
-        // A frame with hidden calls alone leaves nothing for the client, so the next one is read.
+        // A frame with hidden calls, or with calls that are held back, leaves nothing for the client, so the next one is read.
         while out.is_empty() && self.asking.is_some() {
             if let Some(held) = self.held.pop_front() {
                 self.joined.push(&held, &mut out);
@@ -102,7 +104,9 @@ impl StreamedAnswer {
         let mut seen = tee.finish();
         self.id = self.id.take().or_else(|| seen.id.clone());
         // The answer is recorded before its end is sent, because the client may send its next request right after that.
-        if !trip.hear(&mut seen).asks_again {
+        let heard = trip.hear(&mut seen);
+        self.joined.leave_out(&heard.unrun);
+        if !heard.asks_again {
             seen.id.clone_from(&self.id);
             trip.ending().end(&seen, false);
             self.joined.finish(out);
@@ -112,6 +116,8 @@ impl StreamedAnswer {
         let stopped = match trip.ask_and_recover().await {
             Ok(UpstreamAnswer { body: ResponseBody::Passing(held, body, tee), .. }) => {
                 (self.held, self.body) = (held.into(), body);
+                // The request may have been folded only now.
+                self.joined.hold_calls(trip.turn.guards_calls());
                 self.asking = Some((trip, *tee));
                 return Ok(());
             }

@@ -121,8 +121,8 @@ pub(crate) fn log_truncation(truncation: &SilentTruncation) {
 }
 
 /// Logs that the model called tools which midfold answered.
-pub(crate) fn log_look_ups(sent: &OutgoingRequest, heard: RecallRound) {
-    let RecallRound { calls, wishes, asks_again } = heard;
+pub(crate) fn log_look_ups(sent: &OutgoingRequest, heard: &RecallRound) {
+    let RecallRound { calls, wishes, asks_again, .. } = *heard;
     let session = sent.session.as_deref();
     if calls > 0 {
         tracing::info!(session, calls, asks_again, "recalled");
@@ -133,6 +133,25 @@ pub(crate) fn log_look_ups(sent: &OutgoingRequest, heard: RecallRound) {
             calls = wishes,
             asks_again,
             "the agent said what should become of it"
+        );
+    }
+}
+
+/// Logs that calls copied what a fold printed in the place of content: how many midfold did not let run, and how many
+/// went to the client.
+pub(crate) fn log_placeholders(session: Option<&str>, unrun: usize, handed_on: usize) {
+    if unrun > 0 {
+        tracing::warn!(
+            session,
+            calls = unrun,
+            "calls held placeholders of a fold as content: not run, and the model was given the originals"
+        );
+    }
+    if handed_on > 0 {
+        tracing::warn!(
+            session,
+            calls = handed_on,
+            "calls hold placeholders of a fold as content and went to the client: look at what they wrote"
         );
     }
 }

@@ -101,6 +101,8 @@ pub(crate) struct ServerMetrics {
     broken: AtomicU64,
     recalls: AtomicU64,
     agent_calls: AtomicU64,
+    placeholders: AtomicU64,
+    placeholders_handed_on: AtomicU64,
     narrations: AtomicU64,
     narrations_refused: AtomicU64,
     refused: AtomicU64,
@@ -164,6 +166,12 @@ impl ServerMetrics {
     pub fn count_look_ups(&self, look_ups: usize, wishes: usize) {
         add(&self.recalls, look_ups as u64);
         add(&self.agent_calls, wishes as u64);
+    }
+
+    /// Counts calls with placeholders: those that were not run, and those that went to the client.
+    pub fn count_placeholders(&self, unrun: usize, handed_on: usize) {
+        add(&self.placeholders, (unrun + handed_on) as u64);
+        add(&self.placeholders_handed_on, handed_on as u64);
     }
 
     /// Counts a narration, accepted or refused.
@@ -286,6 +294,16 @@ impl ServerMetrics {
             "agent_calls_total",
             "Times that an agent asked for a fold, a pin or a note (`--agent-tools`).",
             get(&self.agent_calls),
+        );
+        counter(
+            "placeholders_total",
+            "Calls in which a model copied what a fold printed in the place of content.",
+            get(&self.placeholders),
+        );
+        counter(
+            "placeholders_handed_on_total",
+            "Of these, calls that went to the client.",
+            get(&self.placeholders_handed_on),
         );
         counter("narrations_total", "Narrations that a model wrote.", get(&self.narrations));
         counter(

@@ -5,17 +5,18 @@ use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderValue};
 use hyper::http::response::Parts;
 use midfold::DialectKind;
 use midfold::formats::answer::{AnswerFacts, AnswerFraming, AnswerTee};
-use midfold::formats::recall_tool::joined;
+use midfold::formats::recall_tool::{answer_with_unrun, joined};
 use midfold_proxy::RecallRound;
 
 use crate::answers::respond;
 use crate::broken_answers::{BodyStart, BreakingBody};
 use crate::compute::compute;
-use crate::logged::log_look_ups;
+use crate::headers;
+use crate::logged::{log_look_ups, log_placeholders};
 use crate::proxy_request::no_answer;
 use crate::upstream::content_type;
 use crate::upstream_call::{ResponseBody, UpstreamAnswer, UpstreamCall, framing};
@@ -64,8 +65,11 @@ impl UpstreamCall {
         let app = &self.way.app;
         if heard.calls + heard.wishes > 0 {
             app.metrics.count_look_ups(heard.calls, heard.wishes);
-            log_look_ups(self.turn.sent(), heard);
+            log_look_ups(self.turn.sent(), &heard);
         }
+        let (unrun, handed_on) = (heard.unrun.len(), heard.handed_on);
+        app.metrics.count_placeholders(unrun, handed_on);
+        log_placeholders(self.turn.sent().session.as_deref(), unrun, handed_on);
         if heard.asks_again {
             // At the end only the last answer is counted, so the one before a further request is counted here.
             usage.iter().for_each(|usage| app.metrics.add_usage(*usage));
@@ -100,9 +104,9 @@ impl UpstreamCall {
             };
             let mut seen = tee.finish();
             let heard = self.hear(&mut seen);
-            answers.push(text);
+            answers.push(answer_with_unrun(self.turn.request().kind(), &text, &heard.unrun));
             if !heard.asks_again {
-                return self.last(&head, &answers, &seen, heard);
+                return self.last(&head, &answers, &seen, &heard);
             }
             let next = match self.ask_and_recover().await {
                 Ok(next) => next,
@@ -123,16 +127,19 @@ impl UpstreamCall {
         head: &Parts,
         answers: &[Bytes],
         seen: &AnswerFacts,
-        heard: RecallRound,
+        heard: &RecallRound,
     ) -> Response {
         let kind = self.turn.request().kind();
-        let mut headers = self.client_headers(head);
-        headers.remove(CONTENT_LENGTH);
+        let mut own = self.client_headers(head);
+        own.remove(CONTENT_LENGTH);
+        if heard.handed_on > 0 {
+            own.insert(headers::PLACEHOLDERS, HeaderValue::from(heard.handed_on));
+        }
         let insert = self.insert.take();
         self.ending().end(seen, false);
         // An answer of Responses lists the tools of the request; midfold's have to be removed from the list.
         let is_other = answers.len() > 1
-            || heard.calls + heard.wishes > 0
+            || heard.calls + heard.wishes + heard.unrun.len() > 0
             || kind == DialectKind::OpenAiResponses;
         // An answer in which nothing has to be hidden keeps its bytes.
         let body = match answers {
@@ -140,7 +147,7 @@ impl UpstreamCall {
             all => Bytes::from(joined(kind, all)),
         };
         let body = insert.map_or_else(|| body.clone(), |insert| insert.whole(&body).into());
-        respond(head.status, headers, Body::from(body))
+        respond(head.status, own, Body::from(body))
     }
 }
 

@@ -22,7 +22,7 @@ use crate::app::SharedApp;
 use crate::body::BodyRoom;
 use crate::broken_answers::{BodyStart, BreakingBody};
 use crate::headers;
-use crate::logged::{log_fold, log_overflow, log_truncation};
+use crate::logged::{log_fold, log_overflow, log_placeholders, log_truncation};
 use crate::proxy_request::ProxyRequest;
 use crate::refusal::RefusalStart;
 use crate::tee::TeedBody;
@@ -113,8 +113,9 @@ impl UpstreamCall {
         }
         let framing = framing(content_type(&head.headers), self.stream);
         let tee = AnswerTee::new(self.turn.request().kind(), framing);
-        // The text of an answer takes memory: it is kept only if a later request may name it, or tools are offered.
-        let is_read = self.turn.wants_output() || self.turn.recalls();
+        // The text of an answer takes memory: it is kept only if a later request may name it, if tools are offered, or
+        // if it may copy what a fold printed.
+        let is_read = self.turn.wants_output() || self.turn.recalls() || self.turn.may_copy_marks();
         let tee = if is_read { tee } else { tee.without_output() };
         self.watched(head, body, tee).await
     }
@@ -242,6 +243,9 @@ impl PassingAnswer {
         }
         if is_answered {
             seen.usage.iter().for_each(|usage| app.metrics.add_usage(*usage));
+            let copied = awaited.copied_marks(seen);
+            app.metrics.count_placeholders(0, copied);
+            log_placeholders(awaited.session().as_deref(), 0, copied);
             // Taken first, because `take_facts` consumes the turn.
             let narratable = awaited.narratable();
             if let Some(truncation) = awaited.take_facts(seen, app.now()) {

@@ -9,6 +9,7 @@ mod fork;
 mod gather_ahead;
 mod narration;
 mod overflow;
+mod placeholders;
 mod planning;
 mod reasoning;
 mod status;

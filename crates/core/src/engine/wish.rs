@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::Hash;
-use crate::exchanges::{NOTE_TOOL, own_tool};
+use crate::exchanges::{NOTE_TOOL, is_hidden};
 use crate::log::EventLog;
 use crate::put_back::PutBack;
 use crate::view::{BlockKind, Role};
@@ -78,7 +78,7 @@ impl AgentNote {
             for block in event.view.blocks.iter().filter(|_| is_models) {
                 let BlockKind::Call { name: Some(name), .. } = &block.kind else { continue };
                 let name = name.decode(&event.bytes);
-                is_ours |= own_tool(&name).is_some();
+                is_ours |= is_hidden(block, &event.bytes);
                 if name == NOTE_TOOL && self.is_in(&block.plain(&event.bytes)) {
                     return true;
                 }

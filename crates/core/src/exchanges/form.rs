@@ -4,7 +4,7 @@
 //! move marks for the cache. Nothing else may differ.
 
 use super::json::{write_normal, write_without};
-use super::tools;
+use super::tools::is_hidden;
 use crate::view::{BlockKind, BlockView, EventView, TextCoding, TextRef};
 
 /// Members of a whole item that clients leave out.
@@ -20,7 +20,7 @@ pub(super) struct ReplyForm {
 }
 
 impl ReplyForm {
-    /// Reads a message of the model. Calls of midfold's own tools and reasoning are left out.
+    /// Reads a message of the model. Hidden calls and reasoning are left out.
     pub fn of(view: &EventView, bytes: &[u8]) -> Self {
         let mut form = Self::default();
         for block in &view.blocks {
@@ -29,7 +29,7 @@ impl ReplyForm {
                     let text = block.text(bytes);
                     form.words.extend(text.bytes().filter(|byte| !byte.is_ascii_whitespace()));
                 }
-                BlockKind::Call { name, .. } if own_tool(*name, bytes).is_some() => {}
+                BlockKind::Call { .. } if is_hidden(block, bytes) => {}
                 BlockKind::Reasoning { .. } => {}
                 _ => write_block(block, bytes, &mut form.rest),
             }
@@ -54,11 +54,6 @@ impl ReplyForm {
         out.extend_from_slice(&self.rest);
         out
     }
-}
-
-/// The own tool of this name.
-pub(super) fn own_tool(name: Option<TextRef>, bytes: &[u8]) -> Option<&'static str> {
-    name.and_then(|name| tools::own_tool(&name.decode(bytes)))
 }
 
 /// The normal form of a message that is not the model's, of those blocks for which `counts` is true.

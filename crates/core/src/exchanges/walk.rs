@@ -3,7 +3,8 @@
 use std::ops::RangeInclusive;
 
 use super::chain::{ClientChain, ExchangePlace};
-use super::form::{ReplyForm, message_form, own_tool};
+use super::form::{ReplyForm, message_form};
+use super::tools::{has_unrun_id, is_hidden, own_name};
 use crate::view::{BlockKind, BlockView, EventView, Role};
 
 /// A reply of the model that the client has.
@@ -17,16 +18,16 @@ pub struct ShownReply {
     pub place: ExchangePlace,
 }
 
-/// A call of one of midfold's own tools in a history.
+/// A hidden call in a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HiddenCall {
-    /// The name of the tool.
-    pub tool: &'static str,
+    /// The name of midfold's own tool; `None` for an unrun call of a client's tool.
+    pub tool: Option<&'static str>,
     /// Its id, where the format has one.
     pub id: Option<String>,
     /// The index of its message.
     pub message: usize,
-    /// How many calls of own tools are before it in that message.
+    /// How many hidden calls are before it in that message.
     pub number: usize,
 }
 
@@ -276,14 +277,13 @@ impl OpenExchange {
     /// The waiting call that a block answers. Formats without ids name the tool.
     fn answered_by(&self, block: &BlockView, bytes: &[u8]) -> Option<usize> {
         let BlockKind::Result { id, name, .. } = &block.kind else { return None };
-        let id = id.map(|id| id.decode(bytes).into_owned());
-        let tool = own_tool(*name, bytes);
-        if name.is_some() && tool.is_none() {
+        let tool = own_name(*name, bytes);
+        if name.is_some() && tool.is_none() && !has_unrun_id(*id, bytes) {
             return None;
         }
-        self.waiting
-            .iter()
-            .position(|call| call.id == id && tool.is_none_or(|tool| tool == call.tool))
+        let id = id.map(|id| id.decode(bytes).into_owned());
+        let answers = |call: &HiddenCall| call.id == id && (tool.is_none() || tool == call.tool);
+        self.waiting.iter().position(answers)
     }
 
     /// Makes one reply of all, as the client gets them.
@@ -298,12 +298,11 @@ impl OpenExchange {
     }
 }
 
-/// The calls of own tools in a message.
+/// The hidden calls in a message.
 fn hidden_calls(at: usize, view: &EventView, bytes: &[u8]) -> Vec<HiddenCall> {
     let call = |block: &BlockView| match &block.kind {
-        BlockKind::Call { id, name } => {
-            let id = id.map(|id| id.decode(bytes).into_owned());
-            own_tool(*name, bytes).map(|tool| (tool, id))
+        BlockKind::Call { id, name } if is_hidden(block, bytes) => {
+            Some((own_name(*name, bytes), id.map(|id| id.decode(bytes).into_owned())))
         }
         _ => None,
     };

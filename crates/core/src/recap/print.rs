@@ -49,7 +49,7 @@ pub(super) const LABELS: [&str; 10] = [
 /// The text between two lines of the original.
 pub(super) const LINE_BREAK: &str = " / ";
 /// The text in the place of parts that are left out.
-const GAP: &str = "…";
+pub(super) const GAP: &str = "…";
 /// The words before the number of the message that shows that a failure is over.
 pub(super) const OVER: &str = "(failed then, over since @";
 /// Longest list of files or arguments in a line, in characters.

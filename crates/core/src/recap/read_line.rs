@@ -4,7 +4,7 @@ use crate::recap::checks::runs_of;
 use crate::recap::deed::{
     CallDeed, CallEnding, CallSubject, Deed, DeedKind, DeedPart, FileEdit, PartKind, Speaker,
 };
-use crate::recap::print::{LINE_BREAK, OVER, label};
+use crate::recap::print::{GAP, LINE_BREAK, OVER, label};
 use crate::recap::prose;
 use crate::repair::OF_SYSTEM;
 
@@ -33,6 +33,20 @@ pub(super) fn deed(line: &str) -> Option<Deed> {
     };
     deed.times = times;
     Some(deed)
+}
+
+/// The message whose call or change a line of a recap tells of, and what it quotes of it. `None` for other lines.
+pub(crate) fn told_call(line: &str) -> Option<(u32, &str)> {
+    let deed = deed(line)?;
+    let (_, text) = line.split_once(' ')?;
+    let label = text.find(' ').map_or(0, |at| at + 1);
+    let quoted = split_subject(&text[label..]).1;
+    (!matches!(deed.kind, DeedKind::Words(_))).then_some((deed.message, quoted))
+}
+
+/// Whether quoted text is not whole: lines are joined, or parts are left out.
+pub(crate) fn is_joined(quoted: &str) -> bool {
+    quoted.contains(LINE_BREAK) || quoted.contains(GAP)
 }
 
 /// The labels of calls, with how the call ended.

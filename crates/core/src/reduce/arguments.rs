@@ -86,11 +86,22 @@ fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
+/// The mark behind the start of a cut text: these words around the number of characters that are missing.
+const MARK: (&str, &str) = ("… [", " more characters]");
+
 /// The first `leaf` characters, and a note of how many are missing.
 fn cut(text: &str, leaf: usize) -> String {
     let Some((at, _)) = text.char_indices().nth(leaf) else { return text.to_owned() };
     let missing = text[at..].chars().count();
-    format!("{}… [{missing} more characters]", &text[..at])
+    format!("{}{}{missing}{}", &text[..at], MARK.0, MARK.1)
+}
+
+/// The mark at the end of a text that was cut. `None` for a text without one.
+pub(crate) fn cut_end(text: &str) -> Option<&str> {
+    let rest = text.strip_suffix(MARK.1)?;
+    let digits = rest.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let start = rest[..rest.len() - digits].strip_suffix(MARK.0)?.len();
+    (digits > 0).then_some(&text[start..])
 }
 
 #[cfg(test)]

@@ -149,10 +149,18 @@ fn whole_lines<'a>(lines: impl Iterator<Item = &'a &'a str>, chars: usize) -> us
         .count()
 }
 
+/// How the line begins that is in the place of what is left out.
+const GAP: &str = "[midfold left out ";
+
+/// The lines of a cut text that are in the place of what is left out.
+pub(crate) fn gap_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| line.starts_with(GAP))
+}
+
 /// The line in the place of what is left out.
 fn gap_line(said: &str) -> String {
     format!(
-        "[midfold left out {said}: the whole result is too long for the context window. To see more, ask for a smaller \
+        "{GAP}{said}: the whole result is too long for the context window. To see more, ask for a smaller \
          part, such as a range of lines or the matches of a search.]"
     )
 }

@@ -22,7 +22,8 @@ pub use middle::{BlockChange, BlockRef, Middle, MiddleEdit, ResultRef};
 pub use reducer::{CarriedState, MiddleBudget, Reducer, ReducerState};
 pub use stub::thousands;
 
-pub(crate) use cut::{LEAST as LEAST_CUT, shorten};
+pub(crate) use arguments::cut_end;
+pub(crate) use cut::{LEAST as LEAST_CUT, gap_lines, shorten};
 pub(crate) use tiers::enforce;
 pub(crate) use window::CAPPED;
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::calls::RecallCall;
+use super::calls::{HiddenTool, RecallCall};
 use crate::DialectKind;
 use crate::dialect::ollama;
 use crate::fields::ObjectFields;
@@ -36,7 +36,9 @@ impl AnsweredCall {
     fn message(&self, kind: DialectKind) -> Vec<u8> {
         let id = self.call.id.as_deref().unwrap_or_default();
         if kind == DialectKind::OpenAiResponses {
-            let item = ObjectWriter::of("function_call_output");
+            let is_custom = matches!(self.call.tool, HiddenTool::Unrun { is_custom: true, .. });
+            let kind = if is_custom { "custom_tool_call_output" } else { "function_call_output" };
+            let item = ObjectWriter::of(kind);
             return item.text("call_id", id).text("output", &self.text).done();
         }
         if kind == DialectKind::Ollama {

@@ -89,6 +89,11 @@ impl RawEvents {
 }
 
 impl StreamEvent<'_> {
+    /// Whether it is a part of an event that is too large to be read.
+    pub(crate) fn is_part(self) -> bool {
+        !self.is_whole
+    }
+
     /// The name and the data of the event. `None` where it has no data, or is too large to be read.
     pub(crate) fn read(self) -> Option<(Vec<u8>, Vec<u8>)> {
         self.is_whole.then(|| fields(self.bytes))?

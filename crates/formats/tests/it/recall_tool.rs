@@ -5,8 +5,9 @@ use bytes::Bytes;
 use midfold_formats::DialectKind::{self, Anthropic, Gemini, Ollama, OpenAiChat, OpenAiResponses};
 use midfold_formats::answer::{AnswerFacts, AnswerFraming, AnswerTee};
 use midfold_formats::recall_tool::{
-    AnsweredCall, JoinedStream, NoOffer, OwnTool, RecallCall, ToolOffer, calls, check, forbidden,
-    in_front_of, joined, offered, results, withheld,
+    AnsweredCall, HiddenTool, JoinedStream, NoOffer, OwnTool, RecallCall, ToolOffer,
+    answer_with_unrun, calls, check, client_calls, forbidden, in_front_of, joined, offered,
+    results, with_unrun, withheld,
 };
 use midfold_formats::request::Request;
 use proptest::prelude::*;
@@ -24,11 +25,13 @@ enum Said {
     Text(String),
     Hidden,
     Call,
+    /// A call of the client's tool that was not run.
+    Unrun,
 }
 
 /// The parts that the client gets.
 fn shown(parts: &[Said]) -> Vec<Said> {
-    parts.iter().filter(|part| !matches!(part, Said::Hidden)).cloned().collect()
+    parts.iter().filter(|part| !matches!(part, Said::Hidden | Said::Unrun)).cloned().collect()
 }
 
 fn name(part: &Said) -> &'static str {
@@ -157,6 +160,13 @@ fn stream(kind: DialectKind, answer: u64, parts: &[Said]) -> Vec<u8> {
     out.into_bytes()
 }
 
+/// The numbers of the unrun calls among the client's.
+fn unrun(parts: &[Said]) -> Vec<usize> {
+    let calls = parts.iter().filter(|part| matches!(part, Said::Call | Said::Unrun));
+    let numbered = calls.enumerate().filter(|(_, part)| matches!(part, Said::Unrun));
+    numbered.map(|(number, _)| number).collect()
+}
+
 /// What a client gets of these answers, cut in chunks of `size`.
 fn through(kind: DialectKind, answers: &[Vec<Said>], size: usize) -> Vec<u8> {
     let (mut joined, mut out) = (JoinedStream::new(kind), Vec::new());
@@ -164,8 +174,12 @@ fn through(kind: DialectKind, answers: &[Vec<Said>], size: usize) -> Vec<u8> {
         if number > 0 {
             joined.next(&mut out);
         }
+        let unrun = unrun(parts);
+        // Whether calls are held back makes no difference where all of them pass.
+        joined.hold_calls(!unrun.is_empty() || size.is_multiple_of(2));
         let whole = stream(kind, number as u64, parts);
         whole.chunks(size).for_each(|chunk| joined.push(chunk, &mut out));
+        joined.leave_out(&unrun);
     }
     joined.finish(&mut out);
     out
@@ -212,7 +226,12 @@ fn is_contiguous(kind: DialectKind, stream: &[u8]) -> bool {
 }
 
 fn part() -> impl Strategy<Value = Said> {
-    prop_oneof!["[a-z]{1,8}".prop_map(Said::Text), Just(Said::Hidden), Just(Said::Call),]
+    prop_oneof![
+        "[a-z]{1,8}".prop_map(Said::Text),
+        Just(Said::Hidden),
+        Just(Said::Call),
+        Just(Said::Unrun)
+    ]
 }
 
 proptest! {
@@ -244,7 +263,10 @@ proptest! {
         size in 1usize..200,
     ) {
         for kind in KINDS {
-            let hidden = |text: &String| vec![Said::Text(text.clone()), Said::Hidden];
+            let hidden = |text: &String| {
+                let call = if text.len().is_multiple_of(2) { Said::Hidden } else { Said::Unrun };
+                vec![Said::Text(text.clone()), call]
+            };
             let mut answers: Vec<_> = texts.iter().map(hidden).collect();
             answers.push(last.clone());
             let got = through(kind, &answers, size);
@@ -312,6 +334,76 @@ fn answers_that_came_whole_are_one() {
         let got: Value = serde_json::from_slice(&joined(kind, &answers)).unwrap();
         assert_eq!(got, wanted, "{kind:?}");
     }
+}
+
+/// An unrun call is hidden in a whole answer and in a reply, and its result is of its kind.
+#[test]
+fn an_unrun_call_is_answered_in_the_place_of_the_client() {
+    let arguments = r#"{"a":1}"#;
+    let function = |name: &str| json!({"name": name, "arguments": arguments});
+    let answers = [
+        (
+            Anthropic,
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "x", "input": {"a": 1}}, {"type": "tool_use", "id": "c2", "name": "y", "input": {}}], "stop_reason": "tool_use"}),
+            "/content",
+        ),
+        (
+            OpenAiChat,
+            json!({"choices": [{"message": {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": function("x")}, {"id": "c2", "type": "custom", "custom": {"name": "y", "input": "z"}}]}}]}),
+            "/choices/0/message/tool_calls",
+        ),
+        (
+            OpenAiResponses,
+            json!({"output": [{"type": "function_call", "call_id": "c1", "name": "x", "arguments": arguments}, {"type": "custom_tool_call", "call_id": "c2", "name": "y", "input": "z"}]}),
+            "/output",
+        ),
+        (
+            Gemini,
+            json!({"candidates": [{"content": {"role": "model", "parts": [{"functionCall": {"name": "x", "args": {"a": 1}}, "thoughtSignature": "s"}, {"functionCall": {"name": "y", "args": {}}}]}}]}),
+            "/candidates/0/content/parts",
+        ),
+        (
+            Ollama,
+            json!({"message": {"role": "assistant", "tool_calls": [{"function": {"name": "x", "arguments": {"a": 1}}}, {"function": {"name": "y", "arguments": {}}}]}}),
+            "/message/tool_calls",
+        ),
+    ];
+    for (kind, answer, at) in answers {
+        let body = Bytes::from(answer.to_string());
+        let framing = AnswerFraming::Json;
+        let mut tee = AnswerTee::new(kind, framing);
+        tee.push(&body);
+        let reply = tee.finish().output;
+        let found = client_calls(kind, &reply);
+        assert_eq!((&*found[0].tool, &*found[0].arguments), ("x", arguments), "{kind:?}");
+        assert_eq!(found.len(), 2, "{kind:?}");
+        for (number, tool) in [(0, "x"), (1, "y")] {
+            let reply = with_unrun(kind, &reply, &[number], 9);
+            let hidden = calls(kind, &reply);
+            assert_eq!((hidden.ours.len(), hidden.others), (1, 1), "{kind:?}");
+            assert_eq!(hidden.ours[0].tool.name(), tool, "{kind:?}");
+            let id = hidden.ours[0].id.clone().unwrap();
+            let answered =
+                hidden.ours.into_iter().map(|call| AnsweredCall { call, text: "no".into() });
+            let result = results(kind, &answered.collect::<Vec<_>>());
+            let result = String::from_utf8_lossy(&result[0]).into_owned();
+            assert!(result.contains(&id), "{result}");
+            let is_custom = kind == OpenAiResponses && number == 1;
+            assert_eq!(result.contains("custom_tool_call_output"), is_custom, "{result}");
+            // The client gets the other call alone.
+            let shown = joined(kind, &[answer_with_unrun(kind, &body, &[number])]);
+            let shown: Value = serde_json::from_slice(&shown).unwrap();
+            let left = shown.pointer(at).unwrap().as_array().unwrap();
+            assert!(
+                left.len() == 1 && !left[0].to_string().contains(&format!("\"{tool}\"")),
+                "{shown}"
+            );
+            assert!(!shown.to_string().contains("midfold_unrun"), "{shown}");
+        }
+    }
+    // Mistral takes no id of another form, so its calls cannot be answered.
+    let reply = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "aB3dE6gH9", "name": "x", "input": {}}]});
+    assert_eq!(client_calls(Anthropic, &[Bytes::from(reply.to_string())]), []);
 }
 
 #[test]
@@ -421,7 +513,8 @@ fn requests_that_cannot_have_it_do_not() {
 
 #[test]
 fn results_go_before_those_of_the_client() {
-    let call = RecallCall { tool: OwnTool::Recall, id: Some("t1".into()), arguments: "{}".into() };
+    let tool = HiddenTool::Own(OwnTool::Recall);
+    let call = RecallCall { tool, id: Some("t1".into()), arguments: "{}".into() };
     let answered = [AnsweredCall { call, text: "found \"it\"".into() }];
     for kind in KINDS {
         let messages = results(kind, &answered);

@@ -2,9 +2,11 @@
 
 use midfold_core::audit::{Audit, audit};
 use midfold_core::engine::{Session as Whole, SessionStatus};
+use midfold_core::event::RawEvent;
 use midfold_core::explain::{AskedMoment, Explanation, explain};
 use midfold_core::fold::Fold;
 use midfold_core::ledger::{CallRecord, ReportedCost};
+use midfold_core::placeholder::PlaceholderCall;
 
 use super::{Session, SessionError, SessionInStore, SessionPlace, StorePlace};
 use crate::cache::{CacheCheck, cache_check};
@@ -80,6 +82,19 @@ impl Session {
         let whole = self.whole()?;
         let active = whole.active().map(|fold| fold.id);
         Ok(audit(whole.log(), whole.folds(), active, &calls))
+    }
+
+    /// The calls of a new message of the model in which texts that a fold printed stand where content was meant. Ask
+    /// before they are run, with the messages as they will be appended.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub fn placeholders(
+        &mut self,
+        messages: &[RawEvent],
+    ) -> Result<Vec<PlaceholderCall>, SessionError> {
+        let whole = self.whole()?;
+        Ok(messages.iter().flat_map(|message| whole.placeholders(&message.bytes)).collect())
     }
 
     /// Explains where a text is in what the model sees now, or saw at the call with this number.

@@ -32,6 +32,7 @@ mod new_session;
 mod orders;
 #[cfg(feature = "store")]
 mod overview;
+mod placeholders;
 mod prepare;
 mod presets;
 mod properties;

@@ -1,5 +1,5 @@
-//! Tools that the proxy adds to a request, unknown to its client. The proxy answers the model's calls of them (in
-//! `rounds`), and puts these exchanges back into every later request of the same history.
+//! Tools that the proxy adds to a request, unknown to its client. The proxy answers the model's calls of them and calls
+//! that it does not let run (in `rounds`), and puts these exchanges back into every later request of the same history.
 //!
 //! `midfold_core::exchanges` has the rule for the place of an exchange. Here `asked` reads a request as its client has
 //! it, `hidden` keeps exchanges by their places, and `put_back` writes them into a request.

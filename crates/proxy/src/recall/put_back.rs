@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use midfold_core::Role;
-use midfold_core::exchanges::ShownReply;
+use midfold_core::exchanges::{ShownReply, is_unrun};
 use midfold_core::view::{BlockKind, TextRef};
 use midfold_formats::DialectKind;
 use midfold_formats::recall_tool::{OwnTool, in_front_of, results};
@@ -85,13 +85,15 @@ fn with_calls_of(kind: DialectKind, messages: &[Bytes], theirs: &[Bytes]) -> Vec
     messages.iter().map(respelled).collect()
 }
 
-/// The calls in a message that are not of midfold's own tools.
+/// The calls in a message that the client knows.
 fn own_calls(kind: DialectKind, message: &Bytes) -> Vec<OwnCall> {
     let view = kind.dialect().view(message);
     let call = |block: &midfold_core::view::BlockView| match block.kind {
         BlockKind::Call { id, name } => {
-            let is_ours = name.is_some_and(|name| OwnTool::named(&name.decode(message)).is_some());
-            (!is_ours).then_some(OwnCall { id, arguments: block.body })
+            let is_hidden = name
+                .is_some_and(|name| OwnTool::named(&name.decode(message)).is_some())
+                || id.is_some_and(|id| is_unrun(&id.decode(message)));
+            (!is_hidden).then_some(OwnCall { id, arguments: block.body })
         }
         _ => None,
     };

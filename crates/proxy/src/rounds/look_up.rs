@@ -38,8 +38,8 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// One page of messages in full.
-async fn originals(
+/// One page of messages in full, as the model's call of the recall tool gets it.
+pub(super) async fn originals(
     store: &dyn Store,
     session: &str,
     messages: &str,

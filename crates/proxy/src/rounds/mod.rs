@@ -1,6 +1,8 @@
-//! Answers the model's calls of midfold's tools: the proxy adds the results and asks the provider again.
+//! Answers the model's calls of midfold's tools, and calls that copy what a fold printed: the proxy adds the results and
+//! asks the provider again.
 
 mod look_up;
+mod unrun;
 mod wishes;
 
 use std::pin::pin;
@@ -9,13 +11,16 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use midfold_core::spending::FoldedPrompt;
 use midfold_formats::answer::AnswerFacts;
-use midfold_formats::recall_tool::{AnsweredCall, OwnTool, RecallCall, calls, results, withheld};
+use midfold_formats::recall_tool::{
+    AnsweredCall, HiddenTool, OwnTool, RecallCall, calls, results, with_unrun, withheld,
+};
 use midfold_formats::request::Request;
 use midfold_store::Millis;
 use midfold_store::recall::PAGE_CHARS;
 
 use look_up::look_up;
 
+use crate::fold_marks::CopiedMarks;
 use crate::keep::copied;
 use crate::lock::lock;
 use crate::recall::MOST_ROUNDS;
@@ -37,12 +42,17 @@ fn page_chars(window: u64, calls: usize) -> usize {
 }
 
 /// What the proxy did with an answer to a request with midfold's tools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecallRound {
     /// How many calls of the recall tool the proxy answered.
     pub calls: usize,
     /// How many calls of the agent's tools the proxy answered.
     pub wishes: usize,
+    /// The calls of the client's tools that the proxy answered, because they copy what the fold printed: their
+    /// [numbers](midfold_formats::recall_tool::ClientCall::number). The client must not get them.
+    pub unrun: Vec<usize>,
+    /// How many such calls go to the client all the same, because the model was asked often enough.
+    pub handed_on: usize,
     /// Whether the provider has to be asked again, with the results; otherwise this answer is the last one.
     pub asks_again: bool,
 }
@@ -62,69 +72,104 @@ impl MatchedRequest {
     /// request that names the answer has them.
     pub fn hear(&mut self, seen: &mut AnswerFacts, now: Millis) -> RecallRound {
         let kind = self.request.kind();
-        let found = calls(kind, &seen.output);
         if !seen.is_complete || self.recall.offered.is_nothing() {
             return RecallRound::default();
         }
+        let has_rounds = self.recall.rounds < MOST_ROUNDS;
+        let mut copied = self.copied_marks(&seen.output);
+        let handed_on = if has_rounds && self.recall.offered.recall {
+            0
+        } else {
+            std::mem::take(&mut copied).len()
+        };
+        let unrun: Vec<usize> = copied.iter().map(|it| it.number).collect();
+        seen.output = with_unrun(kind, &seen.output, &unrun, self.request.len());
+        let found = calls(kind, &seen.output);
         if found.ours.is_empty() {
             // The earlier rounds are hidden from the client, and this last answer completes their exchange. An answer
             // with nothing hidden is noted as well: another one that looks the same must not be taken for it.
             self.remember(&seen.output);
-            return RecallRound::default();
+            return RecallRound { handed_on, ..RecallRound::default() };
         }
-        let answered = self.answers(found.ours, now);
-        let calls = answered.iter().filter(|it| it.call.tool == OwnTool::Recall).count();
-        let wishes = answered.len() - calls;
+        let answered = self.answers(found.ours, &copied, now);
+        let of = |recall: bool| {
+            let is_own = |tool: &HiddenTool| match tool {
+                HiddenTool::Own(tool) => (*tool == OwnTool::Recall) == recall,
+                HiddenTool::Unrun { .. } => false,
+            };
+            answered.iter().filter(|it| is_own(&it.call.tool)).count()
+        };
+        let round = RecallRound {
+            calls: of(true),
+            wishes: of(false),
+            unrun,
+            handed_on,
+            asks_again: found.others == 0 && has_rounds,
+        };
         // Only the client can answer calls of its own tools. Then the answer goes to it, and our results wait for its
         // results.
-        let may_ask = found.others == 0 && self.recall.rounds < MOST_ROUNDS;
-        if may_ask && self.go_on(seen, &answered).is_some() {
-            return RecallRound { calls, wishes, asks_again: true };
+        if round.asks_again && self.go_on(seen, &answered).is_some() {
+            return round;
         }
         seen.output.extend(results(kind, &answered));
         self.remember(&seen.output);
-        RecallRound { calls, wishes, asks_again: false }
+        RecallRound { asks_again: false, ..round }
     }
 
-    /// Answers the calls, in their order. A call of a tool that the request does not have gets an error.
-    fn answers(&self, calls: Vec<RecallCall>, now: Millis) -> Vec<AnsweredCall> {
-        let looks_up =
-            |call: &RecallCall| call.tool == OwnTool::Recall && self.recall.offered.recall;
-        let found = self.looked_up(calls.iter().filter(|call| looks_up(call)), now);
-        let mut found = found.into_iter();
-        let mut text = |call: &RecallCall| match call.tool {
-            tool if !self.recall.offered.has(tool) => wishes::NOT_OFFERED.to_owned(),
-            OwnTool::Recall => {
+    /// Answers the calls, in their order. A call of a tool that the request does not have gets an error. `copied` are
+    /// the unrun calls among them.
+    fn answers(
+        &self,
+        calls: Vec<RecallCall>,
+        copied: &[CopiedMarks],
+        now: Millis,
+    ) -> Vec<AnsweredCall> {
+        let of_recall = HiddenTool::Own(OwnTool::Recall);
+        let looks_up = |call: &RecallCall| call.tool == of_recall && self.recall.offered.recall;
+        let asked = calls.iter().filter(|call| looks_up(call)).map(LookUp::Call);
+        let asked: Vec<_> = asked.chain(copied.iter().map(LookUp::Originals)).collect();
+        let (own, at_once) = (asked.len() - copied.len(), self.looked_up(&asked, now));
+        let mut found = at_once.iter().take(own).cloned();
+        let mut originals = copied.iter().zip(at_once.iter().skip(own));
+        let mut text = |call: &RecallCall| match &call.tool {
+            HiddenTool::Unrun { .. } => {
+                let next = originals.next();
+                next.map_or_else(String::new, |(copied, found)| unrun::answer(copied, found))
+            }
+            HiddenTool::Own(tool) if !self.recall.offered.has(*tool) => {
+                wishes::NOT_OFFERED.to_owned()
+            }
+            HiddenTool::Own(OwnTool::Recall) => {
                 found.next().unwrap_or_else(|| "error: nothing could be looked up\n".to_owned())
             }
-            _ => wishes::heard(self, call, now),
+            HiddenTool::Own(tool) => wishes::heard(self, *tool, call, now),
         };
         let texts: Vec<String> = calls.iter().map(&mut text).collect();
         calls.into_iter().zip(texts).map(|(call, text)| AnsweredCall { call, text }).collect()
     }
 
-    /// The results of these recall calls, in their order.
-    fn looked_up<'a>(
-        &self,
-        calls: impl Iterator<Item = &'a RecallCall>,
-        now: Millis,
-    ) -> Vec<String> {
-        let calls: Vec<_> = calls.collect();
-        if calls.is_empty() {
+    /// The texts that are found, one for each of these.
+    fn looked_up(&self, asked: &[LookUp<'_>], now: Millis) -> Vec<String> {
+        if asked.is_empty() {
             return Vec::new();
         }
         let window = self.place.as_ref().map_or(0, |place| place.budget.window);
-        let chars = page_chars(window, calls.len());
+        let chars = page_chars(window, asked.len());
         let texts = async {
             let Some(place) = &self.place else { return Vec::new() };
             // The store may be behind this process, or there may be no store. The copy has all messages, and reading it
             // never waits.
             let copy = copied(&place.conversation, now).await;
             let mut texts = Vec::new();
-            for call in calls {
-                texts.push(match &copy {
-                    Ok((store, session)) => look_up(store, session, call, chars).await,
-                    Err(error) => format!("error: {error}\n"),
+            for it in asked {
+                texts.push(match (&copy, it) {
+                    (Ok((store, session)), LookUp::Call(call)) => {
+                        look_up(store, session, call, chars).await
+                    }
+                    (Ok((store, session)), LookUp::Originals(copied)) => {
+                        unrun::originals_of(store, session, copied, chars).await
+                    }
+                    (Err(error), _) => format!("error: {error}\n"),
                 });
             }
             texts
@@ -184,6 +229,14 @@ impl MatchedRequest {
         let (kind, walk) = (self.request.kind(), asked.walk.clone());
         lock(&self.proxy.hidden).hear(kind, asked.owner, walk, &asked.past, &messages);
     }
+}
+
+/// Something that is looked up in the log.
+enum LookUp<'a> {
+    /// What a call of the recall tool asks for.
+    Call(&'a RecallCall),
+    /// The messages whose marks a call copies.
+    Originals(&'a CopiedMarks),
 }
 
 /// Runs a future that never waits, as those of a store in memory; `None` if it waits after all.

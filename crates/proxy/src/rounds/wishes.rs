@@ -19,7 +19,12 @@ pub(super) const NOT_OFFERED: &str = "error: there is no such tool\n";
 const BEGUN: &str = "error: the conversation has only begun; ask again with a later turn\n";
 
 /// Carries out a call, and answers with a text for the model.
-pub(super) fn heard(turn: &MatchedRequest, call: &RecallCall, now: Millis) -> String {
+pub(super) fn heard(
+    turn: &MatchedRequest,
+    tool: OwnTool,
+    call: &RecallCall,
+    now: Millis,
+) -> String {
     let Some(place) = &turn.place else { return BEGUN.to_owned() };
     let arguments: Value = serde_json::from_str(call.arguments.trim()).unwrap_or_default();
     let text = |name: &str| match &arguments[name] {
@@ -27,7 +32,7 @@ pub(super) fn heard(turn: &MatchedRequest, call: &RecallCall, now: Millis) -> St
         Value::Number(number) => number.to_string(),
         _ => String::new(),
     };
-    let answer = match call.tool {
+    let answer = match tool {
         OwnTool::Compact => {
             let session = &mut lock(&place.conversation).session;
             compact(session, &place.budget, &text("keep"), now)

@@ -77,7 +77,8 @@ fn wish(turn: &mut MatchedRequest, tool: &str, input: &Value) -> String {
         ..AnswerFacts::default()
     };
     let recalls = usize::from(tool == "midfold_recall");
-    let heard = RecallRound { calls: recalls, wishes: 1 - recalls, asks_again: true };
+    let (calls, wishes) = (recalls, 1 - recalls);
+    let heard = RecallRound { calls, wishes, asks_again: true, ..RecallRound::default() };
     assert_eq!(turn.hear(&mut seen, 0), heard);
     let sent: Value = serde_json::from_slice(&turn.sent().body).unwrap();
     let last = sent["messages"].as_array().unwrap().last().unwrap().clone();

@@ -109,7 +109,7 @@ fn call(id: &str, input: &Value) -> Value {
 /// Has the model look something up, and says what it is told.
 fn look_up(turn: &mut MatchedRequest, input: Value) -> String {
     let heard = turn.hear(&mut said(&json!([call("t1", &input)])), 0);
-    assert_eq!(heard, RecallRound { calls: 1, wishes: 0, asks_again: true });
+    assert_eq!(heard, RecallRound { calls: 1, asks_again: true, ..RecallRound::default() });
     let sent = sent(turn);
     let last = sent["messages"].as_array().unwrap().last().unwrap().clone();
     last["content"][0]["content"].as_str().unwrap().to_owned()
@@ -279,7 +279,7 @@ fn what_was_brought_back_stays_until_the_turn_goes_on() {
     client.beside["tools"] = json!([{"name": "bash", "input_schema": {}}]);
     let mut turn = client.turn(&proxy);
     let mut seen = said(&json!([call("t1", &json!({"query": "sleepy gull"})), bash("b0")]));
-    assert_eq!(turn.hear(&mut seen, 0), RecallRound { calls: 1, wishes: 0, asks_again: false });
+    assert_eq!(turn.hear(&mut seen, 0), RecallRound { calls: 1, ..RecallRound::default() });
     turn.accept();
     for step in 0..40 {
         client.runs(&format!("b{step}"), &output(&format!("Step {step}.")));

@@ -20,6 +20,7 @@ from .types import (
     Messages,
     OriginalPage,
     OutlinePage,
+    PlaceholderCall,
     PolicySource,
     PromptMessage,
     Role,
@@ -305,6 +306,11 @@ class Session:
     def audit(self) -> AuditReport:
         """Holds every record against the log: whether all is `ok`, what does not hold
         (`findings`), and what each fold lost (`receipts`).
+        """
+    def placeholders(self, messages: Messages) -> list[PlaceholderCall]:
+        """Returns the calls of a new message that hold placeholders: what a fold printed in the
+        place of content. Before they run, answer each with its `reason`. Raises what `append`
+        raises.
         """
     def ledger(self) -> list[LedgerCall]:
         """Returns the requests of the ledger, oldest first, each with the `usage` that the

@@ -24,11 +24,7 @@ impl Session {
         key: Option<String>,
         expect: Option<u64>,
     ) -> PyResult<Vec<u64>> {
-        // One message counts as a list of one, so that its object is kept as well.
-        let given = match messages.is_instance_of::<PyDict>() {
-            true => GivenMessages::new(PyList::new(py, [messages])?.as_any())?,
-            false => GivenMessages::new(messages)?,
-        };
+        let given = given(py, messages)?;
         let bytes = given.bytes();
         let incoming = py.detach(|| IncomingMessages::read(&bytes, "messages", Door::Python));
         let incoming = incoming.map_err(Failure::from)?;
@@ -134,6 +130,22 @@ impl Session {
         objects(py, &found)
     }
 
+    /// Returns the calls with placeholders of messages that are not appended yet.
+    pub(super) fn placeholders_in(
+        &self,
+        py: Python<'_>,
+        messages: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let bytes = given(py, messages)?.bytes();
+        let incoming = py.detach(|| IncomingMessages::read(&bytes, "messages", Door::Python));
+        let incoming = incoming.map_err(Failure::from)?;
+        let found = self.run(py, |engine| {
+            let events = incoming.events_for(engine.dialect(), engine.id())?;
+            Ok(engine.placeholders(&events)?)
+        })?;
+        Ok(objects(py, &found)?.unbind())
+    }
+
     /// Returns what an audit found; `ok` says that it found nothing wrong.
     pub(super) fn audited<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let found = self.run(py, |engine| Ok(engine.audit()?))?;
@@ -193,5 +205,13 @@ impl Session {
         let copied = py.import("copy")?.call_method1("deepcopy", (messages, memo))?;
         *copy.get().known(py) = copied.extract()?;
         Ok(copy.unbind())
+    }
+}
+
+/// Messages as a caller gave them. One message counts as a list of one, so that its object is kept as well.
+fn given<'py>(py: Python<'py>, messages: &Bound<'py, PyAny>) -> PyResult<GivenMessages<'py>> {
+    match messages.is_instance_of::<PyDict>() {
+        true => GivenMessages::new(PyList::new(py, [messages])?.as_any()),
+        false => GivenMessages::new(messages),
     }
 }

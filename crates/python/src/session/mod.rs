@@ -321,6 +321,12 @@ impl Session {
         self.audited(py)
     }
 
+    /// Returns the calls of a new message that hold placeholders: what a fold printed in the place
+    /// of content. Before they run, answer each with its `reason`. Raises what `append` raises.
+    fn placeholders(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        self.placeholders_in(py, messages)
+    }
+
     /// Returns the requests of the ledger, oldest first, each with the `usage` that the provider
     /// reported. A session in memory has none.
     fn ledger<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
@@ -334,29 +340,25 @@ impl Session {
     ///
     /// Raises `BudgetError` if nothing fits the window.
     fn cache_check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let found = self.run(py, |engine| Ok(engine.cache_check()?))?;
-        objects(py, &found)
+        objects(py, &self.run(py, |engine| Ok(engine.cache_check()?))?)
     }
 
     /// Returns the session in figures, in tokens and numbers of messages: its window, its budget,
     /// where folding starts, and whether a fold is due.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let status = self.run(py, |engine| Ok(engine.status()?))?;
-        objects(py, &status)
+        objects(py, &self.run(py, |engine| Ok(engine.status()?))?)
     }
 
     /// Returns the records of all folds that were made, oldest first.
     fn folds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let folds = self.run(py, |engine| Ok(serde_json::to_vec(&engine.folds()?)?))?;
-        loads(py, &folds)
+        loads(py, &self.run(py, |engine| Ok(serde_json::to_vec(&engine.folds()?)?))?)
     }
 
     /// Returns what a model should be asked now, if anything. Give its answer to `complete`.
     ///
     /// Raises `StoreError` for a stored session: its store has a queue, which `work` answers.
     fn wants(&self, py: Python<'_>) -> PyResult<Option<SummaryRequest>> {
-        let request = self.run(py, |engine| Ok(engine.wants()?))?;
-        Ok(request.map(|request| SummaryRequest { request }))
+        self.run(py, |engine| Ok(engine.wants()?.map(|request| SummaryRequest { request })))
     }
 
     /// Takes the model's answer to a request: a text, or why there is none (`error="timeout"`).
@@ -384,8 +386,7 @@ impl Session {
         let usage = Usage { prompt, output, ..Usage::default() };
         let answer = answer(text, error, finish, model, usage)?;
         let request = &request.get().request;
-        let verdict = self.run(py, |engine| Ok(engine.complete(request, answer)?))?;
-        Ok(verdict.code.to_string())
+        self.run(py, |engine| Ok(engine.complete(request, answer)?.code.to_string()))
     }
 
     /// Finds messages of the log by what they say, those that were folded included.
@@ -448,8 +449,7 @@ impl Session {
         max_chars: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
         let what = ExpandTarget::parse(&what.str()?.to_cow()?).map_err(Failure::from)?;
-        let page = self.run(py, |engine| recall::expand(engine, &what, cursor, max_chars))?;
-        objects(py, &page)
+        objects(py, &self.run(py, |engine| recall::expand(engine, &what, cursor, max_chars))?)
     }
 
     /// Says what a fold covers: `"active"`, or its id. Raises `InputError` if there is none.

@@ -26,6 +26,7 @@ mod nodes;
 mod origin;
 mod passing;
 mod paths;
+mod placeholders;
 mod provider;
 mod raw;
 mod reach;

@@ -25,6 +25,7 @@
 pub mod agent;
 mod answer;
 mod cache;
+mod copies;
 mod count;
 mod endpoint;
 mod errors;
@@ -53,6 +54,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 pub use self::cache::REMEMBERED;
+pub use self::copies::CopiedLines;
 pub use self::count::{BYTES_PER_TOKEN, PICTURE_TOKENS};
 pub use self::errors::Flavour;
 pub use self::fault::{FaultTime, PlannedFault};

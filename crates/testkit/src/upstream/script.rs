@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::copies::CopiedLines;
 use super::lookups::LookUps;
 use super::once::OneCall;
 use super::reply::{FactUse, ReplyCall, ReplyKind, ScriptedReply};
@@ -85,6 +86,8 @@ pub struct StepLoop {
     pub look_ups: Option<LookUps>,
     /// Calls of the proxy's tools that say what should become of the conversation, if the model has these tools.
     pub wishes: Vec<AgentWish>,
+    /// When the model writes a line of a recap into a file. `None` means never.
+    pub copies: Option<CopiedLines>,
 }
 
 impl Default for StepLoop {
@@ -103,6 +106,7 @@ impl Default for StepLoop {
             last_fence: (String::new(), String::new()),
             look_ups: None,
             wishes: Vec::new(),
+            copies: None,
         }
     }
 }
@@ -239,6 +243,18 @@ impl StepLoop {
                 ..ScriptedReply::said(ReplyKind::Turn, text)
             };
         }
+        let copies = self.copies.zip(tools).and_then(|(it, tools)| {
+            let call = self.call(step, &it.command(step, asked)?, tools)?;
+            Some((call, it.is_alone()))
+        });
+        if let Some((call, true)) = copies {
+            let text = format!("Before part {step} I write something down. ");
+            return ScriptedReply {
+                calls: vec![call],
+                uses,
+                ..ScriptedReply::said(ReplyKind::Turn, text)
+            };
+        }
         let mut text = String::new();
         // Like a real agent, the model repeats facts of the last results in its own words.
         for step in (done + 1).saturating_sub(self.parallel.max(1)).max(1)..=done {
@@ -252,6 +268,7 @@ impl StepLoop {
         let last = (done + self.parallel.max(1)).min(self.steps);
         let mut calls: Vec<_> = looks_up.map(|(call, _)| call).into_iter().collect();
         calls.extend(said(true));
+        calls.extend(copies.map(|(call, _)| call));
         for step in (done + 1..=last).filter(|step| self.decides(*step)) {
             text.push_str(&format!("Decided: {}. ", fact(step + DECIDED)));
         }
@@ -286,7 +303,8 @@ impl StepLoop {
     /// of all messages counts.
     fn done(&self, asked: &AskedParts) -> u32 {
         let mut steps = asked.items.iter().rev().filter_map(|item| highest(&item.to_string()));
-        let calls_others = self.look_ups.is_some() || !self.wishes.is_empty();
+        let calls_others =
+            self.look_ups.is_some() || !self.wishes.is_empty() || self.copies.is_some();
         let done = if calls_others { steps.max() } else { steps.next() };
         done.unwrap_or(0)
     }

@@ -71,6 +71,9 @@ pub(crate) fn line(step: u32, number: u32) -> String {
     format!("src/part_{step}/mod_{number}.rs:{}: value {x:04x} checked in {} ms", x % 900, x % 97)
 }
 
+/// What the shell prints for any other command.
+pub(super) const NOT_FOUND: &str = ": not found";
+
 /// The output of a shell for such a command. Other commands are "not found".
 #[must_use]
 pub fn output(command: &str) -> String {
@@ -80,7 +83,7 @@ pub fn output(command: &str) -> String {
         rest[..end].parse().ok()
     };
     let (Some(step), Some(lines)) = (highest(command), number("i<=")) else {
-        return format!("sh: {command}: not found\n");
+        return format!("sh: {command}{NOT_FOUND}\n");
     };
     let mut text = format!("{} part_{step}.txt\n", mark(step));
     for number in 1..=lines {

@@ -1,6 +1,7 @@
 //! Joins streams of Messages, whose blocks open, grow and close under an index.
 
 use super::event::{HeldEvent, SseEvent};
+use super::unrun_numbers::UnrunNumbers;
 use crate::DialectKind;
 use crate::fields::ObjectFields;
 use crate::recall_tool::calls::{is_others, is_ours};
@@ -27,6 +28,13 @@ pub(super) struct MessagesStream {
     usage: Vec<u8>,
     /// The end of this answer, which is held back.
     held: Vec<HeldEvent>,
+    pub(super) unrun: UnrunNumbers,
+}
+
+/// Whether an event begins a call that the client has to answer.
+pub(super) fn opens_call(fields: &ObjectFields<'_>) -> bool {
+    fields.is("type", "content_block_start")
+        && is_others(DialectKind::Anthropic, &fields.inner("content_block"))
 }
 
 impl MessagesStream {
@@ -60,9 +68,13 @@ impl MessagesStream {
 
     fn open(&mut self, fields: &ObjectFields<'_>) {
         let block = fields.inner("content_block");
-        let is_hidden = is_ours(DialectKind::Anthropic, &block);
+        let is_others = is_others(DialectKind::Anthropic, &block);
+        let is_hidden = match is_others {
+            true => self.unrun.take_next(),
+            false => is_ours(DialectKind::Anthropic, &block),
+        };
         self.hides |= is_hidden;
-        self.shows_call |= is_others(DialectKind::Anthropic, &block);
+        self.shows_call |= is_others && !is_hidden;
         self.blocks.push((fields.number("index"), (!is_hidden).then_some(self.shown)));
         self.shown += u64::from(!is_hidden);
     }

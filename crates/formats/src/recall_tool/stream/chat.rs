@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::event::{HeldEvent, SseEvent};
+use super::unrun_numbers::UnrunNumbers;
 use crate::DialectKind;
 use crate::fields::ObjectFields;
 use crate::recall_tool::calls::is_ours;
@@ -33,6 +34,18 @@ pub(super) struct ChatStream {
     hides: bool,
     /// The end of this answer, which is held back.
     held: Vec<HeldEvent>,
+    pub(super) unrun: UnrunNumbers,
+}
+
+/// Whether a piece begins, or goes on with, a call that the client has to answer.
+pub(super) fn opens_call(data: &[u8]) -> bool {
+    let choices = ObjectFields::of(data, 0..data.len()).array("choices").unwrap_or(0..0);
+    let calls = scan::elements(data, choices)
+        .filter_map(|choice| ObjectFields::of(data, choice).inner("delta").array("tool_calls"));
+    calls.flat_map(|calls| scan::elements(data, calls)).any(|at| {
+        let call = ObjectFields::of(data, at);
+        !is_ours(DialectKind::OpenAiChat, &call)
+    })
 }
 
 /// A piece without its hidden calls.
@@ -164,7 +177,10 @@ impl ChatStream {
         {
             return *shown;
         }
-        let is_hidden = is_ours(DialectKind::OpenAiChat, call);
+        let is_hidden = match is_ours(DialectKind::OpenAiChat, call) {
+            true => true,
+            false => self.unrun.take_next(),
+        };
         self.hides |= is_hidden;
         let shown = (!is_hidden).then_some(self.shown);
         self.shown += u64::from(!is_hidden);

@@ -5,9 +5,10 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::event::{HeldEvent, SseEvent};
+use super::unrun_numbers::UnrunNumbers;
 use crate::DialectKind;
 use crate::fields::ObjectFields;
-use crate::recall_tool::calls::is_ours;
+use crate::recall_tool::calls::{is_others, is_ours};
 use crate::recall_tool::joined_answers::usage::gemini as spent;
 use crate::recall_tool::signature::Signature;
 use crate::request::without_member;
@@ -34,6 +35,14 @@ pub(super) struct GeminiStream {
     signature: Signature,
     /// The end of this answer, which is held back.
     held: Vec<HeldEvent>,
+    pub(super) unrun: UnrunNumbers,
+}
+
+/// Whether a chunk has a call that the client has to answer.
+pub(super) fn opens_call(data: &[u8]) -> bool {
+    let parts = parts(data, &chunk(data)).unwrap_or(0..0);
+    scan::elements(data, parts)
+        .any(|at| is_others(DialectKind::Gemini, &ObjectFields::of(data, at)))
 }
 
 impl GeminiStream {
@@ -88,7 +97,9 @@ impl GeminiStream {
     /// A part as the client gets it. `None` for a hidden call.
     fn part(&mut self, data: &[u8], at: &Range<usize>) -> Option<Vec<u8>> {
         let part = ObjectFields::of(data, at.clone());
-        if is_ours(DialectKind::Gemini, &part) {
+        let is_others = is_others(DialectKind::Gemini, &part);
+        let is_unrun = is_others && self.unrun.take_next();
+        if is_unrun || is_ours(DialectKind::Gemini, &part) {
             self.signature.hide(&part);
             return None;
         }

@@ -5,8 +5,10 @@ mod chat;
 mod event;
 mod gemini;
 mod responses;
+mod unrun_numbers;
 
 use crate::DialectKind;
+use crate::fields::ObjectFields;
 use crate::vendor::rewrite::{RawEvents, StreamEvent};
 
 use event::SseEvent;
@@ -28,7 +30,14 @@ use event::SseEvent;
 pub struct JoinedStream {
     events: RawEvents,
     part: JoinedPart,
+    /// Whether the calls of an answer are held back until its end.
+    holds_calls: bool,
+    /// The events of an answer from the client's first call on, where those are held back.
+    held: RawBytes,
 }
+
+/// The bytes of events that are held back; `None` before the first of them.
+type RawBytes = Option<Vec<u8>>;
 
 /// The state of the joined streams, by dialect.
 #[derive(Clone, Debug)]
@@ -54,7 +63,26 @@ impl JoinedStream {
             DialectKind::Gemini => JoinedPart::Gemini(gemini::GeminiStream::default()),
             DialectKind::Bedrock | DialectKind::Ollama | DialectKind::ShareGpt => JoinedPart::Plain,
         };
-        Self { events: RawEvents::default(), part }
+        Self { events: RawEvents::default(), part, holds_calls: false, held: None }
+    }
+
+    /// Whether the client's calls are held back until the end of their answer, so that some of them may be left out.
+    /// Text and comments pass at once. Say it before an answer begins.
+    pub fn hold_calls(&mut self, holds: bool) {
+        self.holds_calls = holds;
+    }
+
+    /// Leaves out the calls with these [numbers](super::ClientCall::number) of the answer that has ended. Only calls
+    /// that were held back can be left out.
+    pub fn leave_out(&mut self, numbers: &[usize]) {
+        let unrun = match &mut self.part {
+            JoinedPart::Anthropic(it) => &mut it.unrun,
+            JoinedPart::Chat(it) => &mut it.unrun,
+            JoinedPart::Responses(it) => &mut it.unrun,
+            JoinedPart::Gemini(it) => &mut it.unrun,
+            JoinedPart::Plain => return,
+        };
+        unrun.numbers = numbers.to_vec();
     }
 
     /// Reads the next chunk, and appends to `out` what the client gets of it.
@@ -93,15 +121,46 @@ impl JoinedStream {
         // A provider may end a stream without the blank line of its last event.
         let events = std::mem::take(&mut self.events);
         events.finish(&mut |event| self.event(event, out));
+        let Some(held) = self.held.take() else { return };
+        let holds = std::mem::replace(&mut self.holds_calls, false);
+        let mut events = RawEvents::default();
+        events.push(&held, &mut |event| self.event(event, out));
+        events.finish(&mut |event| self.event(event, out));
+        self.holds_calls = holds;
+    }
+
+    /// Whether an event is held back: from the first call of the client's tools on all are, but for signs of life.
+    fn holds(&self, event: &SseEvent<'_>) -> bool {
+        if !self.holds_calls {
+            return false;
+        }
+        let fields = ObjectFields::of(event.data, 0..event.data.len());
+        if self.held.is_some() {
+            return !fields.is("type", "ping");
+        }
+        match &self.part {
+            JoinedPart::Anthropic(_) => anthropic::opens_call(&fields),
+            JoinedPart::Chat(_) => chat::opens_call(event.data),
+            JoinedPart::Responses(_) => responses::opens_call(&fields),
+            JoinedPart::Gemini(_) => gemini::opens_call(event.data),
+            JoinedPart::Plain => false,
+        }
     }
 
     fn event(&mut self, event: StreamEvent<'_>, out: &mut Vec<u8>) {
         let raw = event.bytes;
         let Some((name, data)) = event.read() else {
-            out.extend_from_slice(raw);
+            match &mut self.held {
+                Some(held) if event.is_part() => held.extend_from_slice(raw),
+                _ => out.extend_from_slice(raw),
+            }
             return;
         };
         let event = SseEvent { raw, name: &name, data: &data };
+        if self.holds(&event) {
+            self.held.get_or_insert_default().extend_from_slice(raw);
+            return;
+        }
         match &mut self.part {
             JoinedPart::Anthropic(it) => it.event(&event, out),
             JoinedPart::Chat(it) => it.event(&event, out),

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::event::{HeldEvent, SseEvent};
+use super::unrun_numbers::UnrunNumbers;
 use crate::DialectKind;
 use crate::fields::ObjectFields;
-use crate::recall_tool::calls::is_ours;
+use crate::recall_tool::calls::{is_others, is_ours};
 use crate::recall_tool::joined_answers::{usage::responses as spent, without_tools};
 use crate::vendor::rewrite::Splices;
 use crate::vendor::write::list;
@@ -32,6 +33,13 @@ pub(super) struct ResponsesStream {
     hides: bool,
     /// The end of this answer, which is held back.
     held: Vec<HeldEvent>,
+    pub(super) unrun: UnrunNumbers,
+}
+
+/// Whether an event begins a call that the client has to answer.
+pub(super) fn opens_call(fields: &ObjectFields<'_>) -> bool {
+    fields.is("type", "response.output_item.added")
+        && is_others(DialectKind::OpenAiResponses, &fields.inner("item"))
 }
 
 /// The types of events that begin an answer.
@@ -78,7 +86,11 @@ impl ResponsesStream {
     }
 
     fn open(&mut self, fields: &ObjectFields<'_>) {
-        let is_hidden = is_ours(DialectKind::OpenAiResponses, &fields.inner("item"));
+        let item = fields.inner("item");
+        let is_hidden = match is_others(DialectKind::OpenAiResponses, &item) {
+            true => self.unrun.take_next(),
+            false => is_ours(DialectKind::OpenAiResponses, &item),
+        };
         self.hides |= is_hidden;
         self.places.push((fields.number("output_index"), (!is_hidden).then_some(self.shown)));
         self.shown += u64::from(!is_hidden);
@@ -127,6 +139,7 @@ impl ResponsesStream {
         self.output += self.held.iter().map(written).max().unwrap_or(0);
         self.ended += 1;
         (self.places, self.held, self.hides) = (Vec::new(), Vec::new(), false);
+        self.unrun = UnrunNumbers::default();
     }
 
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) {

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AfterFold",
     "AnthropicTool",
+    "ArgumentPlaceholder",
     "AuditReport",
     "Dialect",
     "Feedback",
@@ -25,6 +26,7 @@ __all__ = [
     "Message",
     "Messages",
     "OpenAiTool",
+    "PlaceholderCall",
     "PolicySource",
     "PromptMessage",
     "Tool",
@@ -98,6 +100,32 @@ class AuditReport(Audit):
 
     ok: bool
     """Whether there are no findings."""
+
+
+class ArgumentPlaceholder(TypedDict):
+    """An argument of a call that holds a mark as content."""
+
+    mark: str
+    """The text that midfold printed."""
+    kind: Literal["cut-argument", "cut-result", "line", "recap"]
+    """The kind of text that it takes the place of."""
+    argument: str
+    """The argument: `content`, `edits[0].new_text`; empty where the arguments are one text."""
+    messages: list[int]
+    """The numbers of the messages that the mark may stand for, as recall takes them."""
+
+
+class PlaceholderCall(TypedDict):
+    """A call of the model with placeholders among its arguments."""
+
+    id: str | None
+    """The id of the call; `None` where it has none."""
+    tool: str
+    """The name of the tool."""
+    placeholders: list[ArgumentPlaceholder]
+    """The placeholders; at least one."""
+    reason: str
+    """A result for the call that says to the model why it was not run."""
 
 
 class LedgerCall(TypedDict):
