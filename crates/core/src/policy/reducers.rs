@@ -120,15 +120,16 @@ pub struct StubPolicy {
     pub min_chars: usize,
     /// The most characters of salient lines (errors, failing tests, outliers) that are kept below the stub.
     pub salient_chars: usize,
-    /// Whether the line of a failed call quotes the line of its result that says why.
-    pub causes: bool,
+    /// Whether the line quotes the line of the result that says how the call ended: the totals of a check, or why it
+    /// failed.
+    pub verdicts: bool,
     /// Whether the line ends with the number of the message, such as `@12`, by which recall shows it.
     pub numbers: bool,
 }
 
 impl Default for StubPolicy {
     fn default() -> Self {
-        Self { min_chars: 200, salient_chars: 600, causes: false, numbers: false }
+        Self { min_chars: 200, salient_chars: 600, verdicts: false, numbers: false }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `stub`: replaces a result by one line that says what happened, such as ``[terminal] ran `npm test` -> exit 0, 47
-//! lines output`` (Hermes Agent). Salient lines follow below it, up to a cap. A policy can have the line quote why a
-//! call failed, and end with the number of the message.
+//! lines output`` (Hermes Agent). Salient lines follow below it, up to a cap. A policy can have the line quote how the
+//! call ended, and end with the number of the message.
 
 use std::fmt::Write;
 
@@ -14,8 +14,8 @@ pub struct StubReducer;
 
 /// Commands are quoted up to this many characters (Hermes Agent's peer cuts at 80).
 const COMMAND_CHARS: usize = 80;
-/// The reason for a failure is quoted up to this many characters.
-const CAUSE_CHARS: usize = 120;
+/// The line that says how a call ended is quoted up to this many characters.
+const VERDICT_CHARS: usize = 120;
 /// A text in brackets of up to this many characters is taken for a stub: it is no shorter as one.
 const STUB_CHARS: usize = 400;
 
@@ -68,18 +68,24 @@ fn line(
     let result = middle.results().get(index);
     let outcome = tools.outcome(&facts, text, result.and_then(ResultRef::error_flag));
     let mut line = summary(&middle.tool(index), &facts, text, &outcome);
-    let failure = outcome.failure().filter(|_| settings.causes);
-    if let Some(cause) = failure.and_then(|failure| failure.with_totals()) {
-        // Where the result has no line of its own, its cause is the exit code, which is there already.
-        if !line.contains(&cause) {
-            line.push_str(": ");
-            line.push_str(&salient::shorten(&cause, CAUSE_CHARS));
-        }
+    if let Some(verdict) = verdict(&outcome).filter(|_| settings.verdicts)
+        // Where the result has no line of its own, that is the exit code, which is there already.
+        && !line.contains(&verdict)
+    {
+        let _ = write!(line, ": {}", salient::shorten(&verdict, VERDICT_CHARS));
     }
     if let Some(result) = result.filter(|_| settings.numbers) {
         let _ = write!(line, " @{}", result.event.seq);
     }
     line
+}
+
+/// The line of a result that says how the call ended: why it failed, or the totals of a check that passed.
+fn verdict(outcome: &CallResult) -> Option<String> {
+    match outcome.failure() {
+        Some(failure) => failure.with_totals(),
+        None => outcome.telling.clone().filter(|_| !outcome.passing_tools.is_empty()),
+    }
 }
 
 /// What the call did, how large its result was, and how it ended.

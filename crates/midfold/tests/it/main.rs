@@ -49,4 +49,5 @@ mod sources;
 mod stays;
 mod survey;
 mod user_words;
+mod verbatim;
 mod verify;
