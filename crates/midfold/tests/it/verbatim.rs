@@ -186,7 +186,7 @@ fn by_hand_what_fits_is_left_alone() {
 /// A number is that of the log after a second fold, too, and the results in front of it are still there.
 #[test]
 fn the_numbers_are_those_of_the_log_in_each_fold() {
-    let all = midfold_testkit::coding_session(11, 30);
+    let all = midfold_testkit::coding_session(11, 18);
     let mut session = session_of(Vec::new());
     let budget = Budget::new(16_000);
     let mut recaps = 0;
