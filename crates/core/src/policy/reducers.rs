@@ -120,10 +120,11 @@ pub struct StubPolicy {
     pub min_chars: usize,
     /// The most characters of salient lines (errors, failing tests, outliers) that are kept below the stub.
     pub salient_chars: usize,
-    /// Whether the line quotes the line of the result that says how the call ended: the totals of a check, or why it
-    /// failed.
+    /// Whether the line quotes from the result how the call ended: the totals of a check, or why it failed.
+    #[serde(skip_serializing_if = "super::is_false")]
     pub verdicts: bool,
     /// Whether the line ends with the number of the message, such as `@12`, by which recall shows it.
+    #[serde(skip_serializing_if = "super::is_false")]
     pub numbers: bool,
 }
 
@@ -143,6 +144,7 @@ pub struct ArgumentsPolicy {
     /// In longer arguments, strings are cut to this many characters (Hermes Agent: 200).
     pub leaf_chars: usize,
     /// Whether a cut string ends with the number of the message, such as `@12`, by which recall shows it.
+    #[serde(skip_serializing_if = "super::is_false")]
     pub numbers: bool,
 }
 
