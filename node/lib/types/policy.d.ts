@@ -195,10 +195,7 @@ export interface StubPolicy {
   numbers?: boolean
   /** The most characters of salient lines (errors, failing tests, outliers) that are kept below the stub. */
   salient_chars?: number
-  /**
-   * Whether the line quotes the line of the result that says how the call ended: the totals of a check, or why it
-   * failed.
-   */
+  /** Whether the line quotes from the result how the call ended: the totals of a check, or why it failed. */
   verdicts?: boolean
 }
 

@@ -280,8 +280,8 @@ class StubPolicy(TypedDict, total=False):
     the stub.
     """
     verdicts: bool
-    """Whether the line quotes the line of the result that says how the call ended: the totals of a
-    check, or why it failed.
+    """Whether the line quotes from the result how the call ended: the totals of a check, or why it
+    failed.
     """
 
 
