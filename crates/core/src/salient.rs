@@ -46,6 +46,9 @@ pub(crate) fn may_be_salient(line: &str) -> bool {
 /// The salient lines of `text`, in order and each once, up to `cap` characters in all.
 pub(crate) fn lines(text: &str, cap: usize) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
+    if cap == 0 {
+        return found;
+    }
     let mut used = 0;
     // One search over the whole text: a hit takes its whole line, and the search continues behind that.
     let mut hits = FINDER.find(text);

@@ -55,7 +55,7 @@ impl MatchedRequest {
             }
             texts
         };
-        copied(kind, output, &marks, &place.reading.policy.tools, originals)
+        copied(kind, output, &marks, &place.reading.policy_in(place.budget.window).tools, originals)
     }
 
     /// The parts that watch the answer. `None` where its calls are guarded, or where nothing can be copied.
@@ -66,7 +66,7 @@ impl MatchedRequest {
         Some(WatchedAnswer {
             kind: self.request.kind(),
             marks,
-            tools: place.reading.policy.tools.clone(),
+            tools: place.reading.policy_in(place.budget.window).tools.clone(),
             // Copied, because a slice would keep the whole request in memory.
             newest: (from..to)
                 .map(|at| Bytes::copy_from_slice(&self.request.message(at)))

@@ -104,7 +104,8 @@ def test_a_body_comes_back_as_the_command_line_writes_it(cli, tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    "preset", ["default", "generous", "lean", "head-tail", "hermes", "nucleic", "projection"]
+    "preset",
+    ["default", "generous", "lean", "verbatim", "head-tail", "hermes", "nucleic", "projection"],
 )
 def test_dicts_become_what_the_command_line_makes_of_their_json(
     cli, tmp_path, preset, session_messages

@@ -9,6 +9,8 @@ export interface ArgumentsPolicy {
   leaf_chars?: number
   /** Arguments of up to this many characters stay (Hermes Agent: 500). */
   max_chars?: number
+  /** Whether a cut string ends with the number of the message, such as `@12`, by which recall shows it. */
+  numbers?: boolean
 }
 
 /** The caps of classes of content: `[budget.tiers]` of a policy. */
@@ -189,8 +191,12 @@ export interface RetainPolicy {
 export interface StubPolicy {
   /** Results of up to this many characters stay (Hermes Agent: 200). */
   min_chars?: number
+  /** Whether the line ends with the number of the message, such as `@12`, by which recall shows it. */
+  numbers?: boolean
   /** The most characters of salient lines (errors, failing tests, outliers) that are kept below the stub. */
   salient_chars?: number
+  /** Whether the line quotes from the result how the call ended: the totals of a check, or why it failed. */
+  verdicts?: boolean
 }
 
 /**

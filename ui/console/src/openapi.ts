@@ -636,6 +636,8 @@ export interface components {
              * @default 500
              */
             max_chars: number;
+            /** @description Whether a cut string ends with the number of the message, such as `@12`, by which recall shows it. */
+            numbers?: boolean;
         };
         /** @description A name in the text that a fold lost and that was used again later. */
         AskedAgain: {
@@ -3437,12 +3439,16 @@ export interface components {
              * @default 200
              */
             min_chars: number;
+            /** @description Whether the line ends with the number of the message, such as `@12`, by which recall shows it. */
+            numbers?: boolean;
             /**
              * Format: uint
              * @description The most characters of salient lines (errors, failing tests, outliers) that are kept below the stub.
              * @default 600
              */
             salient_chars: number;
+            /** @description Whether the line quotes from the result how the call ended: the totals of a check, or why it failed. */
+            verdicts?: boolean;
         };
         /** @description Settings of the reducer `supersede`, which replaces what was read of a file that was read or written again later. */
         SupersedePolicy: {

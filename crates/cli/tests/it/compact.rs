@@ -24,6 +24,7 @@ fn reports() {
     sees!("preview", ["compact", SESSION, "--preview"]);
     sees!("preview-head-tail", ["compact", SESSION, "--preview", "--preset", "head-tail"]);
     sees!("preview-projection", ["compact", SESSION, "--preview", "--preset", "projection"]);
+    sees!("preview-verbatim", ["compact", SESSION, "--preview", "--preset", "verbatim"]);
     sees!("preview-pins", ["compact", SESSION, "--preview", "--pin", "never touch migrations"]);
     sees!("preview-keep", ["compact", SESSION, "--preview", "--keep-last", "60"]);
     sees!("preview-target", ["compact", SESSION, "--preview", "--target", "6k"]);

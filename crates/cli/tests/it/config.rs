@@ -102,7 +102,7 @@ fn inspect_takes_the_settings_that_compact_takes() {
     fs::write(tmp.join("midfold.toml"), "window = 30000\npreset = \"lean\"\n").unwrap();
     let set = inspect(&["named.json"]);
     assert_eq!(set["window"], 30_000, "no transcript names a window of its own");
-    assert_eq!(set["presets"].as_array().unwrap().len(), 7, "a preset is not listed twice");
+    assert_eq!(set["presets"].as_array().unwrap().len(), 8, "a preset is not listed twice");
 }
 
 /// Whoever clones a folder has not agreed to what a file in it wants to run or to send.

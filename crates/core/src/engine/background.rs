@@ -10,7 +10,7 @@ use crate::narrate::{
     AcceptedNarration, FailureClass, SummaryFailure, SummaryReply, SummaryRequest,
 };
 use crate::plan::{FoldCause, PlanOutcome, PlanRequest, as_read, coverable, plan};
-use crate::policy::Policy;
+use crate::policy::{CoverExtent, Policy};
 use crate::recap::ground::{GroundedReply, UngroundedReply, judge};
 use crate::recap::prompt::FOCUS_CHARS;
 use crate::recap::sources::{SourceLimits, cut, earlier, sources_of};
@@ -105,11 +105,26 @@ impl Session {
     /// The request that a model should answer now, if any; it is noted as asked for. The caller may run it at any time
     /// and on any thread, and hands the answer to [`Session::complete`].
     pub fn take_request(&mut self, budget: &Budget, now: Millis) -> Option<SummaryRequest> {
-        let wanted = self.wanted_narration(budget, now)?;
+        if self.log.tokens() < self.narration.idle_until {
+            return None;
+        }
+        let Some(wanted) = self.wanted_narration(budget, now) else {
+            self.narration.idle_until = self.nothing_to_narrate(budget, now);
+            return None;
+        };
         let request = self.request_of(&wanted).ok()?;
         // Noted only once the request exists, else it would count as awaited and block the next one.
         self.note_asked(wanted);
         Some(request)
+    }
+
+    /// The tokens of the log at which to look again after nothing was found; 0 for the next event. Where a recap covers
+    /// the overflow alone, only a plan of the whole log shows whether there is any, so that is not made at each event.
+    fn nothing_to_narrate(&self, budget: &Budget, now: Millis) -> u64 {
+        let is_plan = self.policy.recap.cover == CoverExtent::Overflow
+            && self.may_want_narration(budget, now);
+        let worth = self.gate.budget(budget, &self.policy).tokens() / WORTH_ASKING;
+        if is_plan { self.log.tokens() + worth } else { 0 }
     }
 
     /// Notes that a span was handed to a queue.

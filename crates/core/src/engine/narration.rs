@@ -29,6 +29,9 @@ pub struct NarrationQueue {
     /// otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub standing: Option<String>,
+    /// Nothing is asked for before the log has this many tokens: there was nothing to narrate when it was looked for.
+    #[serde(skip)]
+    pub idle_until: u64,
     /// An accepted narration for the next fold.
     pub ready: Option<AcceptedNarration>,
     /// A fold that a worker prepared with that narration.

@@ -127,15 +127,19 @@ fn below_line(
     let PlanRequest { log, policy, cause, ahead, .. } = *request;
     let all = log.envelope_tokens() + log.tokens_in(0..log.len());
     let ends = all - log.tokens_in(layout.open());
-    let line = policy.trigger.line(request.budget.with_policy(policy).tokens()).tokens;
-    let line = CounterScale::new(line, None, &request.meter).budget.min(scale.limit);
+    let tokens = request.budget.with_policy(policy).tokens();
+    let scaled = |tokens| CounterScale::new(tokens, None, &request.meter).budget.min(scale.limit);
+    let line = scaled(policy.trigger.line(tokens).tokens);
     let own = policy.fold.target.of(scale.budget).min(scale.limit);
     let is_rule = policy.recap.cover == CoverExtent::Overflow
         && scale.asked.is_none()
         && cause != FoldCause::Overflow
         && room.enough == own.saturating_sub(ends);
-    // A context of exactly `line` tokens is due already, so the middle has to stay one token below it.
-    (is_rule && !(ahead && all < line)).then(|| line.saturating_sub(ends + 1).max(room.enough))
+    // A fold that frees less than the policy's least gain is not made, so reducers alone have to free that much.
+    let most = line.saturating_sub(policy.fold.min_reclaim.of(scale.budget).max(1));
+    // The model's text has to be there by then, so a model is asked before.
+    let most = if ahead { most.min(scaled(policy.trigger.buffer_tokens(tokens))) } else { most };
+    (is_rule && !(ahead && all < line)).then(|| most.saturating_sub(ends).max(room.enough))
 }
 
 /// The position after the last recap in the middle. A new recap covers at least to here, so that no old recap stays

@@ -36,6 +36,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("default", include_str!("../../presets/default.toml")),
     ("generous", include_str!("../../presets/generous.toml")),
     ("lean", include_str!("../../presets/lean.toml")),
+    ("verbatim", include_str!("../../presets/verbatim.toml")),
     ("head-tail", include_str!("../../presets/head-tail.toml")),
     ("hermes", include_str!("../../presets/hermes.toml")),
     ("nucleic", include_str!("../../presets/nucleic.toml")),

@@ -120,11 +120,17 @@ pub struct StubPolicy {
     pub min_chars: usize,
     /// The most characters of salient lines (errors, failing tests, outliers) that are kept below the stub.
     pub salient_chars: usize,
+    /// Whether the line quotes from the result how the call ended: the totals of a check, or why it failed.
+    #[serde(skip_serializing_if = "super::is_false")]
+    pub verdicts: bool,
+    /// Whether the line ends with the number of the message, such as `@12`, by which recall shows it.
+    #[serde(skip_serializing_if = "super::is_false")]
+    pub numbers: bool,
 }
 
 impl Default for StubPolicy {
     fn default() -> Self {
-        Self { min_chars: 200, salient_chars: 600 }
+        Self { min_chars: 200, salient_chars: 600, verdicts: false, numbers: false }
     }
 }
 
@@ -137,11 +143,14 @@ pub struct ArgumentsPolicy {
     pub max_chars: usize,
     /// In longer arguments, strings are cut to this many characters (Hermes Agent: 200).
     pub leaf_chars: usize,
+    /// Whether a cut string ends with the number of the message, such as `@12`, by which recall shows it.
+    #[serde(skip_serializing_if = "super::is_false")]
+    pub numbers: bool,
 }
 
 impl Default for ArgumentsPolicy {
     fn default() -> Self {
-        Self { max_chars: 500, leaf_chars: 200 }
+        Self { max_chars: 500, leaf_chars: 200, numbers: false }
     }
 }
 

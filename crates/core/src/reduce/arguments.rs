@@ -27,8 +27,9 @@ impl Reducer for ArgumentsReducer {
             .filter_map(|(at, event, block)| {
                 let text = block.text(&event.bytes);
                 let is_long = text.chars().nth(settings.max_chars).is_some();
-                let clip =
-                    || clip(&text, settings.leaf_chars, settings.max_chars, block.body.coding);
+                let number = settings.numbers.then_some(event.seq);
+                let clipping = ArgumentClipping { leaf: settings.leaf_chars, number };
+                let clip = || clipping.clip(&text, settings.max_chars, block.body.coding);
                 is_long.then(|| (at, clip()))
             })
             .collect();
@@ -39,39 +40,57 @@ impl Reducer for ArgumentsReducer {
     }
 }
 
-/// Clips the string values of JSON `text` to `leaf` characters each; other text is cut as a whole. JSON that is still
-/// longer than four times `max` characters (a huge list of numbers) becomes one object that quotes its start.
-pub(crate) fn clip(text: &str, leaf: usize, max: usize, coding: TextCoding) -> String {
-    let is_json = matches!(text.trim_start().as_bytes().first(), Some(b'{' | b'['));
-    let clipped = if is_json { clip_strings(text, leaf) } else { None };
-    match clipped {
-        Some(clipped) if clipped.chars().count() <= max * 4 => clipped,
-        None if coding == TextCoding::Str => cut(text, leaf),
-        _ => format!("{{\"clipped\":{}}}", jsonstr::encode(&cut(text, leaf))),
-    }
+/// How strings of arguments are cut.
+struct ArgumentClipping {
+    /// The characters that stay.
+    leaf: usize,
+    /// The number of the message, where a cut string names it.
+    number: Option<u32>,
 }
 
-/// Clips each string value of JSON. `None` when a string does not end, so that the text is no JSON.
-fn clip_strings(text: &str, leaf: usize) -> Option<String> {
-    let bytes = text.as_bytes();
-    let mut out = String::with_capacity(text.len().min(4096));
-    let mut at = 0;
-    while let Some(start) = memchr::memchr(b'"', &bytes[at..]).map(|n| at + n) {
-        let end = string_end(bytes, start)?;
-        out.push_str(&text[at..start]);
-        let token = &text[start..end];
-        // Keys stay whole: a clipped one would be another argument.
-        let is_key = bytes[end..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
-        if is_key || token.len() <= leaf + 2 {
-            out.push_str(token);
-        } else {
-            let value = jsonstr::decode(token.as_bytes());
-            out.push_str(&jsonstr::encode(&cut(&value, leaf)));
+impl ArgumentClipping {
+    /// Clips the string values of JSON `text`; other text is cut as a whole. JSON that is still longer than four times
+    /// `max` characters (a huge list of numbers) becomes one object that quotes its start.
+    fn clip(&self, text: &str, max: usize, coding: TextCoding) -> String {
+        let is_json = matches!(text.trim_start().as_bytes().first(), Some(b'{' | b'['));
+        let clipped = if is_json { self.clip_strings(text) } else { None };
+        match clipped {
+            Some(clipped) if clipped.chars().count() <= max * 4 => clipped,
+            None if coding == TextCoding::Str => self.cut(text),
+            _ => format!("{{\"clipped\":{}}}", jsonstr::encode(&self.cut(text))),
         }
-        at = end;
     }
-    out.push_str(&text[at..]);
-    Some(out)
+
+    /// Clips each string value of JSON. `None` when a string does not end, so that the text is no JSON.
+    fn clip_strings(&self, text: &str) -> Option<String> {
+        let bytes = text.as_bytes();
+        let mut out = String::with_capacity(text.len().min(4096));
+        let mut at = 0;
+        while let Some(start) = memchr::memchr(b'"', &bytes[at..]).map(|n| at + n) {
+            let end = string_end(bytes, start)?;
+            out.push_str(&text[at..start]);
+            let token = &text[start..end];
+            // Keys stay whole: a clipped one would be another argument.
+            let is_key = bytes[end..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
+            if is_key || token.len() <= self.leaf + 2 {
+                out.push_str(token);
+            } else {
+                let value = jsonstr::decode(token.as_bytes());
+                out.push_str(&jsonstr::encode(&self.cut(&value)));
+            }
+            at = end;
+        }
+        out.push_str(&text[at..]);
+        Some(out)
+    }
+
+    /// The first characters, and a note of how many are missing.
+    fn cut(&self, text: &str) -> String {
+        let Some((at, _)) = text.char_indices().nth(self.leaf) else { return text.to_owned() };
+        let missing = text[at..].chars().count();
+        let place = self.number.map_or_else(String::new, |number| format!(", @{number}"));
+        format!("{}{}{missing}{}{place}]", &text[..at], MARK.0, MARK.1)
+    }
 }
 
 /// The end of the string token that begins at `start`; `None` where it does not end.
@@ -86,34 +105,32 @@ fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// The mark behind the start of a cut text: these words around the number of characters that are missing.
-const MARK: (&str, &str) = ("… [", " more characters]");
-
-/// The first `leaf` characters, and a note of how many are missing.
-fn cut(text: &str, leaf: usize) -> String {
-    let Some((at, _)) = text.char_indices().nth(leaf) else { return text.to_owned() };
-    let missing = text[at..].chars().count();
-    format!("{}{}{missing}{}", &text[..at], MARK.0, MARK.1)
-}
+/// The words of the mark behind the start of a cut text, around the number of characters that are missing. The number of
+/// the message may follow.
+const MARK: (&str, &str) = ("… [", " more characters");
 
 /// The mark at the end of a text that was cut. `None` for a text without one.
 pub(crate) fn cut_end(text: &str) -> Option<&str> {
-    let rest = text.strip_suffix(MARK.1)?;
-    let digits = rest.bytes().rev().take_while(u8::is_ascii_digit).count();
-    let start = rest[..rest.len() - digits].strip_suffix(MARK.0)?.len();
-    (digits > 0).then_some(&text[start..])
+    let inside = text.strip_suffix(']')?;
+    let start = inside.rfind(MARK.0)?;
+    let (missing, place) = inside[start + MARK.0.len()..].split_once(MARK.1)?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let is_place = place.is_empty() || place.strip_prefix(", @").is_some_and(is_number);
+    (is_number(missing) && is_place).then_some(&text[start..])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const PLAIN: ArgumentClipping = ArgumentClipping { leaf: 200, number: None };
+
     #[test]
     fn json_stays_json() {
         let long = "x\"\n".repeat(400);
         let text =
             serde_json::json!({"path": "a.py", "edits": [{"new": long, "n": 1.0}]}).to_string();
-        let clipped = clip(&text, 200, 500, TextCoding::Str);
+        let clipped = PLAIN.clip(&text, 500, TextCoding::Str);
         let value: serde_json::Value = serde_json::from_str(&clipped).unwrap();
         assert_eq!(value["path"], "a.py");
         assert!(value["edits"][0]["new"].as_str().unwrap().ends_with("more characters]"));
@@ -123,15 +140,24 @@ mod tests {
     #[test]
     fn text_is_cut_as_text() {
         let text = "*** Begin Patch\n".repeat(100);
-        assert!(clip(&text, 200, 500, TextCoding::Str).ends_with("[1400 more characters]"));
+        assert!(PLAIN.clip(&text, 500, TextCoding::Str).ends_with("[1400 more characters]"));
+        let numbered = ArgumentClipping { number: Some(12), ..PLAIN };
+        let clipped = numbered.clip(&text, 500, TextCoding::Str);
+        assert!(clipped.ends_with("[1400 more characters, @12]"));
+        assert_eq!(cut_end(&clipped), Some("… [1400 more characters, @12]"));
+        for no_mark in
+            ["a [9 more characters]", "… [x more characters]", "… [9 more characters, @]"]
+        {
+            assert_eq!(cut_end(no_mark), None);
+        }
         let broken = format!("{{\"a\": \"{}", "b".repeat(900));
-        assert!(clip(&broken, 200, 500, TextCoding::Str).starts_with("{\"a\": \"bbb"));
+        assert!(PLAIN.clip(&broken, 500, TextCoding::Str).starts_with("{\"a\": \"bbb"));
     }
 
     #[test]
     fn long_lists_of_numbers_become_one_quote() {
         let text = format!("{{\"n\":[{}]}}", vec!["123456"; 2000].join(","));
-        let clipped = clip(&text, 200, 500, TextCoding::Raw);
+        let clipped = PLAIN.clip(&text, 500, TextCoding::Raw);
         assert!(serde_json::from_str::<serde_json::Value>(&clipped).is_ok());
         assert!(clipped.len() < 400);
     }

@@ -27,6 +27,7 @@ pub(super) fn changes(
     for (index, block) in before.view.blocks.iter().enumerate() {
         let Some(other) = rest.next_if(|other| is_same(block, before, other, after)) else {
             changes.push((index, BlockChange::Remove));
+            rest.next_if(|other| is_emptied(block, other, after));
             continue;
         };
         let (old, new) = (block.body.decode(&before.bytes), other.body.decode(&after.bytes));
@@ -71,6 +72,15 @@ fn is_same(
             std::mem::discriminant(a) == std::mem::discriminant(b) && same
         }
     }
+}
+
+/// Whether `other` is what is left of a removed block. A block inside a string has no place of its own to go with it, so
+/// its tags stay there, empty.
+fn is_emptied(block: &BlockView, other: &BlockView, after: &ReadMessage<'_>) -> bool {
+    block.body.nested.is_some()
+        && other.body.nested.is_some()
+        && std::mem::discriminant(&block.kind) == std::mem::discriminant(&other.kind)
+        && other.body.decode(&after.bytes).is_empty()
 }
 
 /// The bytes of a message after these changes.

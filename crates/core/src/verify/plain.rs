@@ -58,7 +58,10 @@ impl ProofChecker<'_> {
             let same = places.get(hash.as_bytes().as_slice());
             let ahead = same.and_then(|same| same.get(same.partition_point(|p| *p < next)));
             let source = match ahead {
-                Some(found) => MessageSource::Exact(*found),
+                // Messages may be alike but for what an edit takes: then the edited one comes first.
+                Some(found) => {
+                    self.edited_in(at, next..*found).unwrap_or(MessageSource::Exact(*found))
+                }
                 None => self.other_source(at, next, same.is_some()),
             };
             if let Some(event) = source.event() {
@@ -81,6 +84,9 @@ impl ProofChecker<'_> {
             return MessageSource::StandIn;
         }
         if is_behind {
+            if let Some(edited) = self.edited_in(at, next..self.before.len()) {
+                return edited;
+            }
             self.fail(rule::ORDER, Some(at), "stands earlier in the log, or once only".to_owned());
             return MessageSource::Unknown;
         }
@@ -88,9 +94,7 @@ impl ProofChecker<'_> {
             if self.rendering(original, message).is_some() {
                 return MessageSource::Rendered(event);
             }
-            if let Some(changes) = super::forms::changes(original, message)
-                && self.is_usual(original, &changes)
-            {
+            if self.is_edited(original, message) {
                 return MessageSource::Edited(event);
             }
         }
@@ -100,6 +104,19 @@ impl ProofChecker<'_> {
         let detail = "no message of the log, nor an edited form of one".to_owned();
         self.fail(rule::IDENTITY, Some(at), detail);
         MessageSource::Unknown
+    }
+
+    /// The first message in this range of the log that the message of the context is an edited form of.
+    fn edited_in(&self, at: usize, range: std::ops::Range<usize>) -> Option<MessageSource> {
+        let mut range = range;
+        let found = range.find(|event| self.is_edited(&self.before[*event], &self.after[at]));
+        found.map(MessageSource::Edited)
+    }
+
+    /// Whether a message is an edited form of one of the log, as some reducer would make it.
+    fn is_edited(&self, original: &ReadMessage<'_>, message: &ReadMessage<'_>) -> bool {
+        let changes = super::forms::changes(original, message);
+        changes.is_some_and(|changes| self.is_usual(original, &changes))
     }
 
     /// Whether a message is a result that became text. If it was also edited first, only its label still shows that.

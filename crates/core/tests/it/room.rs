@@ -11,7 +11,7 @@ use midfold_core::fold::Fold;
 use midfold_core::log::EventLog;
 use midfold_core::meter::Meter;
 use midfold_core::plan::{FoldCause, PlanOutcome, PlanRequest, plan};
-use midfold_core::policy::Policy;
+use midfold_core::policy::{CoverExtent, Policy};
 use midfold_formats::{DialectKind, profile};
 use midfold_testkit::Rng;
 use proptest::prelude::*;
@@ -231,7 +231,7 @@ proptest! {
             }
             let policy = policy(preset);
             // The others imitate tools that let the tail take what it takes.
-            let is_own = policy.recap.cover == midfold_core::policy::CoverExtent::Middle;
+            let is_own = policy.recap.cover == CoverExtent::Middle;
             if !is_own || policy.recap.fallback != midfold_core::policy::RecapFallback::Computed {
                 continue;
             }
@@ -253,8 +253,9 @@ proptest! {
     ) {
         let messages = talk(&mut Rng::new(seed), 40, steps, tokens);
         let whole = log_of(&messages).tokens();
-        // The recap of `projection` covers what is over the size, and a larger size leaves more as messages.
-        for preset in Policy::preset_names().into_iter().filter(|name| *name != "projection") {
+        // A recap of the overflow covers what is over the size, and a larger size leaves more as messages.
+        let covers_middle = |name: &&str| policy(name).recap.cover == CoverExtent::Middle;
+        for preset in Policy::preset_names().into_iter().filter(covers_middle) {
             let fold = |target| folded(&messages, preset, 100_000, Some(target), FoldCause::Manual, &[]);
             let (Some(less), Some(larger)) = (fold(from.min(whole)), fold((from + more).min(whole))) else { continue };
             let case = format!("{preset} {from} + {more}");

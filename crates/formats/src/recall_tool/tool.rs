@@ -16,10 +16,10 @@ pub struct ToolOffer {
 /// An argument: its name, the type of its value, its description for the model, and whether a call must have it.
 type ToolArgument = (&'static str, &'static str, &'static str, bool);
 
-const RECALL: &str = "Looks up the earlier part of this conversation, which a summary stands for by now. Use it \
-    when you need a detail that the summary lacks: an exact value, a name, an error, a line, a decision. `query` \
-    finds the messages that have these words; `messages` gives messages in full by their numbers, as the summary and \
-    the results of a query print them.";
+const RECALL: &str = "Looks up the earlier part of this conversation, which a summary or short lines stand for by now. \
+    Use it when you need a detail that these lack: an exact value, a name, an error, a line, a decision. `query` \
+    finds the messages that have these words; `messages` gives messages in full by their numbers, as the summary, the \
+    short lines and the results of a query print them.";
 const RECALL_ARGUMENTS: &[ToolArgument] = &[
     ("query", "string", "words to look for; with `messages`, only among those", false),
     (

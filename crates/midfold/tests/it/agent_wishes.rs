@@ -209,7 +209,7 @@ fn what_a_host_puts_back_stands_in_the_recap_until_the_next_fold() {
 /// Policies whose recap is a marker or a fixed sentence put it back as well.
 #[test]
 fn what_is_put_back_follows_any_stand_in() {
-    for preset in ["default", "head-tail", "hermes", "nucleic", "projection", "sliding"] {
+    for preset in Policy::preset_names().into_iter().chain(["sliding"]) {
         let (mut session, _) = hosted(preset, "1. mend the quay-gate");
         session.note("The gate is rusty.").unwrap();
         let budget = window(&session, 90);

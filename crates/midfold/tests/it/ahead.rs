@@ -31,9 +31,7 @@ fn folds_do_not_depend_on_what_was_gathered_before() {
         user == 1 || !row.contains(r#""role":"user""#)
     });
     for (name, rows) in [("coding", coding), ("alone", alone)] {
-        for preset in
-            ["default", "generous", "lean", "head-tail", "hermes", "nucleic", "projection"]
-        {
+        for preset in Policy::preset_names() {
             for (window, seen) in [(32_000, true), (128_000, false), (400_000, true)] {
                 let budget = Budget::new(window);
                 let mut appended = session(preset, empty());

@@ -50,4 +50,5 @@ mod sources;
 mod stays;
 mod survey;
 mod user_words;
+mod verbatim;
 mod verify;

@@ -4,6 +4,7 @@
 
 mod input;
 mod keeping;
+mod two_reducers;
 mod waiting;
 
 use std::collections::VecDeque;

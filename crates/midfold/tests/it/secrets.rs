@@ -14,7 +14,8 @@ use midfold::{Budget, DialectKind, EventLog, Fold, Meter, PlanOutcome, Policy, R
 use midfold_testkit::secrets::{PlantedSecret, innocent, planted};
 use serde_json::{Value, json};
 
-const PRESETS: [&str; 6] = ["default", "nucleic", "projection", "generous", "hermes", "lean"];
+const PRESETS: [&str; 7] =
+    ["default", "nucleic", "projection", "generous", "hermes", "lean", "verbatim"];
 const PLACES: [&str; 6] = ["user", "assistant", "env dump", "argument", "log line", "file"];
 const CHAT: DialectKind = DialectKind::OpenAiChat;
 

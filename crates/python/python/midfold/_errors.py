@@ -14,7 +14,7 @@ class Error(Exception):
     ...     print(error.hint.replace("; ", "\\n"))
     there is no preset `hermse`
     did you mean `hermes`?
-    there are: default, generous, lean, head-tail, hermes, nucleic, projection
+    there are: default, generous, lean, verbatim, head-tail, hermes, nucleic, projection
     """
 
     message: str

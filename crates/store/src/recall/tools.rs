@@ -119,7 +119,7 @@ fn find() -> (&'static str, &'static str, Value) {
 
 fn show() -> (&'static str, &'static str, Value) {
     let description = "Shows messages of this session in full, a call with its result. Use it for \
-        an @number of the summary or of recall_find. What is long comes in pages: the last line is \
+        an @number of the summary, of a shortened result or of recall_find. What is long comes in pages: the last line is \
         the call for the next one.";
     let properties = json!({
         "messages": {

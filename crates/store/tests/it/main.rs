@@ -17,6 +17,7 @@ mod recall_arguments;
 mod recall_diff;
 mod recall_expand;
 mod recall_matches;
+mod recall_numbers;
 mod recall_outcome;
 mod recall_render;
 mod recall_what;

@@ -80,6 +80,31 @@ fn every_preset_asks_its_model_before_it_folds() {
     }
 }
 
+/// Also where reducers alone made folds before, so that the log is larger than the line for long.
+#[test]
+fn a_recap_of_the_overflow_is_asked_for_before_the_line() {
+    let all = emit::openai_chat(&midfold_testkit::session(3, 400));
+    for name in ["projection", "verbatim"] {
+        let (policy, budget) = (policy(name), Budget::new(32_000));
+        let mut session = empty(policy.clone());
+        let line = policy.trigger.line(budget.tokens() - policy.trigger.injection_reserve).tokens;
+        let mut asked = None;
+        for (at, message) in all.iter().cycle().enumerate() {
+            session.append(RawEvent::new(message.clone().into()));
+            // Nobody answers, and by the next message that is given up.
+            let now = at as u64 * 1_000_000;
+            if session.take_request(&budget, now).is_some() && !session.folds().is_empty() {
+                asked = Some(session.view().tokens());
+                break;
+            }
+            if !session.log().has_open_call() {
+                session.context(&budget, 3).unwrap();
+            }
+        }
+        assert!(asked.is_some_and(|tokens| tokens < line), "{name}: {asked:?} of {line}");
+    }
+}
+
 #[test]
 fn the_second_narration_starts_from_the_first_and_reads_only_what_is_new() {
     let policy = policy("default");

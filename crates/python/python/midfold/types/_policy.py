@@ -48,6 +48,10 @@ class ArgumentsPolicy(TypedDict, total=False):
     """In longer arguments, strings are cut to this many characters (Hermes Agent: 200)."""
     max_chars: int
     """Arguments of up to this many characters stay (Hermes Agent: 500)."""
+    numbers: bool
+    """Whether a cut string ends with the number of the message, such as `@12`, by which recall
+    shows it.
+    """
 
 
 class TierCaps(TypedDict, total=False):
@@ -267,9 +271,17 @@ class StubPolicy(TypedDict, total=False):
 
     min_chars: int
     """Results of up to this many characters stay (Hermes Agent: 200)."""
+    numbers: bool
+    """Whether the line ends with the number of the message, such as `@12`, by which recall shows
+    it.
+    """
     salient_chars: int
     """The most characters of salient lines (errors, failing tests, outliers) that are kept below
     the stub.
+    """
+    verdicts: bool
+    """Whether the line quotes from the result how the call ended: the totals of a check, or why it
+    failed.
     """
 
 
