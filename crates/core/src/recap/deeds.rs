@@ -3,7 +3,7 @@
 
 use crate::calls::CallSite;
 use crate::recap::checks::all_covered;
-use crate::recap::deed::{CallEnding, CallSubject, Deed, DeedKind, DeedPart, FileEdit, PartKind};
+use crate::recap::deed::{CallEnding, CallSubject, DeedPart, PartKind};
 use crate::recap::gathered_facts::{GatheredFacts, OUTPUT_LINES, Quote, output};
 use crate::recap::open_failures::OpenFailure;
 use crate::recap::print::code;
@@ -18,8 +18,8 @@ use crate::tools::command::{
 };
 use crate::tools::shell::CommandEnd;
 use crate::tools::{
-    CallFacts, CallFailure, CallResult, CallVerdict, ChangeLine, ChangedFiles, FileChange,
-    TodoChange, ToolKind, ToolTable, says_well, texts_of, unwrapped,
+    CallFacts, CallFailure, CallResult, CallVerdict, TodoChange, ToolKind, ToolTable, says_well,
+    texts_of, unwrapped,
 };
 
 /// Longest command, in characters.
@@ -30,8 +30,6 @@ const FAILURE_CHARS: usize = 420;
 const FAILURE_BYTES: usize = 64_000;
 /// How many bytes of a look-up's output are read.
 const SHOWN_BYTES: usize = 16_000;
-/// At most this many lines of one change are kept.
-const CHANGED_LINES: usize = 256;
 
 /// One call, while its result is added to the gathered facts.
 pub(super) struct CallDeeds<'a, 'e> {
@@ -185,7 +183,7 @@ impl CallDeeds<'_, '_> {
             self.gathered.note_error(error, deed);
         }
         if is_open {
-            let path = self.facts.changed().and_then(|changed| named_path(&changed, came.text));
+            let path = self.facts.changed().and_then(|changed| changed.named_in(came.text));
             let scratch = blamed.only().and_then(|step| self.scratch(step));
             let missing = failure.missing();
             let open = OpenFailure { deed, runs, path, text, ..OpenFailure::default() };
@@ -195,7 +193,7 @@ impl CallDeeds<'_, '_> {
 
     /// What failed: of a change of several files, the one that the client names.
     fn failed_subject(&self, came: &DeedOutcome<'_>) -> CallSubject {
-        let named = self.facts.changed().and_then(|changed| named_path(&changed, came.text));
+        let named = self.facts.changed().and_then(|changed| changed.named_in(came.text));
         match (&came.subject, named) {
             (CallSubject::File(tool, _), Some(path)) => {
                 CallSubject::File(tool.clone(), shorten(&path, COMMAND_CHARS))
@@ -373,55 +371,6 @@ impl CallDeeds<'_, '_> {
         self.push_call(came, CallEnding::Shown, prose::parts(report));
     }
 
-    /// Adds a change of files: notes each file, settles failed changes of it, and adds the changed lines.
-    fn note_changed(
-        &mut self,
-        came: &DeedOutcome<'_>,
-        changed: ChangedFiles<'_>,
-        change: &FileChange,
-    ) {
-        let replaces = || change.lines.iter().any(|line| matches!(line, ChangeLine::Replaced(..)));
-        let in_place = || came.command.steps.iter().any(|step| step.run.key() == "sed");
-        let there = self.facts.kind == ToolKind::Edit || replaces() || in_place();
-        let removes_first = came
-            .command
-            .steps
-            .first()
-            .is_some_and(|step| matches!(step.run.key(), "rm" | "git rm"));
-        for path in changed.paths() {
-            let known = self.gathered.files.contains_key(path);
-            self.gathered.use_file(path, true, Some(came.message));
-            // A file that the same call made before it removed it did not exist before.
-            let removed = removes_first && self.facts.removes.contains(path);
-            if !known && (removed || there && change.whole.is_none()) {
-                self.gathered.was_there(path);
-            }
-        }
-        self.gathered.settle(came.message, |open| {
-            open.path.as_ref().is_some_and(|path| changed.paths().contains(path))
-        });
-        for path in &self.facts.removes {
-            self.gathered.remove_file(path);
-        }
-        let is_there = |path: &&String| !self.facts.removes.contains(path);
-        let written: Vec<String> = changed.paths().iter().filter(is_there).cloned().collect();
-        let removed = written.is_empty();
-        let command = match &came.subject {
-            CallSubject::Command(text) if change.lines.is_empty() && !removed => Some(text.clone()),
-            _ => None,
-        };
-        let edit = FileEdit {
-            written: change.whole.filter(|_| written.len() == 1),
-            files: if removed { self.facts.removes.clone() } else { written },
-            removed,
-            edits: 1,
-            last: came.message,
-            command,
-        };
-        let lines = change.lines.iter().take(CHANGED_LINES).map(line_part).collect();
-        self.gathered.push(Deed::new(came.message, DeedKind::Change(edit), lines));
-    }
-
     /// The command or tool that was called.
     fn subject(&self, command: &CommandDeeds<'_>, written: Option<&str>) -> CallSubject {
         let Self { facts, call, .. } = self;
@@ -484,22 +433,6 @@ fn ends_in_look_up(command: &CommandDeeds<'_>) -> bool {
     let piped = before.take_while(|step| step.end == CommandEnd::Pipe).count();
     let from = command.steps.len().saturating_sub(piped + 1);
     from > 0 && command.steps[from..].iter().all(|step| step.purpose == CommandPurpose::LookUp)
-}
-
-/// The file of a failed change: of several the one that the client names, or else the first.
-fn named_path(changed: &ChangedFiles<'_>, text: &str) -> Option<String> {
-    let plain = text.replace('\\', "/");
-    let paths = changed.paths();
-    paths.iter().find(|path| plain.contains(path.as_str())).or(paths.first()).cloned()
-}
-
-/// A changed line as a part of a deed.
-fn line_part(line: &ChangeLine) -> DeedPart {
-    match line {
-        ChangeLine::Added(text) => DeedPart::new(text, PartKind::NewLine(String::new())),
-        ChangeLine::Replaced(text, was) => DeedPart::new(text, PartKind::NewLine(was.clone())),
-        ChangeLine::Removed(text) => DeedPart::new(text, PartKind::OldLine),
-    }
 }
 
 /// Adds the lines of an output that the parts do not quote yet.

@@ -4,6 +4,7 @@
 //! is quoted, escaped and redacted, so it gains no authority.
 
 mod bound;
+pub mod change_deeds;
 pub mod checks;
 mod choose;
 mod claim;

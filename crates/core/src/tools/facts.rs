@@ -85,6 +85,14 @@ impl<'a> ChangedFiles<'a> {
     pub fn paths(self) -> &'a [String] {
         self.paths
     }
+
+    /// The file that this text of the client names; the first one where it names no such file.
+    #[must_use]
+    pub fn named_in(self, text: &str) -> Option<String> {
+        let plain = text.replace('\\', "/");
+        let named = self.paths.iter().find(|path| plain.contains(path.as_str()));
+        named.or(self.paths.first()).cloned()
+    }
 }
 
 impl CallFacts {
