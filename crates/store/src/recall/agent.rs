@@ -246,6 +246,7 @@ pub async fn show(
             visible: &visible,
             leaves_out: &leaves_out,
             most,
+            alone: is_placed,
             until: entry.until,
         };
         let start = entry.from.unwrap_or_default();

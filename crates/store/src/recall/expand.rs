@@ -94,6 +94,7 @@ pub async fn expand(
         visible: &|_| false,
         leaves_out: &|_| false,
         most: usize::MAX,
+        alone: false,
         until: None,
     };
     let start = from.map(PageCursor::parse).transpose()?.unwrap_or_default();
@@ -111,6 +112,8 @@ pub(super) struct ExpandStyle<'a> {
     pub leaves_out: &'a (dyn Fn(u64) -> bool + Sync),
     /// About this many characters of a message are shown at most.
     pub most: usize,
+    /// Whether calls come without their results.
+    pub alone: bool,
     /// The place in the message where the page starts at which it ends.
     pub until: Option<CursorPlace>,
 }
@@ -127,7 +130,8 @@ pub(super) async fn expand_in(
     let reader = LogReader::of(store, session).await?;
     let asked = target::runs(store, &reader.row, what).await?;
     let mut pager = Pager::new(start, max_chars, style);
-    for run in with_results(&reader, asked).await? {
+    let asked = if style.alone { asked } else { with_results(&reader, asked).await? };
+    for run in asked {
         let mut at = run.start.max(start.event);
         while at < run.end {
             let chunk = at..run.end.min(at + CHUNK);
@@ -327,6 +331,7 @@ impl<'s> Pager<'s> {
         let is_start = head.event == self.start.event;
         let offset = if is_start { self.start.offset(&text) } else { 0 };
         let until = self.style.until.filter(|_| is_start).map(|place| place.offset(&text));
+        let before = text.chars().take(offset).filter(|c| *c == '\n').count();
         let rest = text.chars().skip(offset);
         let mut text: String = match until {
             Some(until) => rest.take(until.saturating_sub(offset)).collect(),
@@ -336,7 +341,11 @@ impl<'s> Pager<'s> {
         let is_long = text.chars().nth(most.saturating_add(most / LITTLE_MORE)).is_some();
         if let Some((cut, _)) = text.char_indices().nth(most).filter(|_| is_long) {
             let end = text[..cut].rfind('\n').map_or(cut, |line| line + 1);
-            let next = offset + text[..end].chars().count();
+            // By a line where one ends here, because hits and ranges name lines.
+            let next = match text[..end].ends_with('\n') {
+                true => format!("L{}", before + text[..end].matches('\n').count() + 1),
+                false => (offset + text[..end].chars().count()).to_string(),
+            };
             text.truncate(end);
             text += &format!("… (it goes on at {}:{next})", head.event);
         }

@@ -482,10 +482,20 @@ async fn places_are_shown_once_and_no_longer_than_asked_for() {
     // From a line on, a message takes no whole page.
     let page = shown("2:L31").await;
     assert!(page.contains("\nline 31 of the log\n") && !page.contains("the end"), "{page}");
-    let next = page.lines().last().unwrap();
-    let place = next.strip_prefix("… (it goes on at ").and_then(|rest| rest.strip_suffix(')'));
-    let page = shown(place.unwrap()).await;
-    assert!(page.contains("the end"), "{page}");
+    let mut whole = page;
+    while let Some(at) = whole.find("… (it goes on at ") {
+        let place = whole.split_off(at);
+        let place = place.trim_start_matches("… (it goes on at ").trim_end_matches(")\n");
+        assert!(place.starts_with("2:L"), "{place}");
+        whole += &shown(place).await;
+    }
+    let found: Vec<&str> = whole.lines().filter(|line| line.starts_with("line ")).collect();
+    let wanted: Vec<_> = (31..=500).map(|at| format!("line {at} of the log")).collect();
+    assert_eq!(found, wanted);
+    assert!(whole.ends_with("\nthe end\n"), "{whole}");
+    // A place in a call brings no result.
+    let page = shown("1:0").await;
+    assert!(!page.contains("── @2 "), "{page}");
 
     // The result comes with its call, and so it does not come again. A rest of some lines is shown at once.
     let page = shown("3,4").await;
