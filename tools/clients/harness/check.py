@@ -19,7 +19,6 @@ ROOT = Path(__file__).resolve().parents[3]
 STEPS = 14
 WINDOW = 200_000  # what midfold is told where there is no limit
 SECONDS = 120  # one run of one client
-DONE = f"All {STEPS} steps are done."
 
 
 @dataclass
@@ -35,7 +34,8 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        return bool(self.line["finished"]) and DONE in (self.line["answer"] or "")
+        done = f"All {self.steps} steps are done."
+        return bool(self.line["finished"]) and done in (self.line["answer"] or "")
 
     @property
     def totals(self) -> dict:
@@ -84,6 +84,8 @@ class Check:
             target / "debug/scripted-upstream"
         )
         self.more = os.environ.get("MIDFOLD_ARGUMENTS", "").split()
+        self.steps = STEPS
+        self.scripted: tuple[str, ...] = ()  # added to the scripted upstream
 
     def binaries(self) -> str | None:
         """What is missing of them."""
@@ -154,7 +156,8 @@ class Check:
         work = folder / "work"
         work.mkdir(parents=True)
         log = folder / "upstream.log"
-        scripted = (limit, STEPS, client.script, log, self.result_tokens)
+        script = (*client.script, *self.scripted)
+        scripted = (limit, self.steps, script, log, self.result_tokens)
         with servers.upstream(self.upstream, *scripted) as up:
             if not through:
                 line, seconds = self.start(client, up.url, work, folder)
@@ -170,7 +173,7 @@ class Check:
                     (folder / "metrics").write_text(metrics)
                     folds = servers.counter(metrics, "midfold_folds_total")
                     run = Run(line, servers.stats(up), seconds, folds)
-        run.limit = limit
+        run.limit, run.steps = limit, self.steps
         (folder / "stats.json").write_text(json.dumps(run.stats, indent=1))
         (folder / "line.json").write_text(json.dumps(run.line, indent=1))
         return run
@@ -202,7 +205,7 @@ class Check:
             "CHECK_BASE_URL": url,
             "CHECK_WORK": str(work),
             "CHECK_PROGRAM": json.dumps([*started_by, *program] if program else []),
-            "CHECK_STEPS": str(STEPS),
+            "CHECK_STEPS": str(self.steps),
             "CHECK_DIALECT": client.dialect,
         }
         command = [python]
