@@ -106,7 +106,7 @@ class Hooks:
             "[End of recap" in first,
         )
         self.holds("it has the code of the task", "K0-3039" in first)
-        found = re.search(r"`(.+?) grep (\S+) WORDS", first)
+        found = re.search(r"`(.+?) find (\S+) WORDS", first)
         hits = self.midfold("recall", "find", found.group(2), "K3-0ade") if found else ""
         self.holds("the command in it finds a result that left", "part_3" in hits)
 
