@@ -9,7 +9,7 @@ use midfold_formats::request::identity;
 use super::identities::MessageIdentities;
 
 /// The chain of a history.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Chain {
     /// The chained hash of each message, which names all messages up to it.
     pub links: Vec<Hash>,

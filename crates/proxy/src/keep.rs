@@ -1,10 +1,12 @@
 //! Keeps conversations in a store: they are written after the requests, and loaded when a client continues one after a
 //! restart. No request waits for a write.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use midfold_core::Hash;
+use midfold_core::log::EventLog;
 use midfold_store::{
     AppendRequest, IdentifiedSession, MemoryStore, Millis, NewEvent, NewFold, NewSession,
     SessionMeta, Store, StoreError, StoredError, StoredSession,
@@ -16,6 +18,7 @@ use super::conversation::ProxyConversation;
 use super::lock::lock;
 use super::read_request::ReadRequest;
 use super::shared::Proxy;
+use super::stable::stable;
 use super::stored_parts::StoredParts;
 
 /// How many of the last links of a history are searched in the store. A session is noted under the link of its last
@@ -72,12 +75,18 @@ impl Proxy {
         now: Millis,
     ) -> Result<(), StoredError> {
         self.bring_window(begun, &**store, now).await?;
-        let links = &begun.chain.links;
-        let ends = links.iter().skip(begun.chain.opening).rev().take(PROBES);
-        let ends: Vec<_> = ends.copied().collect();
-        let Some(found) = store.identified(&ends).await? else { return Ok(()) };
+        let plain = self.found_plain(begun, &**store).await?;
+        let is_plain = plain.is_some();
+        let (chain, found) = match plain {
+            Some((chain, found)) => (Cow::Owned(chain), Some(found)),
+            None => {
+                let ends = ends(&begun.chain, begun.chain.opening);
+                (Cow::Borrowed(&begun.chain), store.identified(&ends).await?)
+            }
+        };
+        let Some(found) = found else { return Ok(()) };
         let hint = begun.who.hint.as_deref();
-        let known = lock(&self.index).find(&begun.chain, links.len(), hint, now);
+        let known = lock(&self.index).find(&chain, chain.links.len(), hint, now);
         let found = match &known {
             Some((known, at)) => newest_of(known, *at, found, &**store).await?,
             None => found,
@@ -89,14 +98,15 @@ impl Proxy {
                 let row = store.session(&found.id).await?;
                 lock(known).take_wishes(row.state, row.state_version)?;
             }
+            if is_plain {
+                let log = lock(known).session.log().clone();
+                self.read_back(begun, begun.request.system.as_ref(), &log);
+            }
             return Ok(());
         }
         let (conversation, chain, system) = load(&found.id, store, begun).await?;
         // Also where no tool is offered any more: the client's history lacks the exchanges that the log has.
-        let events = conversation.session.log().events();
-        let messages: Vec<_> = events.iter().map(|event| event.bytes.clone()).collect();
-        let kind = begun.request.kind();
-        lock(&self.hidden).read_back(kind, &begun.who, system.as_ref(), &messages);
+        self.read_back(begun, system.as_ref(), conversation.session.log());
         let conversation = Arc::new(Mutex::new(conversation));
         lock(&self.index).put(&conversation, &lock(&conversation), &chain, 0, now);
         if let Some((known, _)) = known {
@@ -104,6 +114,42 @@ impl Proxy {
         }
         Ok(())
     }
+
+    /// Reads the exchanges of a log.
+    fn read_back(&self, begun: &ReadRequest, system: Option<&Bytes>, log: &EventLog) {
+        let messages: Vec<_> = log.events().iter().map(|event| event.bytes.clone()).collect();
+        lock(&self.hidden).read_back(begun.request.kind(), &begun.who, system, &messages);
+    }
+
+    /// The chain of a request without the exchanges that were put into it, and the session that has this history, with
+    /// the replies of the exchanges as the client has them. `None` where there is no such session, or where the store
+    /// was asked before. An earlier process may have heard the same replies in two conversations, and only in one of
+    /// them something was hidden.
+    async fn found_plain(
+        &self,
+        begun: &ReadRequest,
+        store: &dyn Store,
+    ) -> Result<Option<(Chain, IdentifiedSession)>, StoreError> {
+        let (Some(plain), Some(asked)) = (&begun.without, &begun.recall.asked) else {
+            return Ok(None);
+        };
+        let shown = asked.walk.shown();
+        let first =
+            asked.past.first().and_then(|exchange| shown.get(exchange.replies.checked_sub(1)?));
+        let Some(first) = first.filter(|_| !lock(&self.hidden).is_compared(shown)) else {
+            return Ok(None);
+        };
+        let messages: Vec<_> = (0..stable(plain)).map(|at| plain.message(at)).collect();
+        let chain = begun.chain_of(&messages, []);
+        let found = store.identified(&ends(&chain, first.end.max(chain.opening))).await?;
+        lock(&self.hidden).note_compared(shown);
+        Ok(found.map(|found| (chain, found)))
+    }
+}
+
+/// The newest links of a chain by which a session is looked for, from the message at `from` on, the newest first.
+fn ends(chain: &Chain, from: usize) -> Vec<Hash> {
+    chain.links.iter().skip(from).rev().take(PROBES).copied().collect()
 }
 
 /// If the store found another session with the same history, returns the state of the one that is known here instead,

@@ -27,7 +27,7 @@ pub struct ReadRequest {
     pub(super) chain: Chain,
     pub(super) recall: RecallOffer,
     /// The request without the exchanges that were put back into it; `None` if there are none.
-    without: Option<Request>,
+    pub(super) without: Option<Request>,
 }
 
 impl Proxy {

@@ -39,6 +39,9 @@ pub(crate) struct HiddenExchanges {
 struct KnownPast {
     owner: ExchangePlace,
     past: HiddenPast,
+    /// Whether no log of the store has the same replies with nothing hidden, as far as that was looked up. An earlier
+    /// process may have heard them in another conversation.
+    is_compared: bool,
 }
 
 /// The messages that belong in the place where a client only has the model's answer.
@@ -123,6 +126,20 @@ impl HiddenExchanges {
         known.map_or_else(|| Arc::from([]), |known| Arc::clone(&known.past))
     }
 
+    /// Whether the newest of these replies that is known was compared with the store.
+    pub fn is_compared(&self, shown: &[ShownReply]) -> bool {
+        let known = shown.iter().rev().find_map(|reply| self.known.get(&reply.place));
+        known.is_some_and(|known| known.is_compared)
+    }
+
+    /// Notes that the newest of these replies that is known was compared with the store.
+    pub fn note_compared(&mut self, shown: &[ShownReply]) {
+        let known = shown.iter().rev().find(|reply| self.known.contains_key(&reply.place));
+        if let Some(known) = known.and_then(|reply| self.known.get_mut(&reply.place)) {
+            known.is_compared = true;
+        }
+    }
+
     /// Notes an answer, and what of it its client does not get. `walk` was at the end of the request, in whose history
     /// `past` is hidden; the `messages` followed.
     pub fn hear(
@@ -139,7 +156,16 @@ impl HiddenExchanges {
         let found = &walk.exchanges()[known..];
         let taken = |found| HiddenExchange::taken(kind, messages, found, first, &self.used);
         let new: Vec<_> = found.iter().filter_map(taken).map(Arc::new).collect();
-        self.note(owner, &walk.shown()[shown.min(walk.shown().len())..], past, &new, shown);
+        // Whoever has a later reply has the earlier ones, too.
+        let is_compared =
+            new.is_empty() && self.is_compared(&walk.shown()[..shown.min(walk.shown().len())]);
+        self.note(
+            owner,
+            &walk.shown()[shown.min(walk.shown().len())..],
+            past,
+            &new,
+            (shown, is_compared),
+        );
     }
 
     /// Reads the exchanges of a whole history that a store has. `system` are the instructions beside the messages, as
@@ -162,25 +188,28 @@ impl HiddenExchanges {
         let all: Vec<_> = walk.exchanges().iter().filter_map(taken).collect();
         let (mut rest, mut past) = (all.into_iter().peekable(), Vec::new());
         let mut answer = 0;
+        // Where nothing of this owner is hidden, it is not worth its memory that this is so.
+        let notes_nothing = self.knows(owner);
         for reply in walk.shown() {
             while let Some((end, exchange)) = rest.next_if(|(end, _)| *end <= reply.end) {
                 (answer, past) = (end + 1, [past, vec![exchange]].concat());
             }
-            if !past.is_empty() && reply.start > answer {
-                self.put(owner.place(), reply.place, Arc::from(past.clone()));
+            let is_noted = if past.is_empty() { notes_nothing } else { reply.start > answer };
+            if is_noted {
+                self.put(owner.place(), reply.place, Arc::from(past.clone()), false);
             }
         }
         self.trim();
     }
 
-    /// Notes replies in order. `before` replies came before them.
+    /// Notes replies in order. `before` replies came before them; `is_compared` holds for all of them.
     fn note(
         &mut self,
         owner: ClientChain,
         replies: &[ShownReply],
         past: &HiddenPast,
         new: &[Arc<HiddenExchange>],
-        before: usize,
+        (before, is_compared): (usize, bool),
     ) {
         let mut upto = Arc::clone(past);
         for (at, reply) in replies.iter().enumerate() {
@@ -192,20 +221,26 @@ impl HiddenExchanges {
             if !here.is_empty() {
                 upto = upto.iter().cloned().chain(here).collect();
             }
-            self.put(owner.place(), reply.place, Arc::clone(&upto));
+            self.put(owner.place(), reply.place, Arc::clone(&upto), is_compared);
         }
         self.trim();
     }
 
     /// Notes what is hidden up to a reply. If two answers are the same for their client and differ in what is hidden,
     /// nobody can say which of them it has. Then only what is common to both stays.
-    fn put(&mut self, owner: ExchangePlace, place: ExchangePlace, past: HiddenPast) {
+    fn put(
+        &mut self,
+        owner: ExchangePlace,
+        place: ExchangePlace,
+        past: HiddenPast,
+        is_compared: bool,
+    ) {
         let Some(known) = self.known.get_mut(&place) else {
             self.version += u64::from(!past.is_empty());
             self.used.fetch_add(PLACE, Ordering::Relaxed);
             *self.owners.entry(owner).or_default() += 1;
             self.order.push_back(place);
-            self.known.insert(place, KnownPast { owner, past });
+            self.known.insert(place, KnownPast { owner, past, is_compared });
             return;
         };
         if known.past != past {

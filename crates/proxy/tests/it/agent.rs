@@ -199,3 +199,50 @@ async fn what_others_wish_for_a_session_is_taken_over() {
         assert!(body(&turn).contains(text), "{text}");
     }
 }
+
+/// Two conversations may be the same for their clients, and only in one of them something is hidden. A process that heard
+/// neither leaves it out of the other one, and out of what is forked from it.
+#[tokio::test]
+async fn an_exchange_is_not_of_a_conversation_that_only_looks_the_same() {
+    const NOTE: &str = "The customer is Walrus & Sons.";
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    // A client with this history asks `proxy`. What was sent is returned, once the model has said "Yes.".
+    let asks = async |proxy: &Arc<Proxy>, client: &mut TalkingClient, notes: bool| {
+        let begun = proxy.begin(client.request(), &RequestSender::default());
+        proxy.bring_back(&begun, &store, 1).await.unwrap();
+        let mut turn = proxy.finish(proxy.recalling(begun, proxy.offer()), 1);
+        let sent = body(&turn);
+        if notes {
+            let told = wish(&mut turn, "midfold_note", &json!({"text": NOTE}));
+            assert!(told.starts_with("noted"), "{told}");
+        }
+        let message = json!({"role": "assistant", "content": [{"type": "text", "text": "Yes."}]});
+        let output = vec![Bytes::from(message.to_string())];
+        let mut seen = AnswerFacts { is_complete: true, output, ..AnswerFacts::default() };
+        assert!(!turn.hear(&mut seen, 1).asks_again);
+        turn.accept();
+        while proxy.save(&*store, 1).await.unwrap() {}
+        client.hear("Yes.");
+        sent
+    };
+    let (mut plain, first) = (TalkingClient::new().talked(2), proxy());
+    for question in ["Well?", "Go on.", "On."] {
+        plain.ask(question);
+        asks(&first, &mut plain, false).await;
+    }
+    let (mut noting, second) = (TalkingClient::new().talked(2), proxy());
+    noting.ask("Well?");
+    asks(&second, &mut noting, true).await;
+    let fork = |question: &str| {
+        let messages = noting.messages.clone();
+        let mut fork = TalkingClient { messages, ..TalkingClient::new() };
+        fork.ask(question);
+        fork
+    };
+    assert!(!asks(&second, &mut fork("And then?"), false).await.contains(NOTE));
+    // What one of them has alone is its own.
+    let mut other = fork("Which customer?");
+    asks(&second, &mut other, true).await;
+    other.ask("And then?");
+    assert!(asks(&second, &mut other, false).await.contains(NOTE));
+}
