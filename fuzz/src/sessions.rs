@@ -1,8 +1,6 @@
 //! Stateful sessions: bytes are commands, and what always holds is checked after each of them.
 
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context as Poller, Poll, Waker};
 
 use bytes::Bytes;
 use midfold::core::audit::audit;
@@ -10,6 +8,7 @@ use midfold::core::project::{Context, project_with_void};
 use midfold::core::{Role, Usage};
 use midfold::formats::verify::validator;
 use midfold::formats::{convert, profile};
+use midfold::store::run_in_memory as now;
 use midfold::store::{
     MemoryStore, NewSession, SessionMeta, Store, StoredError, StoredSession, fsck, transfer,
 };
@@ -48,15 +47,6 @@ impl Input<'_> {
     /// A number below `n`; 0 at the end of the input.
     fn below(&mut self, n: usize) -> usize {
         usize::from(self.next().unwrap_or_default()) % n.max(1)
-    }
-}
-
-/// Nothing in a store in memory waits: what is not ready at once would never be.
-fn now<T>(work: impl Future<Output = T>) -> T {
-    let mut work = pin!(work);
-    match work.as_mut().poll(&mut Poller::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => panic!("a session in memory waits"),
     }
 }
 

@@ -288,6 +288,7 @@ impl schemars::JsonSchema for FoldDue {
                 "undone": held("Held: a person took a fold back."),
                 "little-gained": held("Held: the last fold freed little."),
                 "nothing-to-gain": held("Held: planning found nothing to fold."),
+                "few-steps": held("Held: the window fits few steps, and is not full."),
             },
         })
     }
@@ -330,6 +331,8 @@ pub enum HoldReason {
     LittleGained,
     /// Planning found nothing worth folding, and few messages came since.
     NothingToGain,
+    /// The window is so small that a fold now would leave room for a few steps only.
+    FewSteps,
 }
 
 impl std::fmt::Display for HoldReason {
@@ -346,6 +349,7 @@ impl std::fmt::Display for HoldReason {
                  window is full"
             }
             Self::NothingToGain => "there is not enough to gain yet",
+            Self::FewSteps => "the window fits few steps; the next fold comes when it is full",
         })
     }
 }

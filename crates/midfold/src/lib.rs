@@ -9,7 +9,7 @@
 //! |---|---|
 //! | compact a conversation once | [`Setup::prepare`], then [`Session::compact`] |
 //! | keep the conversation of a running agent | [`Session::append`], [`Session::context`] |
-//! | keep it in SQLite or PostgreSQL | [`Start`], then [`store::StoredSession`] (features `sqlite`, `postgres`) |
+//! | keep it in SQLite or PostgreSQL | [`Start`], then [`store::StoredSession`] (features `store`, `postgres`) |
 //! | read transcripts and requests | [`formats::read`] |
 //! | choose when and how to compact | [`Policy::preset`], [`Policy::from_toml`], [`Settings`] |
 //! | say what fits | [`Budget`] |
@@ -54,11 +54,11 @@
 //! A running agent appends each new message with [`Session::append`] and sends what [`Session::context`] returns, which
 //! folds first when the policy's trigger fires.
 //!
-//! A session that outlives its process is a [`store::StoredSession`] (feature `sqlite` or `postgres`). [`Start`] makes
+//! A session that outlives its process is a [`store::StoredSession`] (feature `store` or `postgres`). [`Start`] makes
 //! one, after it has checked the settings:
 //!
 //! ```
-//! # #[cfg(feature = "sqlite")]
+//! # #[cfg(feature = "store")]
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use midfold::{DialectKind, Door, Policy, RawEvent, Setup, Start, without_messages};
@@ -77,7 +77,7 @@
 //! assert_eq!(sent.context.bytes(), br#"[{"role":"user","content":"hi"}]"#);
 //! # Ok(())
 //! # }
-//! # #[cfg(not(feature = "sqlite"))]
+//! # #[cfg(not(feature = "store"))]
 //! # fn main() {}
 //! ```
 

@@ -222,25 +222,16 @@ impl PreparedSession {
             .hint(format!("use one of {}", tokens::names().join(", "))))
     }
 
-    /// Makes the session in a store, without its messages.
+    /// Makes the session in a store, with its first messages, in one commit.
     ///
     /// # Errors
-    /// If the id is taken, or if the store fails.
-    pub async fn store(self, store: Arc<dyn Store>) -> Result<StoredSession, StoredError> {
-        let Self { new, state, .. } = self;
-        let id = new.id.clone();
-        let made = StoredSession::create(Arc::clone(&store), new).await?;
-        if state == SessionState::default() {
-            return Ok(made);
-        }
-        let state = serde_json::to_string(&state).map_err(StoreError::from)?;
-        if let Err(error) = store.save_state(&id, 0, &state).await {
-            // A session without its settings would keep the id, and refuse a retry.
-            store.delete(&id, None).await.ok();
-            return Err(error.into());
-        }
-        // `made` read the state before it was saved.
-        StoredSession::open(store, &id).await
+    /// If the id is taken, or if the store fails. Nothing is stored then.
+    pub async fn store(
+        self,
+        store: Arc<dyn Store>,
+        first: Vec<RawEvent>,
+    ) -> Result<StoredSession, StoredError> {
+        StoredSession::create_with(store, self.new, self.state, first).await
     }
 
     /// Makes the session in memory, with its messages.

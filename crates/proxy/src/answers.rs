@@ -46,7 +46,9 @@ impl NotedAnswer {
     /// it is not to be written, because the store has another session under this id or the rest is too long.
     pub fn answer(&self) -> Result<Option<AnswerHistory>, StoreError> {
         self.behind(|held| match &held.parent {
-            _ if held.saved.is_made => Some((held.session.id().to_owned(), held.saved.events)),
+            _ if held.saved.is_made => {
+                Some((held.session.id().to_owned(), held.saved.parts.events))
+            }
             // A fork that is not stored itself shares its first messages with its parent.
             Some((id, at)) => Some((id.clone(), *at as usize)),
             None => None,

@@ -199,20 +199,21 @@ impl ProxyConversation {
         }
         let active = self.session.active().map(|fold| fold.id);
         // The store has the fold that is active here, or the one that was active at this process's last write.
-        !self.saved.is_foreign && (found.active == active || found.active == self.saved.active)
+        !self.saved.is_foreign
+            && (found.active == active || found.active == self.saved.parts.active)
     }
 
     /// Whether another process has written the session's state since this one did.
     pub fn is_changed_in(&self, found: &IdentifiedSession) -> bool {
-        found.id == self.session.id() && found.state_version > self.saved.version
+        found.id == self.session.id() && found.state_version > self.saved.parts.version
     }
 
     /// Takes over the pins and the agent's wishes from a newer state in the store.
     pub fn take_wishes(&mut self, state: String, version: u64) -> Result<(), StoreError> {
-        if state == self.saved.state || state.is_empty() {
+        if state == self.saved.parts.state || state.is_empty() {
             return Ok(());
         }
-        let known: SessionState = match self.saved.state.as_str() {
+        let known: SessionState = match self.saved.parts.state.as_str() {
             "" => SessionState::default(),
             known => serde_json::from_str(known)?,
         };
@@ -223,7 +224,7 @@ impl ProxyConversation {
         let SessionState { pins, agent, .. } = serde_json::from_str(&state)?;
         self.session.take_wishes(pins, agent, has_unkept);
         self.brought = RecalledCalls::of(&self.session);
-        (self.saved.state, self.saved.version) = (state, version);
+        (self.saved.parts.state, self.saved.parts.version) = (state, version);
         Ok(())
     }
 

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use midfold_core::Hash;
 use midfold_core::log::EventLog;
 use midfold_store::{
-    AppendRequest, IdentifiedSession, MemoryStore, Millis, NewEvent, NewFold, NewSession,
-    SessionMeta, Store, StoreError, StoredError, StoredSession,
+    CallUsage, IdentifiedSession, MemoryStore, Millis, NewSession, SavedParts, SessionChanges,
+    SessionIdentity, SessionMeta, Store, StoreError, StoredError, StoredSession,
 };
 
 use super::calls::{CallLedger, UnwrittenCall};
@@ -24,24 +24,6 @@ use super::stored_parts::StoredParts;
 /// How many of the last links of a history are searched in the store. A session is noted under the link of its last
 /// message at each write.
 const PROBES: usize = 64;
-
-/// The changes of a conversation since the last write.
-struct PendingChanges {
-    id: String,
-    /// The row to create, where the store does not have the session.
-    new: Option<NewSession>,
-    append: AppendRequest,
-    folds: Vec<NewFold>,
-    /// Two ids: the store's active fold as this process knows it, and ours, which takes its place.
-    active: (Option<Hash>, Option<Hash>),
-    /// All that the session keeps beside its log and its folds, in JSON.
-    state: String,
-    /// Another process has written a newer state where the store has a higher number.
-    version: u64,
-    /// By what a later process finds the session: its last link, and its number of events. Set only with new events.
-    identity: Option<(Hash, u64)>,
-    calls: Vec<UnwrittenCall>,
-}
 
 impl Proxy {
     /// Writes one thing: the next unsaved conversation, or else the next answer, or else the next learned window.
@@ -184,15 +166,8 @@ async fn load(
     let calls = CallLedger::after(stored.end_of_ledger().await?);
     let session = stored.whole().await?.clone();
     let (row, meta) = (stored.row(), stored.meta());
-    let saved = StoredParts {
-        is_made: true,
-        events: session.log().len(),
-        folds,
-        active: row.active,
-        state: row.state.clone(),
-        version: row.state_version,
-        ..StoredParts::default()
-    };
+    let saved =
+        StoredParts { is_made: true, parts: SavedParts::of(row, folds), ..StoredParts::default() };
     let messages: Vec<_> = session.log().events().iter().map(|it| it.bytes.clone()).collect();
     let chain = begun.chain_of(&messages, None);
     // The first part of the envelope, where requests of this conversation have instructions beside their messages.
@@ -218,25 +193,17 @@ async fn save(
             let held = lock(conversation);
             pending(&held, &held.saved, now)?
         };
-        let Some(pending) = pending else { return Ok(()) };
-        match write(&pending, store).await {
-            Ok(version) => {
-                let PendingChanges { append, folds, active, state, calls, .. } = pending;
-                let (events, folds) = (append.events.len(), folds.len());
+        let Some((id, changes)) = pending else { return Ok(()) };
+        match store.commit(&id, &changes).await {
+            Ok(_) => {
                 let mut held = lock(conversation);
                 // Counts what was written. The session may have more by now, and that is written next time.
-                held.saved.note_written(events, folds, active.1, state, version);
-                held.calls.note_written(calls.len());
+                held.saved.note(&changes);
+                held.calls.note_written(changes.calls.len());
                 return Ok(());
             }
-            Err(
-                error @ (StoreError::Exists(_)
-                | StoreError::Conflict { .. }
-                | StoreError::StaleFold { .. }
-                | StoreError::StaleCall { .. }
-                | StoreError::StaleState { .. }),
-            ) => {
-                learn(conversation, &pending.id, store).await?;
+            Err(error) if error.is_stale() || matches!(error, StoreError::Exists(_)) => {
+                learn(conversation, &id, store).await?;
                 conflict = Some(error);
             }
             // Somebody deleted the session. It is not written again, and must not block other writes.
@@ -258,49 +225,45 @@ pub(super) async fn copied(
 ) -> Result<(MemoryStore, String), StoreError> {
     let all = pending(&lock(conversation), &StoredParts::default(), now)?;
     let store = MemoryStore::new();
-    let Some(all) = all else { return Ok((store, String::new())) };
+    let Some((id, all)) = all else { return Ok((store, String::new())) };
     // The unwritten calls continue a ledger that this store does not have.
-    let all = PendingChanges { calls: Vec::new(), ..all };
-    write(&all, &store).await?;
-    Ok((store, all.id))
+    let all = SessionChanges { calls: Vec::new(), usages: Vec::new(), ..all };
+    store.commit(&id, &all).await?;
+    Ok((store, id))
 }
 
-/// Collects the changes since the last write; `None` if there are none, or if another value owns the session.
+/// Collects the changes since the last write, and the id of the session; `None` if there are none, or if another value
+/// owns the session.
 fn pending(
     held: &ProxyConversation,
     saved: &StoredParts,
     now: Millis,
-) -> Result<Option<PendingChanges>, StoreError> {
-    let session = &held.session;
-    let events = &session.log().events()[saved.events.min(session.log().len())..];
-    let active = session.active().map(|fold| fold.id);
-    let state = serde_json::to_string(&session.state())?;
-    let is_new = !events.is_empty() || session.folds().len() > saved.folds;
-    let is_new = is_new || !held.calls.unwritten().is_empty();
-    if saved.is_foreign || !is_new && active == saved.active && state == saved.state {
+) -> Result<Option<(String, SessionChanges)>, StoreError> {
+    if saved.is_foreign {
         return Ok(None);
     }
-    let new = (!saved.is_made).then(|| made(held, now)).transpose()?;
-    let end = held.chain().last().map(|link| (*link, held.chain().len() as u64));
-    Ok(Some(PendingChanges {
-        id: session.id().to_owned(),
-        new,
-        append: AppendRequest {
-            expected: saved.events as u64,
-            events: events.iter().map(NewEvent::of).collect(),
-            now,
-            ..AppendRequest::default()
-        },
-        folds: session.folds()[saved.folds..]
-            .iter()
-            .map(|fold| NewFold::of(fold, now))
-            .collect::<Result<_, _>>()?,
-        active: (saved.active, active),
-        state,
-        version: saved.version,
-        identity: end.filter(|_| !events.is_empty()),
-        calls: held.calls.unwritten().to_vec(),
-    }))
+    let unwritten = held.calls.unwritten();
+    let usage = |(call, usage): &UnwrittenCall| {
+        usage.clone().map(|usage| CallUsage { call: call.number, usage })
+    };
+    let mut changes = SessionChanges {
+        calls: unwritten.iter().map(|(call, _)| call.clone()).collect(),
+        usages: unwritten.iter().filter_map(usage).collect(),
+        ..saved.parts.changes(&held.session, now)?
+    };
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    // By its last link a later process finds the session.
+    changes.identity = held
+        .chain()
+        .last()
+        .filter(|_| changes.new_events() > 0)
+        .map(|link| SessionIdentity { identity: *link, events: held.chain().len() as u64 });
+    if !saved.is_made {
+        changes.created = Some(made(held, now)?);
+    }
+    Ok(Some((held.session.id().to_owned(), changes)))
 }
 
 /// The record of a new session in the store.
@@ -332,36 +295,6 @@ fn made(held: &ProxyConversation, now: Millis) -> Result<NewSession, StoreError>
     })
 }
 
-/// Writes in an order that is valid after each step. Events come first, then the folds over them, the active fold, and
-/// the calls that were read through it. Last are the state, and the link by which the session is found.
-async fn write(pending: &PendingChanges, store: &dyn Store) -> Result<u64, StoreError> {
-    let id = &pending.id;
-    if let Some(new) = &pending.new {
-        store.create(new.clone()).await?;
-    }
-    if !pending.append.events.is_empty() {
-        store.append(id, pending.append.clone()).await?;
-    }
-    for fold in &pending.folds {
-        store.put_fold(id, fold).await?;
-    }
-    let (before, active) = pending.active;
-    if before != active {
-        store.activate(id, before, active).await?;
-    }
-    for (call, usage) in &pending.calls {
-        store.record_call(id, call).await?;
-        if let Some(usage) = usage {
-            store.settle_call(id, call.number, usage).await?;
-        }
-    }
-    let version = store.save_state(id, pending.version, &pending.state).await?;
-    if let Some((identity, events)) = pending.identity {
-        store.identify(id, identity, events).await?;
-    }
-    Ok(version)
-}
-
 /// Compares the conversation with what the store has after a conflict. If the store's events and folds are the first of
 /// ours, writing continues behind them; else the session belongs to somebody else.
 async fn learn(
@@ -373,7 +306,7 @@ async fn learn(
     // again, and nothing is lost.
     let row = store.session(id).await?;
     let folds = store.folds(id).await?;
-    let last = store.last_call(id).await?;
+    let last = store.call(id, None).await?;
     let mut held = lock(conversation);
     // This comes before `saved` is replaced, because it compares with the state that was known until now.
     held.take_wishes(row.state.clone(), row.state_version)?;
@@ -384,11 +317,7 @@ async fn learn(
         && folds.iter().zip(held.session.folds()).all(|(stored, ours)| stored.fold.id == ours.id);
     held.saved = StoredParts {
         is_made: true,
-        events: at,
-        folds: folds.len(),
-        active: row.active,
-        state: row.state,
-        version: row.state_version,
+        parts: SavedParts::of(&row, folds.len()),
         is_queued: held.saved.is_queued,
         is_foreign: !is_ours,
     };

@@ -280,7 +280,7 @@ impl MatchedRequest {
         let Some(place) = &self.place else { return true };
         let held = lock(&place.conversation);
         let active = held.session.active().map(|fold| fold.id);
-        let is_made = held.saved.is_made && held.saved.active == active;
+        let is_made = held.saved.is_made && held.saved.parts.active == active;
         !held.is_kept() || held.saved.is_foreign || is_made
     }
 

@@ -3,8 +3,9 @@
 use midfold_core::Hash;
 use serde::Deserialize;
 
+use crate::changes::SessionChanges;
 use crate::error::StoreError;
-use crate::types::{AppendRequest, NewEvent, NewSession};
+use crate::types::{NewEvent, NewSession};
 
 /// Longest id of a session, in characters.
 pub(crate) const MAX_ID: usize = 200;
@@ -36,14 +37,18 @@ pub(crate) fn fingerprint(events: &[NewEvent]) -> Hash {
     events.iter().fold(Hash::ROOT, |hash, event| hash.chain(&event.bytes))
 }
 
-/// Refuses an append whose job belongs to another session.
-pub(crate) fn append(id: &str, append: &AppendRequest) -> Result<(), StoreError> {
-    match &append.job {
-        Some(job) if job.session != id => Err(StoreError::Query(format!(
-            "the job belongs to session `{}`, the append to `{id}`",
-            job.session
+/// Refuses changes that name another session, or whose new id is not valid.
+pub(crate) fn changes(id: &str, changes: &SessionChanges) -> Result<(), StoreError> {
+    if let Some(new) = &changes.created {
+        session(new)?;
+    }
+    let named =
+        [changes.created.as_ref().map(|new| &new.id), changes.job.as_ref().map(|job| &job.session)];
+    match named.into_iter().flatten().find(|named| *named != id) {
+        Some(other) => Err(StoreError::Query(format!(
+            "the changes of session `{id}` name the session `{other}`"
         ))),
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 

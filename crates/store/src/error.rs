@@ -52,6 +52,9 @@ pub enum StoreError {
         /// How many calls are recorded.
         actual: u64,
     },
+    /// Another job of the session is ready or leased.
+    #[error("another job of the session is under way")]
+    OtherJob,
     /// No call has this number.
     #[error("no call {0} is recorded")]
     NoCall(u64),
@@ -84,6 +87,21 @@ pub enum StoreError {
         /// The database's message, and what can be done.
         text: String,
     },
+}
+
+impl StoreError {
+    /// Whether somebody else changed the session first, so that the change is worth a new try after the session is read
+    /// again.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        matches!(
+            self,
+            Self::Conflict { .. }
+                | Self::StaleFold { .. }
+                | Self::StaleState { .. }
+                | Self::StaleCall { .. }
+        )
+    }
 }
 
 /// Kinds of database failures, by the remedy.

@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use midfold_core::Hash;
 
+use crate::changes::{CommitOutcome, SessionChanges};
 use crate::error::{FailureKind, StoreError};
 use crate::store::Store;
 use crate::types::{
-    AnswerHistory, AppendOutcome, AppendRequest, CallRow, EventRow, FoldRow, Hit,
-    IdentifiedSession, JobClaim, JobOutcome, LearnedWindow, Lease, LoadedSession, LogSearch,
-    Millis, NewCall, NewFold, NewJob, NewSession, NewestQuery, PutOutcome, ReadCounts,
+    AnswerHistory, CallRow, EventRow, FoldRow, Hit, IdentifiedSession, JobClaim, JobEnd,
+    LearnedWindow, Lease, LoadedSession, LogSearch, Millis, NewestQuery, ReadCounts,
     SessionActivity, SessionExtent, SessionRow, StoreJob, TransferParts,
 };
 
@@ -139,8 +139,12 @@ impl Store for FaultyStore {
         format!("faulty {}", self.inner.place())
     }
 
-    async fn create(&self, new: NewSession) -> Result<SessionRow, StoreError> {
-        self.write("create", self.inner.create(new)).await
+    async fn commit(
+        &self,
+        id: &str,
+        changes: &SessionChanges,
+    ) -> Result<CommitOutcome, StoreError> {
+        self.write("commit", self.inner.commit(id, changes)).await
     }
 
     async fn session(&self, id: &str) -> Result<SessionRow, StoreError> {
@@ -167,14 +171,6 @@ impl Store for FaultyStore {
 
     async fn activity(&self, id: &str) -> Result<SessionActivity, StoreError> {
         self.inner.activity(id).await
-    }
-
-    async fn save_state(&self, id: &str, expected: u64, state: &str) -> Result<u64, StoreError> {
-        self.write("save_state", self.inner.save_state(id, expected, state)).await
-    }
-
-    async fn identify(&self, id: &str, identity: Hash, events: u64) -> Result<(), StoreError> {
-        self.write("identify", self.inner.identify(id, identity, events)).await
     }
 
     async fn identified(
@@ -222,10 +218,6 @@ impl Store for FaultyStore {
         self.inner.windows(since).await
     }
 
-    async fn append(&self, id: &str, append: AppendRequest) -> Result<AppendOutcome, StoreError> {
-        self.write("append", self.inner.append(id, append)).await
-    }
-
     async fn events(&self, id: &str, range: Range<u64>) -> Result<Vec<EventRow>, StoreError> {
         self.do_meanwhile("events").await;
         self.inner.events(id, range).await
@@ -236,26 +228,9 @@ impl Store for FaultyStore {
         self.inner.load(id).await
     }
 
-    async fn put_fold(&self, id: &str, fold: &NewFold) -> Result<PutOutcome, StoreError> {
-        self.write("put_fold", self.inner.put_fold(id, fold)).await
-    }
-
-    async fn activate(
-        &self,
-        id: &str,
-        expected: Option<Hash>,
-        fold: Option<Hash>,
-    ) -> Result<(), StoreError> {
-        self.write("activate", self.inner.activate(id, expected, fold)).await
-    }
-
     async fn folds(&self, id: &str) -> Result<Vec<FoldRow>, StoreError> {
         self.do_meanwhile("folds").await;
         self.inner.folds(id).await
-    }
-
-    async fn enqueue(&self, job: NewJob) -> Result<bool, StoreError> {
-        self.write("enqueue", self.inner.enqueue(job)).await
     }
 
     async fn claim(&self, claim: &JobClaim) -> Result<Vec<StoreJob>, StoreError> {
@@ -266,25 +241,12 @@ impl Store for FaultyStore {
         self.write("heartbeat", self.inner.heartbeat(lease, until)).await
     }
 
-    async fn finish(&self, lease: &Lease, done: &JobOutcome) -> Result<bool, StoreError> {
-        self.write("finish", self.inner.finish(lease, done)).await
+    async fn end(&self, lease: &Lease, end: &JobEnd) -> Result<bool, StoreError> {
+        self.write("end", self.inner.end(lease, end)).await
     }
 
-    async fn fail(
-        &self,
-        lease: &Lease,
-        reason: &str,
-        retry_at: Option<Millis>,
-    ) -> Result<bool, StoreError> {
-        self.write("fail", self.inner.fail(lease, reason, retry_at)).await
-    }
-
-    async fn job(&self, id: &str, key: &str) -> Result<Option<StoreJob>, StoreError> {
+    async fn job(&self, id: &str, key: Option<&str>) -> Result<Option<StoreJob>, StoreError> {
         self.inner.job(id, key).await
-    }
-
-    async fn newest_job(&self, id: &str) -> Result<Option<StoreJob>, StoreError> {
-        self.inner.newest_job(id).await
     }
 
     async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<StoreJob>, StoreError> {
@@ -292,16 +254,8 @@ impl Store for FaultyStore {
         self.inner.jobs(id, limit).await
     }
 
-    async fn record_call(&self, id: &str, call: &NewCall) -> Result<u64, StoreError> {
-        self.write("record_call", self.inner.record_call(id, call)).await
-    }
-
-    async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<bool, StoreError> {
-        self.write("settle_call", self.inner.settle_call(id, call, usage)).await
-    }
-
-    async fn last_call(&self, id: &str) -> Result<Option<CallRow>, StoreError> {
-        self.inner.last_call(id).await
+    async fn call(&self, id: &str, number: Option<u64>) -> Result<Option<CallRow>, StoreError> {
+        self.inner.call(id, number).await
     }
 
     async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError> {

@@ -3,6 +3,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod assemble;
+pub mod changes;
 mod check;
 pub mod conformance;
 pub mod error;
@@ -10,11 +11,11 @@ pub mod error;
 pub mod faulty;
 pub mod fsck;
 pub mod live;
-pub mod memory;
 mod open;
 pub mod private;
 pub mod recall;
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
+#[doc(hidden)]
+pub mod single;
 mod sql;
 mod store;
 mod text;
@@ -22,15 +23,18 @@ pub mod transfer;
 pub mod types;
 pub mod worker;
 
+pub use changes::{
+    ActiveChange, CallUsage, CommitOutcome, SavedParts, SessionChanges, SessionIdentity,
+    StateChange,
+};
 pub use error::{FailureKind, StoreError};
 pub use fsck::fsck;
 pub use live::{InjectedRequest, NumberedContext, SessionMeta, StoredError, StoredSession};
-pub use memory::MemoryStore;
 pub use midfold_core::redact::mask;
 pub use open::{open, open_existing};
+pub use sql::memory::{MemoryStore, run_in_memory};
 #[cfg(feature = "postgres")]
 pub use sql::postgres::PostgresStore;
-#[cfg(feature = "sqlite")]
 pub use sql::sqlite::SqliteStore;
 pub use store::Store;
 pub use text::event_text;
@@ -45,5 +49,6 @@ pub mod inside {
     pub use crate::recall::matches::{LINE, LineQuery, MessageLines};
     pub use crate::recall::outcome::outcome_words;
     pub use crate::recall::render::{RUNS, clean, headline, list, push_repeats};
+    pub use crate::sql::packed::{pack, unpack};
     pub use crate::text::{SNIPPET, WORD, find_folded, snippet, words};
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use midfold_core::redact::mask;
 
 use crate::error::StoreError;
-use crate::memory::MemoryStore;
+use crate::sql::memory::MemoryStore;
 use crate::store::Store;
 
 /// The forms of a store's URL, for messages.
@@ -56,7 +56,6 @@ pub async fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     }
 }
 
-#[cfg(feature = "sqlite")]
 async fn sqlite(path: &str) -> Result<Arc<dyn Store>, StoreError> {
     if path.is_empty() || path.starts_with(":memory:") {
         let hint = "a SQLite store needs a path: `sqlite:/folder/file.db`; for none, `memory`";
@@ -66,11 +65,6 @@ async fn sqlite(path: &str) -> Result<Arc<dyn Store>, StoreError> {
     Ok(Arc::new(store))
 }
 
-#[cfg(not(feature = "sqlite"))]
-async fn sqlite(_: &str) -> Result<Arc<dyn Store>, StoreError> {
-    Err(not_built("SQLite", "sqlite"))
-}
-
 #[cfg(feature = "postgres")]
 async fn postgres(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     Ok(Arc::new(crate::sql::postgres::PostgresStore::open(url).await?))
@@ -78,10 +72,6 @@ async fn postgres(url: &str) -> Result<Arc<dyn Store>, StoreError> {
 
 #[cfg(not(feature = "postgres"))]
 async fn postgres(_: &str) -> Result<Arc<dyn Store>, StoreError> {
-    Err(not_built("PostgreSQL", "postgres"))
-}
-
-#[cfg(not(all(feature = "sqlite", feature = "postgres")))]
-fn not_built(name: &str, feature: &str) -> StoreError {
-    StoreError::Url(format!("this build has no {name}: build midfold with the feature `{feature}`"))
+    let text = "this build has no PostgreSQL: build midfold with the feature `postgres`";
+    Err(StoreError::Url(text.to_owned()))
 }

@@ -5,11 +5,11 @@ use std::ops::Range;
 use async_trait::async_trait;
 use midfold_core::Hash;
 
+use crate::changes::{CommitOutcome, SessionChanges};
 use crate::error::StoreError;
 use crate::types::{
-    AnswerHistory, AppendOutcome, AppendRequest, CallRow, EventRow, FoldRow, Hit,
-    IdentifiedSession, JobClaim, JobOutcome, LearnedWindow, Lease, LoadedSession, LogSearch,
-    Millis, NewCall, NewFold, NewJob, NewSession, NewestQuery, PutOutcome, ReadCounts,
+    AnswerHistory, CallRow, EventRow, FoldRow, Hit, IdentifiedSession, JobClaim, JobEnd,
+    LearnedWindow, Lease, LoadedSession, LogSearch, Millis, NewestQuery, ReadCounts,
     SessionActivity, SessionExtent, SessionRow, StoreJob, TransferParts,
 };
 
@@ -35,8 +35,15 @@ pub trait Store: Send + Sync {
 
     // Sessions.
 
-    /// Creates a session. Fails with [`StoreError::Exists`] where the id is taken.
-    async fn create(&self, new: NewSession) -> Result<SessionRow, StoreError>;
+    /// Stores all changes of a session, or nothing of them. A retry of an append with the same key stores nothing, and
+    /// returns the first answer.
+    ///
+    /// Fails with [`StoreError::Exists`] where a new session's id is taken, and with [`StoreError::NoSession`] where the
+    /// session is not new and not there. [`StoreError::Conflict`], [`StoreError::StaleFold`], [`StoreError::StaleCall`]
+    /// and [`StoreError::StaleState`] say that somebody else was first: read the session again. With
+    /// [`StoreError::OtherJob`], another job of the session is ready or leased.
+    async fn commit(&self, id: &str, changes: &SessionChanges)
+    -> Result<CommitOutcome, StoreError>;
     /// Returns a session. Fails with [`StoreError::NoSession`] where there is none.
     async fn session(&self, id: &str) -> Result<SessionRow, StoreError>;
     /// Returns at most `limit` sessions with ids greater than `after`, in the order of their ids.
@@ -49,15 +56,9 @@ pub trait Store: Send + Sync {
     async fn newest(&self, asked: &NewestQuery) -> Result<Vec<SessionActivity>, StoreError>;
     /// Returns the activity of one session. Fails with [`StoreError::NoSession`] where there is none.
     async fn activity(&self, id: &str) -> Result<SessionActivity, StoreError>;
-    /// Replaces the session's state where its version is still `expected`, and returns the new version. Fails with
-    /// [`StoreError::StaleState`] otherwise.
-    async fn save_state(&self, id: &str, expected: u64, state: &str) -> Result<u64, StoreError>;
 
     // Events.
 
-    /// Appends events, and queues a job in the same transaction. A retry with the same key returns the first answer.
-    /// Fails with [`StoreError::Conflict`] where `expected` is not the head.
-    async fn append(&self, id: &str, append: AppendRequest) -> Result<AppendOutcome, StoreError>;
     /// Returns the events in a range of seqs, in order, as far as they exist.
     async fn events(&self, id: &str, range: Range<u64>) -> Result<Vec<EventRow>, StoreError>;
     /// Returns everything that a context needs: the session, its active fold, the events before the fold's span, the
@@ -66,9 +67,6 @@ pub trait Store: Send + Sync {
 
     // Identities.
 
-    /// Notes an identity by which the first `events` messages of a session are recognised when they come again. Where
-    /// several sessions have the same beginning, the last one that was noted is found.
-    async fn identify(&self, id: &str, identity: Hash, events: u64) -> Result<(), StoreError>;
     /// Of the sessions that were noted for these identities, returns the one with the most messages.
     async fn identified(
         &self,
@@ -107,55 +105,27 @@ pub trait Store: Send + Sync {
 
     // Folds.
 
-    /// Adds a fold. Each id is stored once: a second fold with the same id changes nothing.
-    async fn put_fold(&self, id: &str, fold: &NewFold) -> Result<PutOutcome, StoreError>;
-    /// Makes a fold (or none) the active one, where `expected` is still active. Fails with [`StoreError::StaleFold`]
-    /// otherwise.
-    async fn activate(
-        &self,
-        id: &str,
-        expected: Option<Hash>,
-        fold: Option<Hash>,
-    ) -> Result<(), StoreError>;
     /// Returns all folds of a session, in the order in which they were added.
     async fn folds(&self, id: &str) -> Result<Vec<FoldRow>, StoreError>;
 
     // Jobs.
 
-    /// Queues a job. Returns false where a job with this key exists, or another job of the session is ready or leased.
-    async fn enqueue(&self, job: NewJob) -> Result<bool, StoreError>;
     /// Leases up to `limit` due jobs, the oldest first. Jobs with expired leases are due again.
     async fn claim(&self, claim: &JobClaim) -> Result<Vec<StoreJob>, StoreError>;
     /// Extends a lease. Returns false where the lease was lost.
     async fn heartbeat(&self, lease: &Lease, until: Millis) -> Result<bool, StoreError>;
-    /// Ends a job and stores its fold in one transaction. Returns false where the lease was lost; nothing is stored
-    /// then.
-    async fn finish(&self, lease: &Lease, done: &JobOutcome) -> Result<bool, StoreError>;
-    /// Gives a job back after a failure. It is tried again at `retry_at`; with `None` it is dead, and keeps the
-    /// reason.
-    async fn fail(
-        &self,
-        lease: &Lease,
-        reason: &str,
-        retry_at: Option<Millis>,
-    ) -> Result<bool, StoreError>;
-    /// Returns the job of a session with this key.
-    async fn job(&self, id: &str, key: &str) -> Result<Option<StoreJob>, StoreError>;
-    /// Returns the job of a session that was queued last.
-    async fn newest_job(&self, id: &str) -> Result<Option<StoreJob>, StoreError>;
+    /// Ends an attempt at a job, and stores the job's fold in the same transaction. Returns false where the lease was
+    /// lost; nothing is stored then.
+    async fn end(&self, lease: &Lease, end: &JobEnd) -> Result<bool, StoreError>;
+    /// Returns the job of a session with this key; with `None`, the one that was queued last.
+    async fn job(&self, id: &str, key: Option<&str>) -> Result<Option<StoreJob>, StoreError>;
     /// Returns jobs of a session, the oldest first; of all sessions where `id` is `None`.
     async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<StoreJob>, StoreError>;
 
     // Ledger.
 
-    /// Records a model call, and returns its number in the session, counted from 1. Fails with
-    /// [`StoreError::StaleCall`] where another call was recorded in between, so that this number is not the next one.
-    async fn record_call(&self, id: &str, call: &NewCall) -> Result<u64, StoreError>;
-    /// Records the usage that the provider reported for a call. Returns false where the same usage is recorded already,
-    /// and fails with [`StoreError::Settled`] where a different one is.
-    async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<bool, StoreError>;
-    /// Returns the newest call of a session.
-    async fn last_call(&self, id: &str) -> Result<Option<CallRow>, StoreError>;
+    /// Returns the call of a session with this number; with `None`, the newest one.
+    async fn call(&self, id: &str, number: Option<u64>) -> Result<Option<CallRow>, StoreError>;
     /// Returns the calls of a session, in order.
     async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError>;
     /// Returns the folds through which calls of a session were read (`None`: the whole log), each with the lowest

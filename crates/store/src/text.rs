@@ -105,7 +105,6 @@ fn is_unspaced(c: char) -> bool {
 }
 
 /// The distinct words of a text, sorted.
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) fn distinct_words(text: &str) -> Vec<String> {
     let mut all: Vec<String> = words(text).collect();
     all.sort_unstable();
@@ -184,7 +183,6 @@ impl QueryWord {
     }
 
     /// All forms.
-    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn forms(&self) -> &[String] {
         &self.forms
     }
@@ -264,7 +262,6 @@ pub(crate) struct Postings {
 
 impl Postings {
     /// Empty postings for a session, or a range of one, with `total` events.
-    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn new(total: u64) -> Self {
         Self { lists: Vec::new(), total }
     }
@@ -290,7 +287,6 @@ impl Postings {
     }
 
     /// Adds the seqs of the events that have the next word of the query.
-    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn push(&mut self, seqs: Vec<u64>) {
         self.lists.push(seqs);
     }

@@ -130,7 +130,7 @@ impl NewEvent {
 }
 
 /// An append, which is stored completely or not at all.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppendRequest {
     /// The head that the caller expects.
     pub expected: u64,
@@ -138,9 +138,6 @@ pub struct AppendRequest {
     pub key: Option<String>,
     /// The events.
     pub events: Vec<NewEvent>,
-    /// A job to queue in the same transaction. It is ignored where a job with its key exists, or another job of the
-    /// session is ready or leased.
-    pub job: Option<NewJob>,
     /// The time of the append.
     pub now: Millis,
 }
@@ -239,15 +236,6 @@ pub struct FoldRow {
     pub fold: NewFold,
 }
 
-/// The result of adding a fold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PutOutcome {
-    /// The fold is new.
-    New,
-    /// A fold with this id is stored already.
-    Same,
-}
-
 /// A job to queue: the narration of a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewJob {
@@ -341,6 +329,20 @@ pub struct JobOutcome {
     pub verdict: String,
     /// The prepared fold, where the reply was accepted. It becomes active only when a session uses it.
     pub fold: Option<NewFold>,
+}
+
+/// How an attempt at a job ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobEnd {
+    /// The job is done.
+    Done(JobOutcome),
+    /// The attempt failed. The job is tried again at `retry_at`; with `None` it is dead, and keeps the reason.
+    Failed {
+        /// Why it failed.
+        reason: String,
+        /// When it is tried again.
+        retry_at: Option<Millis>,
+    },
 }
 
 /// A model call to record.

@@ -13,7 +13,7 @@ use midfold_core::narrate::{FailureClass, SummaryFailure, SummaryReply, SummaryR
 use crate::error::StoreError;
 use crate::live::{ROUNDS, StoredError, StoredSession};
 use crate::store::Store;
-use crate::types::{JobClaim, JobOutcome, Millis, NewFold, StoreJob};
+use crate::types::{JobClaim, JobEnd, JobOutcome, Millis, NewFold, StoreJob};
 
 /// A clock, which returns milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
@@ -213,9 +213,7 @@ impl JobWorker {
             }
             rounds += 1;
             match stored.keep().await {
-                Err(StoredError::Store(StoreError::StaleState { .. })) if rounds < ROUNDS => {
-                    stored.reload().await?;
-                }
+                Err(StoredError::Store(StoreError::StaleState { .. })) if rounds < ROUNDS => {}
                 other => return other.map(|()| Ok((verdict, None))),
             }
         }
@@ -289,7 +287,8 @@ impl JobWorker {
         let again = !hopeless && job.attempt < self.attempts;
         let retry = again.then(|| (self.clock)() + pause);
         // False means that the lease was lost. The worker that has the job now reports its result.
-        self.store.fail(&job.lease(), &reason, retry).await?;
+        let end = JobEnd::Failed { reason, retry_at: retry };
+        self.store.end(&job.lease(), &end).await?;
         Ok(report(job, JobCode::Verdict(failure.class.into()), &failure.detail, false))
     }
 
@@ -305,7 +304,8 @@ impl JobWorker {
             if detail.is_empty() { code.to_string() } else { format!("{code}: {detail}") };
         let fold = fold.map(|fold| NewFold::of(fold, (self.clock)())).transpose()?;
         let folded = fold.is_some();
-        let kept = self.store.finish(&job.lease(), &JobOutcome { verdict, fold }).await?;
+        let kept =
+            self.store.end(&job.lease(), &JobEnd::Done(JobOutcome { verdict, fold })).await?;
         if !kept {
             let detail = "another worker has the job, or its session was deleted";
             return Ok(report(job, JobCode::Lost, detail, false));

@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --release -p midfold-benches --bin store -- [--events N] [--sessions N] [--rounds N] [--index-all]
 //!     (sqlite:PATH | postgres://… | --postgres)
+//! cargo run --release -p midfold-benches --bin store -- --turns N sqlite:PATH
 //! ```
 //!
 //! Fills a store round-robin (the worst locality), and a plain table with the same rows; then lets
@@ -14,7 +15,9 @@
 
 mod bare;
 mod text;
+mod turns;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,6 +25,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use bare::Bare;
 use bytes::Bytes;
 use midfold::core::Hash;
+use midfold_store::single::SingleChange as _;
 use midfold_store::{AppendRequest, LogSearch, NewEvent, NewFold, NewSession, Store};
 use midfold_testkit::Rng;
 use midfold_testkit::postgres::Cluster;
@@ -41,12 +45,19 @@ struct Options {
     sessions: usize,
     rounds: usize,
     index: bool,
+    turns: usize,
     url: Option<String>,
 }
 
 fn options() -> Result<Options> {
-    let mut options =
-        Options { events: 1_000_000, sessions: 10_000, rounds: 5, index: false, url: None };
+    let mut options = Options {
+        events: 1_000_000,
+        sessions: 10_000,
+        rounds: 5,
+        index: false,
+        turns: 0,
+        url: None,
+    };
     let mut arguments = std::env::args().skip(1);
     let mut postgres = false;
     while let Some(argument) = arguments.next() {
@@ -57,6 +68,7 @@ fn options() -> Result<Options> {
             "--events" => options.events = number()?,
             "--sessions" => options.sessions = number()?,
             "--rounds" => options.rounds = number()?.max(1),
+            "--turns" => options.turns = number()?,
             "--index-all" => options.index = true,
             "--postgres" => postgres = true,
             url => options.url = Some(url.to_owned()),
@@ -84,7 +96,11 @@ async fn main() -> Result<()> {
     if let Some(path) = &file {
         ensure!(!std::fs::exists(path)?, "{path} is there already: name another file");
     }
-    let outcome = measure(&url, &options).await;
+    let outcome = match (&file, options.turns) {
+        (_, 0) => measure(&url, &options).await,
+        (Some(path), turns) => turns::turns(Path::new(path), turns).await,
+        (None, _) => Err(anyhow::anyhow!("--turns needs sqlite:PATH")),
+    };
     for end in ["", "-wal", "-shm", ".bare", ".bare-wal", ".bare-shm"] {
         if let Some(path) = &file {
             let _ = std::fs::remove_file(format!("{path}{end}"));

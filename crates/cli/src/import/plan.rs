@@ -116,17 +116,15 @@ impl ImportPlan<'_> {
             Ok(stored) => stored,
             Err(StoredError::Store(StoreError::NoSession(_))) => {
                 let (started, prepared) = self.start(recording, id, now)?;
-                return Ok(match started.store(self.store.clone()).await {
-                    Ok(stored) => add(stored, &prepared, 0, true, now).await.map(Some),
-                    Err(error) => Err(error),
-                });
+                let all = events_of(&prepared.log);
+                let count = all.len() as u64;
+                let stored = started.store(self.store.clone(), all).await;
+                return Ok(stored.map(|stored| Some(imported(&stored, &prepared, count, true))));
             }
             Err(error) => return Ok(Err(error)),
         };
         match self.part_of(recording, &stored).await? {
-            Some((prepared, there)) => {
-                Ok(add(stored, &prepared, there, false, now).await.map(Some))
-            }
+            Some((prepared, there)) => Ok(add(stored, &prepared, there, now).await.map(Some)),
             None if self.numbered => Ok(Ok(None)),
             None => Err(self.differs(recording, &stored).await?),
         }
@@ -227,7 +225,6 @@ async fn add(
     mut stored: StoredSession,
     prepared: &PreparedConversation,
     there: usize,
-    made: bool,
     now: Millis,
 ) -> Result<ImportedSession, StoredError> {
     let new: Vec<RawEvent> = events_of(&prepared.log).into_iter().skip(there).collect();
@@ -237,7 +234,17 @@ async fn add(
         let expected = stored.row().head;
         stored.append_at(expected, new, None, now).await?;
     }
-    Ok(ImportedSession {
+    Ok(imported(&stored, prepared, count, false))
+}
+
+/// What an import did, which added `count` messages.
+fn imported(
+    stored: &StoredSession,
+    prepared: &PreparedConversation,
+    count: u64,
+    made: bool,
+) -> ImportedSession {
+    ImportedSession {
         id: stored.row().new.id.clone(),
         messages: stored.row().head,
         new: count,
@@ -245,5 +252,5 @@ async fn add(
         dialect: prepared.kind.name(),
         tokens: prepared.log.tokens(),
         problems: prepared.problems.clone(),
-    })
+    }
 }

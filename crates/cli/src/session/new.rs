@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use midfold::store::StoredSession;
-use midfold::{DialectKind, Door, PreparedConversation, Start, events_of, without_messages};
+use midfold::{DialectKind, Door, PreparedConversation, Start, without_messages};
 use midfold_args::{NewSessionArgs, StartArgs as Args};
 use serde_json::Value;
 
@@ -48,11 +48,7 @@ pub async fn run(
     let now = runtime::now();
     let fresh = || host::new_id(now, [host::random(), host::random()]);
     let id = args.id.clone().unwrap_or_else(fresh);
-    let mut stored = create(host, &id, &args.start, &prepared).await?;
-    if !prepared.log.is_empty() {
-        // Some dialects have the system prompt among the messages. It is appended then.
-        stored.append(events_of(&prepared.log), None, runtime::now()).await?;
-    }
+    create(host, &id, &args.start, &prepared).await?;
     if host.is_memory {
         let style = output.stderr_style();
         let text = "note: a store in memory ends with this command: nothing is kept\n";
@@ -64,7 +60,8 @@ pub async fn run(
     }
 }
 
-/// Makes a session for a prepared conversation, without appending its messages.
+/// Makes a session for a prepared conversation. Some dialects have the system prompt among the messages, which are its
+/// first ones then.
 async fn create(
     host: &OpenStore,
     id: &str,
@@ -77,5 +74,6 @@ async fn create(
     };
     let started = start.check(prepared, runtime::now(), Door::Command)?;
     started.can_be_stored()?;
-    Ok(started.store(host.store.clone()).await?)
+    let first = started.messages();
+    Ok(started.store(host.store.clone(), first).await?)
 }

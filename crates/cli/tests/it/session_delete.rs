@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use midfold::core::Hash;
+use midfold::store::single::SingleChange as _;
 use midfold::store::{AnswerHistory, AppendRequest, NewEvent, NewSession, SessionMeta};
 use midfold::{Budget, Policy};
 

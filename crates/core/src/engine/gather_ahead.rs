@@ -36,6 +36,8 @@ pub(super) struct GatherAhead {
     /// Whether, after that, a message has come that stays without a pin. Then the middle is not one run, and gathering
     /// ahead ends.
     parted: bool,
+    /// Where gathering begins; `None` until it was looked for.
+    start: Option<usize>,
     /// The start of the unit that was searched last, and the position up to which its end was searched. Long units are
     /// thus scanned once and not once per append.
     looked: (usize, usize),
@@ -81,13 +83,9 @@ impl GatherAhead {
         }
         let keep = self.keep();
         let mut runs = match memo.runs() {
-            // The layout's head is known once events follow it: gathering begins at its end.
             [] if len <= BEGIN && log.tokens() > keep => {
-                let real_user = |event: &Event| event.view.is_real_user();
-                self.user = log.events().iter().rposition(real_user);
-                // Only the end of the head is wanted, which neither budget nor tail changes.
-                let layout = layout(log, &log.units(), policy, 0, Some(0));
-                std::iter::once(layout.head_end..layout.head_end).collect()
+                let start = self.start(log, policy);
+                std::iter::once(start..start).collect()
             }
             runs => runs.to_vec(),
         };
@@ -107,6 +105,19 @@ impl GatherAhead {
         let extended = || Arc::new(ToolTable::builtin().extended(&policy.tools));
         let tools = self.tools.get_or_insert_with(extended);
         memo.extend(log, runs, tools);
+    }
+
+    /// Where gathering begins: at the end of the head, which is known once events follow it. The look at all units is
+    /// taken once, because a step of thousands of calls brings nothing to gather for as many appends.
+    fn start(&mut self, log: &EventLog, policy: &Policy) -> usize {
+        if let Some(start) = self.start {
+            return start;
+        }
+        self.user = log.events().iter().rposition(|event: &Event| event.view.is_real_user());
+        // Only the end of the head is wanted, which neither budget nor tail changes.
+        let start = layout(log, &log.units(), policy, 0, Some(0)).head_end;
+        self.start = Some(start);
+        start
     }
 
     /// The end of the unit that starts at `at`; `None` while no later unit has begun.

@@ -14,6 +14,7 @@ mod planning;
 mod reasoning;
 mod status;
 mod tiers;
+mod waiting;
 mod wish;
 
 use std::collections::BTreeMap;
@@ -261,7 +262,8 @@ impl Session {
     #[must_use]
     pub fn due(&self, budget: &Budget, now: Millis) -> FoldDue {
         let budget = self.gate.budget(budget, &self.policy);
-        self.gate.due(&self.policy.trigger, &budget, self.load_at(&budget, now), now)
+        let load = self.load_at(&budget, now);
+        self.wait(self.gate.due(&self.policy.trigger, &budget, load, now), &budget, load)
     }
 
     /// The tokens of the present context, and the conditions that the trigger weighs.

@@ -192,7 +192,7 @@ impl Session {
             context_percent: (load.estimate * 100).checked_div(budget.window).unwrap_or(0).min(100),
             usage_percent: percent(self.usage.prompt, budget.window),
             threshold_tokens: self.policy.trigger.line(budget.tokens()).tokens,
-            due: self.gate.due(&self.policy.trigger, &budget, load, now),
+            due: self.wait(self.gate.due(&self.policy.trigger, &budget, load, now), &budget, load),
             last_prompt_tokens: self.usage.prompt,
             last_completion_tokens: self.usage.output,
             last_total_tokens: self.usage.prompt + self.usage.output,

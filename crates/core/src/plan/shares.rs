@@ -4,7 +4,7 @@ use super::cut::FoldCut;
 use super::limits::{CounterScale, DraftLimits, MIN_RECAP};
 use super::request::PlanRequest;
 use crate::budget::Ratio;
-use crate::policy::{CoverExtent, Policy, RecapFallback};
+use crate::policy::Policy;
 use crate::trigger::FoldCause;
 use crate::unit::EventUnit;
 
@@ -14,6 +14,9 @@ const FLOOR: Ratio = Ratio(1_000);
 
 /// The least size, in tokens, that the recap's share is taken of: its header alone takes about a hundred tokens.
 const SMALL: u64 = 4_000;
+
+/// The steps that a fold leaves room for, as large as the newest ones were.
+pub(crate) const STEPS: usize = 3;
 
 /// Tokens of the recap's message beside its text.
 pub(super) const FRAME: u64 = 8;
@@ -57,7 +60,7 @@ impl<'a> FoldShares<'a> {
         limits: DraftLimits,
     ) -> Self {
         let goals = &request.policy.fold;
-        let aims = covers_middle(request.policy);
+        let aims = request.policy.covers_middle();
         // A person who asks for a compaction wants one even of a short conversation: aim at half of it, or at the
         // policy's share of it where that is more.
         let halves = matches!(request.cause, FoldCause::Manual | FoldCause::Overflow);
@@ -134,7 +137,8 @@ impl<'a> FoldShares<'a> {
         let tail = self.limits.tail.or(tail);
         let mut cut = FoldCut::of(self.request, units, share, tail);
         let Some(aim) = self.aim else { return cut };
-        let most = target.saturating_sub(self.roomy(target).max(aim.floor) + FRAME);
+        let recap = self.roomy(target).max(aim.floor) + FRAME;
+        let most = target.saturating_sub(recap).min(self.before_steps(units).saturating_sub(recap));
         // Each round takes off at least a token. Messages that leave the tail may stay as pins.
         while cut.rest() > most && !cut.tail_is_newest && !self.keeps_floors {
             let over = cut.rest() - most;
@@ -142,6 +146,19 @@ impl<'a> FoldShares<'a> {
             cut = FoldCut::of(self.request, units, share, Some(tail));
         }
         cut
+    }
+
+    /// The most tokens of a context that leaves room for [`STEPS`] more steps before the line. In a small window the next
+    /// fold would else be due after a step or two, and each fold costs the provider's cache.
+    fn before_steps(&self, units: &[EventUnit]) -> u64 {
+        // Nobody waits for the next fold of a conversation that is compacted by hand.
+        if self.request.cause == FoldCause::Manual || self.scale.asked.is_some() {
+            return u64::MAX;
+        }
+        let log = self.request.log;
+        let newest = &units[units.len().saturating_sub(STEPS)..];
+        let step = newest.iter().map(|unit| log.tokens_in(unit.events.clone())).sum::<u64>();
+        self.request.policy.trigger.threshold.of(self.share).saturating_sub(step)
     }
 
     /// The most tokens of the tail where somebody asked for a size: the same part of that size as the tail has of a
@@ -234,11 +251,6 @@ fn next(size: u64) -> u64 {
 /// The bits of a size that rounding clears.
 fn shift(size: u64) -> u32 {
     size.checked_ilog2().unwrap_or(0).saturating_sub(DIGITS - 1)
-}
-
-/// Whether a computed recap covers the whole middle by this policy.
-fn covers_middle(policy: &Policy) -> bool {
-    policy.recap.cover == CoverExtent::Middle && policy.recap.fallback == RecapFallback::Computed
 }
 
 /// The budget in which the policy's line would be its share. It is smaller than the budget where a number of tokens, a

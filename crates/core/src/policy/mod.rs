@@ -433,6 +433,13 @@ impl RecapRole {
 }
 
 impl Policy {
+    /// Whether a computed recap covers the whole middle: folds of such a policy aim at sizes of their own, where the
+    /// others imitate tools that let the tail take what it takes.
+    #[must_use]
+    pub(crate) fn covers_middle(&self) -> bool {
+        self.recap.cover == CoverExtent::Middle && self.recap.fallback == RecapFallback::Computed
+    }
+
     /// The tokens that a narration may take in the recap of a context of `tokens` tokens. `None` where nothing limits
     /// it: the recap has no computed sections and no length that scales with the covered span.
     #[must_use]

@@ -1,6 +1,7 @@
 //! Recaps as resources.
 
 use midfold::store::NewSession;
+use midfold::store::single::SingleChange as _;
 use midfold_mcp::SessionScope;
 use rmcp::model::{PaginatedRequestParams, ReadResourceRequestParams, ResourceContents};
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use midfold_core::policy::Policy;
 use midfold_formats::DialectKind;
 use midfold_store::types::SessionRow;
-use midfold_store::{Millis, SessionMeta, StoreError, StoredError, StoredSession};
+use midfold_store::{Millis, SessionMeta, StoreError, StoredSession};
 
 use super::{Clock, Session, SessionError, SessionInStore, SessionPlace, StorePlace, fork};
 use crate::after_fold::AfterFold;
@@ -118,26 +118,14 @@ impl Session {
         self
     }
 
-    /// Makes the session in a store, with its first messages. If these cannot be stored, it is deleted again: an empty
-    /// session would keep the id, and refuse a retry.
+    /// Makes the session in a store, with its first messages.
     fn create(
         place: StorePlace,
         started: PreparedSession,
         clock: Clock,
     ) -> Result<Self, SessionError> {
         let first = started.messages();
-        let store = place.store();
-        let stored = place.run(async {
-            let mut stored = started.store(store.clone()).await?;
-            if !first.is_empty()
-                && let Err(error) = stored.append(first, None, clock()).await
-            {
-                // A failure to delete has the same reason, so the caller learns of the first failure alone.
-                store.delete(&stored.row().new.id, None).await.ok();
-                return Err(error);
-            }
-            Ok::<_, StoredError>(stored)
-        })?;
+        let stored = place.run(started.store(place.store(), first))?;
         Ok(Self::stored(SessionInStore { stored, place }, clock))
     }
 

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use midfold_store::types::{AppendRequest, NewEvent, NewFold};
-use midfold_store::{MemoryStore, Millis, Store, StoreError};
+use midfold_store::{MemoryStore, Millis, SavedParts, SessionChanges, Store, StoreError};
 use tokio::runtime::{Builder, Runtime};
 
 use super::SessionError;
@@ -101,14 +100,8 @@ fn runtime() -> Result<Arc<Runtime>, Failure> {
 /// Copies a session with its events and folds into a store.
 async fn fill(store: &dyn Store, memory: &InMemory, now: Millis) -> Result<(), SessionError> {
     let InMemory { session, new, .. } = memory;
-    let id = &new.id;
-    store.create(new.clone()).await?;
-    let events = session.log().events().iter().map(NewEvent::of);
-    let append = AppendRequest { events: events.collect(), now, ..AppendRequest::default() };
-    store.append(id, append).await?;
-    for fold in session.folds() {
-        store.put_fold(id, &NewFold::of(fold, now)?).await?;
-    }
-    store.activate(id, None, session.active().map(|fold| fold.id)).await?;
+    let changes = SavedParts::default().changes(session, now)?;
+    let created = Some(new.clone());
+    store.commit(&new.id, &SessionChanges { created, ..changes }).await?;
     Ok(())
 }

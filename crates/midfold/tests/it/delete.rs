@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use midfold::store::faulty::{FaultyStore, WriteFailure};
+use midfold::store::single::SingleChange as _;
 use midfold::store::{MemoryStore, NewSession, SessionExtent, Store};
 use midfold::{Door, age, delete, extents, idle, prune};
 

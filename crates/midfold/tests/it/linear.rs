@@ -5,8 +5,12 @@
 
 use std::fmt::Write as _;
 use std::process::Command;
+use std::sync::Arc;
 
 use bytes::Bytes;
+use midfold::core::engine::Session;
+use midfold::core::log::EventLog;
+use midfold::core::meter::Meter;
 use midfold::core::plan::plan;
 use midfold::core::project::project;
 use midfold::formats::{profile, read};
@@ -23,7 +27,7 @@ const SHORT: usize = 6;
 /// A conversation of this size, and a size that a quadratic part would be seen at.
 type Shape = (&'static str, usize, fn(usize) -> String);
 
-const SHAPES: [Shape; 12] = [
+const SHAPES: [Shape; 13] = [
     ("parallel calls, answered in order", 3_000, |n| calls(n, &mut (0..n))),
     ("parallel calls, answered in reverse", 3_000, |n| calls(n, &mut (0..n).rev())),
     ("calls that nobody answers", 2_000, |n| {
@@ -47,6 +51,14 @@ const SHAPES: [Shape; 12] = [
     ("one message again and again", 4_000, |n| chat(n, |_| text("assistant", "Let me try again."))),
     ("one result again and again", 2_000, |n| steps(n, |_| "the same line of output ".repeat(8))),
     ("files read one after the other", 2_000, |n| steps(n, |at| format!("use crate::part{at};"))),
+    // Enough tokens that a session gathers ahead while the step is still growing.
+    ("parallel calls with long results", 1_600, |n| {
+        let made: Vec<String> = (0..n).map(call).collect();
+        let made =
+            format!(r#"{{"role":"assistant","content":null,"tool_calls":[{}]}}"#, made.join(","));
+        let results = chat(n, |at| result(at, &format!("line {at} of the file. ").repeat(20)));
+        format!("{made},{results}")
+    }),
     ("failing checks", 1_500, |n| steps(n, |at| format!("error: test_{at} failed\\nexit code: 1"))),
 ];
 
@@ -85,7 +97,7 @@ fn steps(n: usize, output: impl Fn(usize) -> String) -> String {
     })
 }
 
-/// Reads, folds, projects and checks a conversation: what `midfold compact` does.
+/// Reads, folds, projects and checks a conversation: what `midfold compact` does, and what a session does.
 fn work(messages: &str) {
     let mut input = String::new();
     let head = [text("system", "s"), text("user", "Do it.")].join(",");
@@ -96,12 +108,24 @@ fn work(messages: &str) {
     let counter = midfold::tokens::by_name("chars:4").unwrap();
     let prepared = Setup::new().counter(counter).prepare(conversation).unwrap();
     let policy = Policy::preset("default").unwrap();
+    append_each(&prepared.log, &policy);
     let budget = Budget::new((prepared.log.tokens() / 2).max(2_000));
     let outcome = plan(&prepared.plan(&policy, &budget)).unwrap();
     let PlanOutcome::Folded(fold) = outcome else { return };
     let context = project(&prepared.log, Some(&fold));
     let pieces: Vec<&[u8]> = context.pieces().map(|piece| &piece.bytes[..]).collect();
     assert_eq!(profile::validate(&pieces, prepared.kind, prepared.log.profile()), []);
+}
+
+/// Appends the messages to a session one by one: what a server and a stored session do.
+fn append_each(log: &EventLog, policy: &Policy) {
+    let counter = Arc::clone(log.counter());
+    let empty = EventLog::new(Arc::clone(log.dialect()), *log.profile(), counter);
+    let mut session = Session::over("s", empty, policy.clone(), Meter::exact());
+    for event in midfold::events_of(log) {
+        session.append(event);
+    }
+    assert_eq!(session.log().len(), log.len());
 }
 
 /// What the counted process does; nothing where nobody asks.

@@ -6,7 +6,7 @@ mod agent_wishes;
 mod ahead;
 mod arguments;
 mod authority;
-#[cfg(all(feature = "blocking", feature = "sqlite"))]
+#[cfg(all(feature = "blocking", feature = "store"))]
 mod cold;
 #[expect(clippy::unwrap_used, reason = "a broken corpus may fail loudly")]
 mod common;
@@ -24,7 +24,7 @@ mod keep;
 mod linear;
 mod long_step;
 mod lost;
-#[cfg(all(feature = "sqlite", feature = "model"))]
+#[cfg(all(feature = "store", feature = "model"))]
 mod narration;
 mod narrations;
 #[cfg(feature = "blocking")]

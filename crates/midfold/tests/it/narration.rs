@@ -7,6 +7,7 @@ mod engine_alone;
 mod late;
 mod lines;
 
+use midfold::store::single::SingleChange as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -11,12 +11,10 @@ use midfold::{Door, DoorHost, Policy, Settings};
 fn a_new_session_that_is_not_whole_leaves_its_id_free() {
     // The first write makes the session. With a model the next one saves its state, and the last one appends its system
     // prompt.
-    let cases = [(None, 1), (Some("m"), 1), (Some("m"), 2)];
+    let cases = [None, Some("m")];
     let failures = [WriteFailure::Before, WriteFailure::After];
-    for (failure, (model, write)) in
-        failures.into_iter().flat_map(|it| cases.map(|case| (it, case)))
-    {
-        let store = FaultyStore::new(Arc::new(MemoryStore::new()), failure, write..write + 1);
+    for (failure, model) in failures.into_iter().flat_map(|it| cases.map(|case| (it, case))) {
+        let store = FaultyStore::new(Arc::new(MemoryStore::new()), failure, 0..1);
         let place = StorePlace::over(Arc::new(store), Door::Command).unwrap();
         let host = DoorHost { door: Door::Command, read: |path| unreachable!("{path:?}") };
         let start = Start {
@@ -27,7 +25,11 @@ fn a_new_session_that_is_not_whole_leaves_its_id_free() {
         let failed = start.clone().open_in("s".to_owned(), Some(place.clone()));
         let failed = failed.err().unwrap().to_string();
         assert!(failed.contains("disk is full"), "{failed}");
-        let session = start.open_in("s".to_owned(), Some(place)).unwrap();
-        assert_eq!(session.len(), 1, "{failure:?} {model:?} {write}");
+        // Where only the answer was lost, the session is there as a whole.
+        let session = match failure {
+            WriteFailure::Before => start.open_in("s".to_owned(), Some(place)).unwrap(),
+            WriteFailure::After => Session::load(place, "s", || 0).unwrap(),
+        };
+        assert_eq!(session.len(), 1, "{failure:?} {model:?}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use midfold::store::single::SingleChange as _;
 use midfold::store::{AppendRequest, MemoryStore, NewEvent, NewSession, Store};
 
 #[tokio::test]

@@ -250,8 +250,7 @@ async fn bring(store: &Arc<dyn Store>, bytes: &Bytes, id: &str) {
         Setup::new().prepare(read(bytes, None).unwrap().conversations.remove(0)).unwrap();
     let start = Start::new(id, Policy::preset("default").unwrap());
     let started = start.check(&prepared, 0, Door::Command).unwrap();
-    let mut stored = started.store(store.clone()).await.unwrap();
-    stored.append(events_of(&prepared.log), None, 0).await.unwrap();
+    started.store(store.clone(), events_of(&prepared.log)).await.unwrap();
 }
 
 #[tokio::test]

@@ -5,9 +5,6 @@ mod look_up;
 mod unrun;
 mod wishes;
 
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
-
 use bytes::Bytes;
 use midfold_core::spending::FoldedPrompt;
 use midfold_formats::answer::AnswerFacts;
@@ -15,8 +12,8 @@ use midfold_formats::recall_tool::{
     AnsweredCall, HiddenTool, OwnTool, RecallCall, calls, results, with_unrun, withheld,
 };
 use midfold_formats::request::Request;
-use midfold_store::Millis;
 use midfold_store::recall::PAGE_CHARS;
+use midfold_store::{Millis, run_in_memory};
 
 use look_up::look_up;
 
@@ -174,7 +171,7 @@ impl MatchedRequest {
             }
             texts
         };
-        at_once(texts).unwrap_or_default()
+        run_in_memory(texts)
     }
 
     /// Prepares the same request with the answer and the results behind it. `None` if that cannot be read as a request.
@@ -237,12 +234,4 @@ enum LookUp<'a> {
     Call(&'a RecallCall),
     /// The messages whose marks a call copies.
     Originals(&'a CopiedMarks),
-}
-
-/// Runs a future that never waits, as those of a store in memory; `None` if it waits after all.
-fn at_once<T>(work: impl Future<Output = T>) -> Option<T> {
-    match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(done) => Some(done),
-        Poll::Pending => None,
-    }
 }

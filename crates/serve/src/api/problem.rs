@@ -155,6 +155,7 @@ fn stored_kind(error: &StoreError) -> (StatusCode, &'static str) {
         StoreError::StaleFold { .. }
         | StoreError::StaleState { .. }
         | StoreError::StaleCall { .. }
+        | StoreError::OtherJob
         | StoreError::Changed(_) => (StatusCode::CONFLICT, "busy"),
         StoreError::Foreign(_) | StoreError::Damaged(_) | StoreError::Json(_) => {
             (StatusCode::INTERNAL_SERVER_ERROR, "damaged")

@@ -248,10 +248,7 @@ async fn create(asked: ApiRequest<(), NewSessionBody>) -> Result<Overview, ApiPr
         first.extend(events(json.get(), kind, "a new session", most_messages)?);
     }
     let made = async {
-        let mut stored = started.store(Arc::clone(&desk.store)).await?;
-        if !first.is_empty() {
-            stored.append(first, None, now).await?;
-        }
+        let stored = started.store(Arc::clone(&desk.store), first).await?;
         Ok::<_, StoredError>(desk.overviews.one(&stored.row().new.id).await?)
     };
     Ok((*done(&desk, made).await?).clone())

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::kit::{CaseOutcome, SessionWriter, equal, fold, new_session, refused, said};
 use crate::error::StoreError;
+use crate::single::SingleChange;
 use crate::store::Store;
 use crate::types::{NewCall, NewSession, NewestQuery, SessionActivity};
 

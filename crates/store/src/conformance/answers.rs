@@ -7,6 +7,7 @@ use midfold_core::Hash;
 
 use super::kit::{CaseOutcome, equal, new_session, refused, said};
 use crate::error::StoreError;
+use crate::single::SingleChange;
 use crate::store::{MOST_ANSWERS, Store};
 use crate::types::AnswerHistory;
 

@@ -7,7 +7,9 @@ use midfold_core::Hash;
 use super::kit::{
     CaseOutcome, SessionWriter, chain, ensure, equal, fold, job, new_session, refused, said, user,
 };
+use crate::changes::SessionChanges;
 use crate::error::StoreError;
+use crate::single::SingleChange;
 use crate::store::Store;
 use crate::types::{
     AppendRequest, JobClaim, JobOutcome, LogSearch, NewCall, NewSession, SearchMode, SessionExtent,
@@ -79,7 +81,7 @@ async fn is_gone(store: &Arc<dyn Store>, id: &str) -> CaseOutcome {
         append(id, append(0)),
         append(id, append(6)),
         append(id, AppendRequest { key: Some("k".to_owned()), ..append(0) }),
-        append(id, AppendRequest { job: Some(job(id, "j", 0)), ..append(0) }),
+        commit(id, &SessionChanges { job: Some(job(id, "j", 0)), ..SessionChanges::default() }),
         append(id, AppendRequest::default()),
         append(id, several),
         save_state(id, 1, "{}"),
@@ -88,12 +90,12 @@ async fn is_gone(store: &Arc<dyn Store>, id: &str) -> CaseOutcome {
         activate(id, None, Some(fold(1, 3, "f").id)),
         folds(id),
         enqueue(job(id, "other", 0)),
-        job(id, "j"),
-        newest_job(id),
+        job(id, Some("j")),
+        job(id, None),
         jobs(Some(id), 9),
         record_call(id, &call()),
         settle_call(id, 1, "{}"),
-        last_call(id),
+        call(id, None),
         calls(id),
         search(id, &words("needle")),
     );
@@ -116,8 +118,9 @@ pub(super) async fn a_deleted_session_is_gone_with_all_that_is_its(
     equal!((*events, *folds, *calls, *jobs, *changed), (6, 1, 1, 1, 1_700_000_000_000), "extent");
     let rows = store.events("s", 0..9).await.map_err(said)?;
     let log: usize = rows.iter().map(|row| row.event.bytes.len()).sum();
-    let records = fold(1, 3, "f").body.len() + call().body.len() + job("s", "j", 0).body.len();
-    equal!(*bytes, (log + records) as u64, "bytes of the session");
+    // A store may compress the record of a fold.
+    let records = call().body.len() + job("s", "j", 0).body.len();
+    ensure!(*bytes > (log + records) as u64, "{bytes} bytes of the session");
 
     equal!(store.delete("s", None).await.map_err(said)?, extent, "what was deleted");
     is_gone(&store, "s").await?;

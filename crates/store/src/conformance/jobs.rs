@@ -7,11 +7,11 @@ use midfold_core::Hash;
 use super::kit::{
     CaseOutcome, SessionWriter, chain, ensure, equal, fold, job, new_session, refused, said, user,
 };
+use crate::changes::SessionChanges;
 use crate::error::StoreError;
+use crate::single::SingleChange;
 use crate::store::Store;
-use crate::types::{
-    AppendRequest, JobClaim, JobOutcome, JobState, Lease, NewCall, PutOutcome, StoreJob,
-};
+use crate::types::{AppendRequest, JobClaim, JobOutcome, JobState, Lease, NewCall, StoreJob};
 
 /// A claim of one job, with a lease of 100 ms.
 fn claim(worker: &str, now: u64) -> JobClaim {
@@ -32,38 +32,51 @@ async fn only_job(store: &Arc<dyn Store>, id: &str) -> Result<StoreJob, String> 
     jobs.pop().ok_or_else(String::new)
 }
 
-/// A job is queued exactly where its append is stored. A job that cannot be queued does not make the append fail.
+/// A job is queued exactly where its append is stored. Beside another live job, both are refused.
 pub(super) async fn a_job_is_there_iff_its_append_is(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = SessionWriter::new(&store, "s").await?;
     let wanted = job("s", "k", 3);
+    let append = |append, job| SessionChanges {
+        appended: Some(append),
+        job: Some(job),
+        ..SessionChanges::default()
+    };
     let late = AppendRequest {
         expected: 7,
         events: writer.chained([user("late")]),
-        job: Some(wanted.clone()),
         ..AppendRequest::default()
     };
-    refused!(store.append("s", late).await, StoreError::Conflict { .. }, "a late append");
+    let late = store.commit("s", &append(late, wanted.clone())).await;
+    refused!(late, StoreError::Conflict { .. }, "a late append");
     equal!(store.jobs(Some("s"), 9).await.map_err(said)?.len(), 0, "jobs of a refused append");
-    let foreign = AppendRequest { job: Some(job("t", "k", 3)), ..AppendRequest::default() };
-    refused!(store.append("s", foreign).await, StoreError::Query(_), "the job of another session");
+    let foreign = append(AppendRequest::default(), job("t", "k", 3));
+    let foreign = store.commit("s", &foreign).await;
+    refused!(foreign, StoreError::Query(_), "the job of another session");
 
     writer.append_with([user("one")], Some("key"), Some(wanted.clone())).await?;
     let found = only_job(&store, "s").await?;
     equal!(found.job, wanted, "the job");
     equal!((found.state, found.attempt, found.fold), (JobState::Ready, 0, None), "its state");
-    // A retry queues no second job, and a job that cannot be queued does not make its append fail.
+    // A retry queues no second job, and neither does the same job again.
     let retry = AppendRequest {
         expected: 0,
         key: Some("key".to_owned()),
         events: chain(Hash::ROOT, [user("one")]),
-        job: Some(job("s", "another", 3)),
         now: 6,
     };
-    ensure!(store.append("s", retry).await.map_err(said)?.repeated, "the retry was no retry");
+    let another = || job("s", "another", 3);
+    let retry = store.commit("s", &append(retry, another())).await.map_err(said)?;
+    ensure!(retry.is_repeated(), "the retry was no retry");
     writer.append_with([user("two")], None, Some(wanted)).await?;
-    writer.append_with([user("three")], None, Some(job("s", "another", 3))).await?;
+    let third = AppendRequest {
+        expected: 2,
+        events: writer.chained([user("three")]),
+        ..AppendRequest::default()
+    };
+    let third = store.commit("s", &append(third, another())).await;
+    refused!(third, StoreError::OtherJob, "beside another job");
     only_job(&store, "s").await?;
-    equal!(store.session("s").await.map_err(said)?.head, 3, "the head");
+    equal!(store.session("s").await.map_err(said)?.head, 2, "the head");
     Ok(())
 }
 
@@ -77,10 +90,10 @@ pub(super) async fn one_live_job_a_session(store: Arc<dyn Store>) -> CaseOutcome
     ensure!(!store.enqueue(job("s", "b", 0)).await.map_err(said)?, "a second live job");
     ensure!(store.enqueue(job("t", "a", 0)).await.map_err(said)?, "another session's");
     // A job is found by its key within its session.
-    let by_key = store.job("t", "a").await.map_err(said)?;
+    let by_key = store.job("t", Some("a")).await.map_err(said)?;
     equal!(by_key.map(|job| job.job), Some(job("t", "a", 0)), "the job of a session and key");
-    equal!(store.job("t", "b").await.map_err(said)?, None, "a key that no job has");
-    refused!(store.job("none", "a").await, StoreError::NoSession(_), "a job of no session");
+    equal!(store.job("t", Some("b")).await.map_err(said)?, None, "a key that no job has");
+    refused!(store.job("none", Some("a")).await, StoreError::NoSession(_), "a job of no session");
     let got = claim_one(&store, "w", 1).await?;
     ensure!(!store.enqueue(job("s", "b", 0)).await.map_err(said)?, "beside a leased job");
     let done = JobOutcome { verdict: "garbage".to_owned(), fold: None };
@@ -286,8 +299,8 @@ fn call(number: u64, before: Hash) -> NewCall {
 /// A call is recorded only with the next number, and its usage is recorded once.
 pub(super) async fn calls_are_a_chain_and_settle_once(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
-    equal!(store.last_call("s").await.map_err(said)?, None, "the newest of no calls");
-    refused!(store.last_call("t").await, StoreError::NoSession(_), "a call of no session");
+    equal!(store.call("s", None).await.map_err(said)?, None, "the newest of no calls");
+    refused!(store.call("t", None).await, StoreError::NoSession(_), "a call of no session");
     let one = call(1, Hash::ROOT);
     let two = NewCall { fold: None, ..call(2, one.hash) };
     refused!(store.record_call("s", &two).await, StoreError::StaleCall { actual: 0 }, "too early");
@@ -295,12 +308,17 @@ pub(super) async fn calls_are_a_chain_and_settle_once(store: Arc<dyn Store>) -> 
     refused!(store.record_call("s", &one).await, StoreError::StaleCall { actual: 1 }, "again");
     equal!(store.record_call("s", &two).await.map_err(said)?, 2, "the second call");
 
-    equal!(store.settle_call("s", 1, "{\"prompt\":9}").await.map_err(said)?, true, "a report");
-    equal!(store.settle_call("s", 1, "{\"prompt\":9}").await.map_err(said)?, false, "its retry");
+    // A report, and its retry.
+    for _ in 0..2 {
+        store.settle_call("s", 1, "{\"prompt\":9}").await.map_err(said)?;
+    }
+    let first = store.call("s", Some(1)).await.map_err(said)?;
+    equal!(first.map(|row| row.call), Some(one.clone()), "a call by its number");
+    equal!(store.call("s", Some(9)).await.map_err(said)?, None, "a number of no call");
     let other = store.settle_call("s", 1, "{\"prompt\":10}").await;
     refused!(other, StoreError::Settled(1), "another report");
     refused!(store.settle_call("s", 7, "{}").await, StoreError::NoCall(7), "no call");
-    let newest = store.last_call("s").await.map_err(said)?;
+    let newest = store.call("s", None).await.map_err(said)?;
     equal!(newest.map(|row| (row.call, row.usage)), Some((two.clone(), None)), "the newest call");
     let rows = store.calls("s").await.map_err(said)?;
     equal!(rows.iter().map(|row| &row.call).collect::<Vec<_>>(), [&one, &two], "the calls");
@@ -324,6 +342,6 @@ pub(super) async fn calls_are_a_chain_and_settle_once(store: Arc<dyn Store>) -> 
     }
     equal!(won, 1, "racing calls that won");
     // This fold was never activated. The ledger may name any fold, so it may name this one.
-    equal!(store.put_fold("s", &fold(0, 2, "f")).await.map_err(said)?, PutOutcome::New, "a fold");
+    store.put_fold("s", &fold(0, 2, "f")).await.map_err(said)?;
     Ok(())
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use midfold_core::Hash;
 
+use crate::changes::SessionChanges;
 use crate::error::StoreError;
+use crate::single::SingleChange;
 use crate::store::Store;
 use crate::types::{AppendOutcome, AppendRequest, NewEvent, NewFold, NewJob, NewSession};
 
@@ -105,8 +107,10 @@ impl SessionWriter {
         let events = self.chained(all);
         let hash = events.last().map_or(self.hash, |event| event.hash);
         let append =
-            AppendRequest { expected: self.head, key: key.map(str::to_owned), events, job, now: 5 };
-        let answer = self.store.append(&self.id, append).await.map_err(said)?;
+            AppendRequest { expected: self.head, key: key.map(str::to_owned), events, now: 5 };
+        let changes = SessionChanges { appended: Some(append), job, ..SessionChanges::default() };
+        let outcome = self.store.commit(&self.id, &changes).await.map_err(said)?;
+        let answer = outcome.appended.ok_or_else(|| "an append has no place".to_owned())?;
         if !answer.repeated {
             self.head += answer.count;
             self.hash = hash;

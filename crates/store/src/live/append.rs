@@ -3,6 +3,7 @@
 use midfold_core::RawEvent;
 
 use super::{LoadedParts, StoredError, StoredSession};
+use crate::changes::SessionChanges;
 use crate::error::StoreError;
 use crate::types::{AppendOutcome, AppendRequest, Millis, NewEvent};
 
@@ -19,15 +20,7 @@ impl StoredSession {
         key: Option<String>,
         now: Millis,
     ) -> Result<AppendOutcome, StoredError> {
-        loop {
-            let expected = self.row.head;
-            match self.append_behind(expected, events.clone(), key.clone(), now).await {
-                // A conflict is retried only where the head has grown, because otherwise a retry changes nothing.
-                Err(StoredError::Store(StoreError::Conflict { .. }))
-                    if self.row.head > expected => {}
-                other => return other,
-            }
-        }
+        self.append_behind(None, events, key, now).await
     }
 
     /// Appends messages only where the session has exactly `expected` events. A retry with the same `key` gets the first
@@ -50,65 +43,64 @@ impl StoredSession {
         if self.row.head != expected && key.is_none() {
             return Err(StoreError::Conflict { expected, actual: self.row.head }.into());
         }
-        self.append_behind(expected, events, key, now).await
+        self.append_behind(Some(expected), events, key, now).await
     }
 
-    /// Appends behind `expected` events, which is the head that this node knows, unless a key may be known.
+    /// Appends behind `place` events; with `None`, behind the head, wherever that is.
     async fn append_behind(
         &mut self,
-        expected: u64,
+        place: Option<u64>,
         events: Vec<RawEvent>,
         key: Option<String>,
         now: Millis,
     ) -> Result<AppendOutcome, StoredError> {
-        self.mend().await?;
-        if self.narration().is_overdue(now) {
-            // An overdue narration may be finished; that has to be known before it is queued again.
-            self.learn(now).await?;
-        }
-        let new: Vec<_> = events.into_iter().filter_map(|event| self.push(event)).collect();
-        let wanted = match self.wanted_narration(now).await {
-            Ok(wanted) => wanted,
-            Err(error) => return Err(self.torn(error).await),
-        };
-        let job = match wanted.as_ref().map(|wanted| self.job(wanted, now)).transpose() {
-            Ok(job) => job,
-            Err(error) => return Err(self.torn(error).await),
-        };
-        let (count, head_hash) = (new.len() as u64, self.head_hash());
-        let append = AppendRequest { expected, key, events: new, job, now };
-        let appended = match self.store.append(&self.row.new.id, append).await {
-            Ok(appended) if !appended.repeated => appended,
-            other => {
-                // The events pushed above are only in memory, and the store has others.
-                self.reload().await?;
-                return Ok(other?);
+        let mut asks = true;
+        loop {
+            self.mend().await?;
+            if self.narration().is_overdue(now) {
+                // An overdue narration may be finished; that has to be known before it is queued again.
+                self.learn(now).await?;
             }
-        };
-        self.row.head += count;
-        self.row.head_hash = head_hash;
-        self.row.turn = self.turn();
-        if let Some(wanted) = wanted
-            && let Err(error) = self.note_asked(wanted).await
-        {
-            // The events are durable, as the caller asked. The job is noted when the session is used next.
-            tracing::warn!(session = %self.row.new.id, %error, "a queued span is not noted yet");
-            // Whether the note was written is not known. Reading the session again, now or at the next conflict, shows
-            // it.
-            let _ = self.reload().await;
+            let (head, version) = (self.row.head, self.row.state_version);
+            let expected = place.unwrap_or(head);
+            let changes = match self.pushed(expected, events.clone(), key.clone(), asks, now).await
+            {
+                Ok(changes) => changes,
+                Err(error) => return Err(self.torn(error).await),
+            };
+            match self.commit(&changes).await {
+                Ok(outcome) => {
+                    let count = events.len() as u64;
+                    let here = AppendOutcome { first: expected, count, repeated: false };
+                    return Ok(outcome.appended.unwrap_or(here));
+                }
+                // Tried again only where the session is another one now, because otherwise it would end the same.
+                Err(StoredError::Store(StoreError::Conflict { .. }))
+                    if place.is_none() && self.row.head > head => {}
+                Err(StoredError::Store(StoreError::StaleState { .. }))
+                    if self.row.state_version > version => {}
+                Err(StoredError::Store(StoreError::OtherJob)) if asks => asks = false,
+                Err(error) => return Err(error),
+            }
         }
-        Ok(appended)
     }
 
-    /// Drops the events that were pushed for an append which failed with `error`.
-    async fn torn(&mut self, error: StoredError) -> StoredError {
-        let _ = self.reload().await;
-        error
-    }
-
-    /// Reads the session again, if it has events or changes that the store may not have.
-    pub(super) async fn mend(&mut self) -> Result<(), StoredError> {
-        if self.is_torn { self.reload().await } else { Ok(()) }
+    /// Adds events in memory, and returns the changes to commit. Where the buffer line is crossed, a narration job is
+    /// one of them.
+    async fn pushed(
+        &mut self,
+        expected: u64,
+        events: Vec<RawEvent>,
+        key: Option<String>,
+        asks: bool,
+        now: Millis,
+    ) -> Result<SessionChanges, StoredError> {
+        let events = events.into_iter().filter_map(|event| self.push(event)).collect();
+        let append = AppendRequest { expected, key, events, now };
+        let job = if asks { self.ask(now).await? } else { None };
+        // An append alone leaves the state as it is, and should cost no look at it.
+        let state = if job.is_some() { self.state_change()? } else { None };
+        Ok(SessionChanges { appended: Some(append), job, state, ..SessionChanges::default() })
     }
 
     /// Adds an event in memory, and returns the row to store.

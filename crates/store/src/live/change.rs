@@ -7,7 +7,6 @@ use midfold_core::plan::{PlanError, runs_here};
 use midfold_core::policy::Policy;
 
 use super::{ROUNDS, StoredError, StoredSession};
-use crate::error::StoreError;
 
 impl StoredSession {
     /// Pins an event with its unit, so that no later fold takes it, or unpins it.
@@ -67,14 +66,9 @@ impl StoredSession {
     ) -> Result<T, StoredError> {
         for _ in 0..ROUNDS {
             let done = work(self.whole().await?)?;
-            // The change is in memory only, until the store has it. A later save must not write one that failed.
-            self.is_torn = true;
-            match self.try_save().await {
-                Ok(()) => {
-                    self.is_torn = false;
-                    return Ok(done);
-                }
-                Err(StoredError::Store(StoreError::StaleState { .. })) => self.reload().await?,
+            match self.commit(&self.changes(0)?).await {
+                Ok(_) => return Ok(done),
+                Err(StoredError::Store(error)) if error.is_stale() => {}
                 Err(error) => return Err(error),
             }
         }

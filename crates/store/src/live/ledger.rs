@@ -7,7 +7,8 @@ use midfold_core::ledger::{CallInput, CallRecord, Ledger, ReportedCost};
 use midfold_core::meter::Meter;
 use midfold_core::project::{Context, project_with_void};
 
-use super::{LoadedParts, ROUNDS, SettledCall, StoredError, StoredSession, rows};
+use super::{LoadedParts, SettledCall, StoredError, StoredSession, rows};
+use crate::changes::CallUsage;
 use crate::error::StoreError;
 use crate::types::{CallRow, Millis, NewCall};
 
@@ -33,17 +34,27 @@ impl StoredSession {
         record: bool,
         now: Millis,
     ) -> Result<InjectedRequest, StoredError> {
-        // Not recorded yet: the ledger holds what is sent, and that includes the texts of the hooks.
-        let context = self.context(false, now).await?.context;
-        let sent = match &self.inner {
-            LoadedParts::Brief(brief) => self.injections.apply(&context, outputs, &brief.rules()),
+        let (context, sent, call) = self.request(Some(outputs), record, now).await?;
+        let sent = match sent {
+            Some(sent) => sent,
+            None => self.inject(&context, outputs)?,
+        };
+        Ok(InjectedRequest { sent, call })
+    }
+
+    /// The context with the output of hooks at its end.
+    pub(super) fn inject(
+        &self,
+        context: &Context,
+        outputs: &[(&str, &str)],
+    ) -> Result<inject::InjectedContext, inject::InjectError> {
+        match &self.inner {
+            LoadedParts::Brief(brief) => self.injections.apply(context, outputs, &brief.rules()),
             LoadedParts::Whole(session) => {
                 let rules = inject::MessageRules { log: session.log(), meter: session.meter() };
-                self.injections.apply(&context, outputs, &rules)
+                self.injections.apply(context, outputs, &rules)
             }
-        }?;
-        let call = if record { Some(self.record(&context, Some(&sent), now).await?) } else { None };
-        Ok(InjectedRequest { sent, call })
+        }
     }
 
     /// All recorded calls, each with the usage that the provider reported; `None` where it has reported none.
@@ -80,42 +91,42 @@ impl StoredSession {
         Ok(self.ledger.clone().unwrap_or_default())
     }
 
-    /// Records the request with this context in the ledger, and returns its number.
-    pub(super) async fn record(
+    /// The call to record for a request with this context.
+    pub(super) async fn next_call(
         &mut self,
         context: &Context,
         injected: Option<&inject::InjectedContext>,
         now: Millis,
-    ) -> Result<u64, StoredError> {
-        // Another node may take the next number first. Then the end of the ledger is read again.
-        for _ in 0..ROUNDS {
-            self.load_ledger(context).await?;
-            let record = self.ledger_record(context, injected);
-            let call = NewCall {
-                number: record.number,
-                head: record.events.into(),
-                fold: record.fold,
-                hash: record.hash,
-                body: rows::json(&record)?,
-                now,
-            };
-            match self.store.record_call(&self.row.new.id, &call).await {
-                // The context stays as it is; only the number of its call and the hash before it change.
-                Err(StoreError::StaleCall { .. }) => self.ledger = None,
-                other => return Ok(other?),
-            }
-        }
-        Err(StoredError::Busy(self.row.new.id.clone()))
+    ) -> Result<NewCall, StoredError> {
+        self.load_ledger(context).await?;
+        let record = self.ledger_record(context, injected);
+        Ok(NewCall {
+            number: record.number,
+            head: record.events.into(),
+            fold: record.fold,
+            hash: record.hash,
+            body: rows::json(&record)?,
+            now,
+        })
     }
 
-    /// Records the usage of a call.
-    pub(super) async fn settle(&self, call: u64, usage: Usage) -> Result<SettledCall, StoredError> {
+    /// Whether the usage of a call is new, and what has to be recorded of it.
+    pub(super) async fn settle(
+        &self,
+        call: u64,
+        usage: Usage,
+    ) -> Result<(SettledCall, Vec<CallUsage>), StoredError> {
         let id = &self.row.new.id;
-        let is_new =
-            self.store.settle_call(id, call, &rows::json(&ReportedCost { usage })?).await?;
-        let newest = self.store.last_call(id).await?;
+        let usage = rows::json(&ReportedCost { usage })?;
+        let row = self.store.call(id, Some(call)).await?.ok_or(StoreError::NoCall(call))?;
+        let is_new = match row.usage {
+            Some(known) if known != usage => return Err(StoreError::Settled(call).into()),
+            known => known.is_none(),
+        };
+        let newest = self.store.call(id, None).await?;
         let is_newest = newest.is_none_or(|newest| newest.call.number == call);
-        Ok(SettledCall { is_new, is_newest })
+        let usages = if is_new { vec![CallUsage { call, usage }] } else { Vec::new() };
+        Ok((SettledCall { is_new, is_newest }, usages))
     }
 
     /// The next record of the ledger, for a request with this context.
@@ -160,13 +171,13 @@ impl StoredSession {
         if self.ledger.is_some() {
             return Ok(());
         }
-        let Some(last) = self.store.last_call(&self.row.new.id).await? else {
+        let Some(last) = self.store.call(&self.row.new.id, None).await? else {
             self.ledger = Some(Ledger::default());
             return Ok(());
         };
         let (last, _) = rows::call(&self.row.new.id, &last)?;
         let mut ledger = Ledger::after(&last);
-        if last.fold == self.row.active {
+        if last.fold == self.active() {
             ledger.resume(&context.first(last.messages as usize));
         } else if let LoadedParts::Whole(session) = &self.inner {
             let fold = session.folds().iter().find(|fold| Some(fold.id) == last.fold);

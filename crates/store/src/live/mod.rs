@@ -3,6 +3,7 @@
 
 mod append;
 mod change;
+mod commit;
 mod error;
 mod ledger;
 mod meta;
@@ -19,7 +20,7 @@ use midfold_core::engine::{
 };
 use midfold_core::event::Usage;
 use midfold_core::hooks::FoldHooks;
-use midfold_core::inject::Injections;
+use midfold_core::inject::{InjectedContext, Injections};
 use midfold_core::ledger::Ledger;
 use midfold_core::plan::PlanOutcome;
 use midfold_core::project::Context;
@@ -28,9 +29,10 @@ pub use error::StoredError;
 pub use ledger::InjectedRequest;
 pub use meta::SessionMeta;
 
+use crate::changes::SessionChanges;
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::types::{Millis, NewFold, SessionRow};
+use crate::types::{Millis, SessionRow};
 
 /// How often an operation is tried again where other nodes change the session, before it fails with
 /// [`StoredError::Busy`].
@@ -43,13 +45,15 @@ pub struct StoredSession {
     row: SessionRow,
     meta: SessionMeta,
     inner: LoadedParts,
+    /// How many of the folds in memory are in the store.
+    stored_folds: usize,
     /// The end of the ledger; `None` until it is needed.
     ledger: Option<Ledger>,
     /// Hooks that add texts at the end of a request.
     injections: Injections,
     /// The host's hooks for folds that are made here.
     hooks: Option<Arc<dyn FoldHooks>>,
-    /// Whether the loaded part has events or changes that the store may not have, because a write failed and the session
+    /// Whether the loaded part has events or changes that the store may not have, because a commit failed and the session
     /// was not read again. Nothing goes on from them: it is read again first.
     is_torn: bool,
 }
@@ -150,19 +154,11 @@ impl StoredSession {
         }
     }
 
-    fn head_hash(&self) -> Hash {
+    /// The active fold in memory.
+    fn active(&self) -> Option<Hash> {
         match &self.inner {
-            LoadedParts::Brief(brief) => brief.head_hash(),
-            LoadedParts::Whole(session) => session.log().head_hash(),
-        }
-    }
-
-    fn turn(&self) -> u32 {
-        match &self.inner {
-            LoadedParts::Brief(brief) => brief.turn(),
-            LoadedParts::Whole(session) => {
-                session.log().events().last().map_or(0, |event| event.turn)
-            }
+            LoadedParts::Brief(brief) => Some(brief.fold().id),
+            LoadedParts::Whole(session) => session.active().map(|fold| fold.id),
         }
     }
 
@@ -177,65 +173,79 @@ impl StoredSession {
         now: Millis,
     ) -> Result<NumberedContext, StoredError> {
         let before = self.row.active;
-        let context = self.current(now).await?;
-        let call = if record { Some(self.record(&context, None, now).await?) } else { None };
-        self.save().await?;
+        let (context, _, call) = self.request(None, record, now).await?;
         let folded = self.row.active.filter(|fold| Some(*fold) != before);
         Ok(NumberedContext { context, call, folded })
+    }
+
+    /// The context to send, with the output of hooks at its end, and the number of its call. Its fold, its call and the
+    /// state are one commit.
+    async fn request(
+        &mut self,
+        outputs: Option<&[(&str, &str)]>,
+        record: bool,
+        now: Millis,
+    ) -> Result<(Context, Option<InjectedContext>, Option<u64>), StoredError> {
+        for _ in 0..ROUNDS {
+            let context = self.current(now).await?;
+            let mut changes = self.changes(now)?;
+            let sent = match outputs.map(|outputs| self.inject(&context, outputs)).transpose() {
+                Ok(sent) => sent,
+                Err(error) => {
+                    // The fold is none of the hook's business.
+                    self.commit_or_yield(&changes).await?;
+                    return Err(error.into());
+                }
+            };
+            if record {
+                changes.calls.push(self.next_call(&context, sent.as_ref(), now).await?);
+            }
+            let call = changes.calls.first().map(|call| call.number);
+            if self.commit_or_yield(&changes).await? {
+                return Ok((context, sent, call));
+            }
+        }
+        Err(StoredError::Busy(self.row.new.id.clone()))
     }
 
     /// The context to send, folded first where a fold is due.
     async fn current(&mut self, now: Millis) -> Result<Context, StoredError> {
         self.mend().await?;
         let budget = self.budget();
-        if let LoadedParts::Brief(brief) = &mut self.inner {
-            if let Some(context) = brief.context(&budget, now) {
-                return Ok(context);
-            }
-            self.hydrate().await?;
+        if let LoadedParts::Brief(brief) = &mut self.inner
+            && let Some(context) = brief.context(&budget, now)
+        {
+            return Ok(context);
         }
         self.fold_with(now, |session| Ok(session.context(&budget, now)?)).await
     }
 
-    /// Runs work that may fold, and publishes its fold to all nodes. Where another node folded first, that fold is
-    /// kept, and the work runs again on top of it.
+    /// Runs work that may fold. Its fold is in memory only, until it is committed.
     async fn fold_with<T>(
         &mut self,
         now: Millis,
-        mut work: impl FnMut(&mut Session) -> Result<T, StoredError>,
+        work: impl FnOnce(&mut Session) -> Result<T, StoredError>,
+    ) -> Result<T, StoredError> {
+        self.learn(now).await?;
+        let done = work(self.whole().await?)?;
+        if self.active() != self.row.active {
+            // The ledger's end was read through the fold before, so it is read again for the next call.
+            self.ledger = None;
+        }
+        Ok(done)
+    }
+
+    /// Runs work that may fold, and commits its fold. Where another node folded first, that fold is kept, and the work
+    /// runs again on top of it.
+    async fn fold_and_commit<T>(
+        &mut self,
+        now: Millis,
+        work: impl Fn(&mut Session) -> Result<T, StoredError>,
     ) -> Result<T, StoredError> {
         for _ in 0..ROUNDS {
-            self.learn(now).await?;
-            self.hydrate().await?;
-            let LoadedParts::Whole(session) = &mut self.inner else { continue };
-            let known = session.active().map(|fold| fold.id);
-            let done = work(session)?;
-            let Some(fold) = session.active().filter(|fold| Some(fold.id) != known) else {
+            let done = self.fold_with(now, &work).await?;
+            if self.commit_or_yield(&self.changes(now)?).await? {
                 return Ok(done);
-            };
-            let id = fold.id;
-            let new = NewFold::of(fold, now)?;
-            // Another node may have stored the same fold; it does not matter which node was first.
-            if let Err(error) = self.store.put_fold(&self.row.new.id, &new).await {
-                // The new fold is only in memory, so it is dropped.
-                self.reload().await?;
-                return Err(error.into());
-            }
-            // Not one transaction with `put_fold`: a crash in between leaves a fold that was never active, which
-            // changes no context.
-            match self.store.activate(&self.row.new.id, self.row.active, Some(id)).await {
-                Ok(()) => {
-                    tracing::info!(session = %self.row.new.id, fold = %id.to_hex(), "folded");
-                    self.row.active = Some(id);
-                    // The ledger's end was read through the fold before, so it is read again for the next call.
-                    self.ledger = None;
-                    return Ok(done);
-                }
-                Err(StoreError::StaleFold { .. }) => self.reload().await?,
-                Err(error) => {
-                    self.reload().await?;
-                    return Err(error.into());
-                }
             }
         }
         Err(StoredError::Busy(self.row.new.id.clone()))
@@ -265,9 +275,7 @@ impl StoredSession {
     ) -> Result<PlanOutcome, StoredError> {
         let budget = self.budget();
         let fold = |session: &mut Session| Ok(session.compact_within(&budget, room, focus)?);
-        let outcome = self.fold_with(now, fold).await?;
-        self.save().await?;
-        Ok(outcome)
+        self.fold_and_commit(now, fold).await
     }
 
     /// The result that a compaction would have, without making it.
@@ -289,10 +297,7 @@ impl StoredSession {
         now: Millis,
     ) -> Result<Context, StoredError> {
         let budget = self.budget();
-        let context =
-            self.fold_with(now, |session| Ok(session.recover(&budget, overflow, now)?)).await?;
-        self.save().await?;
-        Ok(context)
+        self.fold_and_commit(now, |session| Ok(session.recover(&budget, overflow, now)?)).await
     }
 
     /// Takes in the provider's count for a call. The count anchors the meter and judges the last fold. A narration
@@ -306,26 +311,39 @@ impl StoredSession {
         call: Option<u64>,
         now: Millis,
     ) -> Result<(), StoredError> {
-        // This comes first, because it may read the session again.
-        self.learn(now).await?;
-        // Before anything is counted: a count that the ledger refuses must not move the meter.
-        let settled = match call {
-            Some(call) => self.settle(call, usage).await?,
-            None => SettledCall { is_new: true, is_newest: true },
-        };
-        self.count(usage, settled, now).await?;
-        if let Some(wanted) = self.wanted_narration(now).await? {
-            let job = self.job(&wanted, now)?;
-            let key = job.key.clone();
-            // A job that was queued without being noted: an earlier process stopped in between.
-            if self.store.enqueue(job).await?
-                || self.store.job(&self.row.new.id, &key).await?.is_some()
-            {
-                self.note_asked(wanted).await?;
-                return Ok(());
+        let mut asks = true;
+        for _ in 0..ROUNDS {
+            // This comes first, because it may read the session again.
+            self.learn(now).await?;
+            let changes = match self.observed(usage, call, asks, now).await {
+                Ok(changes) => changes,
+                Err(error) => return Err(self.torn(error).await),
+            };
+            match self.commit(&changes).await {
+                Err(StoredError::Store(StoreError::OtherJob)) => asks = false,
+                Err(StoredError::Store(error)) if error.is_stale() => {}
+                other => return other.map(drop),
             }
         }
-        self.save().await
+        Err(StoredError::Busy(self.row.new.id.clone()))
+    }
+
+    /// Counts a call's usage in memory, and returns the changes.
+    async fn observed(
+        &mut self,
+        usage: Usage,
+        call: Option<u64>,
+        asks: bool,
+        now: Millis,
+    ) -> Result<SessionChanges, StoredError> {
+        // Before anything is counted: a count that the ledger refuses must not move the meter.
+        let (settled, usages) = match call {
+            Some(call) => self.settle(call, usage).await?,
+            None => (SettledCall { is_new: true, is_newest: true }, Vec::new()),
+        };
+        self.count(usage, settled, now).await?;
+        let job = if asks { self.ask(now).await? } else { None };
+        Ok(SessionChanges { usages, job, ..self.changes(now)? })
     }
 
     /// Counts a call's usage in memory: as spent where it is new, and in the meter where the call is the newest one,
@@ -370,19 +388,10 @@ impl StoredSession {
     /// Fails where there is no such fold, or the store fails.
     pub async fn undo(&mut self, fold: Option<Hash>) -> Result<(), StoredError> {
         for _ in 0..ROUNDS {
-            let session = self.whole().await?;
-            session.undo(fold)?;
-            let active = session.active().map(|fold| fold.id);
-            // The fold is undone in memory only, until the store has agreed.
-            self.is_torn = true;
-            match self.store.activate(&self.row.new.id, self.row.active, active).await {
-                Ok(()) => {
-                    self.row.active = active;
-                    (self.ledger, self.is_torn) = (None, false);
-                    return self.save().await;
-                }
-                Err(StoreError::StaleFold { .. }) => self.reload().await?,
-                Err(error) => return Err(error.into()),
+            self.whole().await?.undo(fold)?;
+            self.ledger = None;
+            if self.commit_or_yield(&self.changes(0)?).await? {
+                return Ok(());
             }
         }
         Err(StoredError::Busy(self.row.new.id.clone()))
@@ -396,7 +405,7 @@ impl StoredSession {
         let budget = self.budget();
         // The time at which a failure was learned decides how long a model is left alone, so it is saved.
         self.learn(now).await?;
-        self.save().await?;
+        self.commit_or_yield(&self.changes(now)?).await?;
         let requests = self.requests().await?;
         Ok(self.whole().await?.status_beside(&budget, now, &requests))
     }
@@ -411,29 +420,5 @@ impl StoredSession {
             LoadedParts::Whole(session) => Ok(session),
             LoadedParts::Brief(_) => Err(StoredError::Busy(self.row.new.id.clone())),
         }
-    }
-
-    /// Saves the state. Where another node saved first, its state wins, and this node reads the session again.
-    async fn save(&mut self) -> Result<(), StoredError> {
-        match self.try_save().await {
-            Err(StoredError::Store(StoreError::StaleState { .. })) => self.reload().await,
-            other => other,
-        }
-    }
-
-    /// Saves the state, and fails where another node saved first.
-    pub(crate) async fn keep(&mut self) -> Result<(), StoredError> {
-        self.try_save().await
-    }
-
-    async fn try_save(&mut self) -> Result<(), StoredError> {
-        let state = rows::json(&self.state())?;
-        if state == self.row.state {
-            return Ok(());
-        }
-        let version = self.row.state_version;
-        self.row.state_version = self.store.save_state(&self.row.new.id, version, &state).await?;
-        self.row.state = state;
-        Ok(())
     }
 }

@@ -10,7 +10,7 @@ use crate::types::{JobState, Millis, NewJob, StoreJob};
 
 impl StoredSession {
     /// The span that should be narrated now; `None` where there is none.
-    pub(super) async fn wanted_narration(
+    async fn wanted_narration(
         &mut self,
         now: Millis,
     ) -> Result<Option<WantedNarration>, StoredError> {
@@ -35,7 +35,7 @@ impl StoredSession {
     }
 
     /// The job for a span.
-    pub(super) fn job(&self, wanted: &WantedNarration, now: Millis) -> Result<NewJob, StoredError> {
+    fn job(&self, wanted: &WantedNarration, now: Millis) -> Result<NewJob, StoredError> {
         Ok(NewJob {
             key: wanted.id.to_hex(),
             session: self.row.new.id.clone(),
@@ -47,10 +47,15 @@ impl StoredSession {
         })
     }
 
-    /// Notes in the state that a job was queued.
-    pub(super) async fn note_asked(&mut self, wanted: WantedNarration) -> Result<(), StoredError> {
-        self.whole().await?.note_asked(wanted);
-        self.save().await
+    /// The job for the span that should be narrated now, which the state in memory then notes as queued; `None` where
+    /// there is none.
+    pub(super) async fn ask(&mut self, now: Millis) -> Result<Option<NewJob>, StoredError> {
+        let Some(wanted) = self.wanted_narration(now).await? else { return Ok(None) };
+        let job = self.job(&wanted, now)?;
+        if let LoadedParts::Whole(session) = &mut self.inner {
+            session.note_asked(wanted);
+        }
+        Ok(Some(job))
     }
 
     /// Notes a job that was queued without being noted, because a process stopped between the two.
@@ -62,7 +67,7 @@ impl StoredSession {
         if self.narration().asked.is_some() || !narrates {
             return Ok(());
         }
-        let Some(job) = self.store.newest_job(&self.row.new.id).await? else { return Ok(()) };
+        let Some(job) = self.store.job(&self.row.new.id, None).await? else { return Ok(()) };
         let handled = self.narration().handled.map(Hash::to_hex);
         let wanted: Option<WantedNarration> = serde_json::from_str(&job.job.body).ok();
         // The result of a handled job is known. Noted again, it would be waited for without an end.
@@ -80,7 +85,7 @@ impl StoredSession {
     pub(super) async fn learn(&mut self, now: Millis) -> Result<(), StoredError> {
         self.mend().await?;
         let Some(asked) = self.narration().asked.clone() else { return Ok(()) };
-        let Some(job) = self.store.job(&self.row.new.id, &asked.id.to_hex()).await? else {
+        let Some(job) = self.store.job(&self.row.new.id, Some(&asked.id.to_hex())).await? else {
             return Ok(());
         };
         let done = job.state == JobState::Done;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use midfold_core::engine::{BriefError, BriefSession, Session};
+use midfold_core::RawEvent;
+use midfold_core::engine::{BriefError, BriefSession, Session, SessionState};
 use midfold_core::fold::Fold;
 use midfold_core::fold_standing::{FoldStanding, RecordedRequests, standings};
 use midfold_core::inject::Injections;
@@ -10,28 +11,48 @@ use midfold_core::meter::Meter;
 use midfold_core::plan::FoldCause;
 
 use super::{LoadedParts, SessionMeta, StoredError, StoredSession, rows};
+use crate::changes::{SavedParts, SessionChanges};
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::types::{
-    AppendRequest, FoldRow, LoadedSession, Millis, NewEvent, NewFold, NewSession, SessionRow,
-};
-
-/// How many events are copied at a time.
-const BATCH: u64 = 512;
+use crate::types::{FoldRow, LoadedSession, Millis, NewSession, SessionRow};
 
 impl StoredSession {
-    /// Creates a session in the store, and opens it.
+    /// Creates an empty session in the store, and opens it.
+    ///
+    /// # Errors
+    /// Fails as [`StoredSession::create_with`] does.
+    pub async fn create(store: Arc<dyn Store>, new: NewSession) -> Result<Self, StoredError> {
+        Self::create_with(store, new, SessionState::default(), Vec::new()).await
+    }
+
+    /// Creates a session with a state and its first messages, in one commit, and opens it.
     ///
     /// # Errors
     /// Fails where the id is taken, the row names something unknown, or the store fails.
-    pub async fn create(store: Arc<dyn Store>, new: NewSession) -> Result<Self, StoredError> {
+    pub async fn create_with(
+        store: Arc<dyn Store>,
+        new: NewSession,
+        state: SessionState,
+        first: Vec<RawEvent>,
+    ) -> Result<Self, StoredError> {
         // Names are checked before anything is stored.
-        let probe = SessionRow { new: new.clone(), ..SessionRow::default() };
-        rows::reading(&probe, "")?;
-        rows::policy(&probe)?;
-        rows::meta(&probe)?;
-        let id = new.id.clone();
-        store.create(new).await?;
+        let row = SessionRow { new: new.clone(), ..SessionRow::default() };
+        let (reading, meta) = (rows::reading(&row, &state.model)?, rows::meta(&row)?);
+        let log = rows::log(reading, &meta, Vec::new());
+        let mut session = Session::over(&new.id, log, rows::policy(&row)?, meter(&row));
+        let is_plain = state == SessionState::default();
+        if !is_plain {
+            session.set_state(state);
+        }
+        first.into_iter().for_each(|event| {
+            session.append(event);
+        });
+        let (id, now) = (new.id.clone(), new.created);
+        let mut changes = SavedParts::default().changes(&session, now)?;
+        if is_plain {
+            changes.state = None;
+        }
+        store.commit(&id, &SessionChanges { created: Some(new), ..changes }).await?;
         Self::open(store, &id).await
     }
 
@@ -45,8 +66,9 @@ impl StoredSession {
         let meta = rows::meta(&row)?;
         let inner = assemble(&meta, loaded)?;
         let injections = Injections::default();
-        let (ledger, hooks, is_torn) = (None, None, false);
-        let mut stored = Self { store, row, meta, inner, ledger, injections, hooks, is_torn };
+        let (stored_folds, ledger, hooks, is_torn) = (0, None, None, false);
+        let mut stored =
+            Self { store, row, meta, inner, stored_folds, ledger, injections, hooks, is_torn };
         let folds = match &stored.inner {
             // No fold is active, but there may be prepared ones, and others that were undone.
             LoadedParts::Whole(_) => stored.folds().await?,
@@ -54,6 +76,7 @@ impl StoredSession {
         };
         stored.note_queued().await?;
         if let LoadedParts::Whole(session) = &mut stored.inner {
+            stored.stored_folds = folds.len();
             session.set_folds(folds, None);
             stored.offer_prepared();
         }
@@ -91,6 +114,7 @@ impl StoredSession {
             return Err(chain(&id));
         }
         let meter = state.meter.unwrap_or_else(|| meter(&self.row));
+        self.stored_folds = folds.len();
         let session = Session::over(&id, log, rows::policy(&self.row)?, meter);
         let session =
             held_so(session, &self.meta).with_folds(folds, self.row.active).with_state(state);
@@ -211,8 +235,8 @@ impl StoredSession {
             let session = self.row.new.id.clone();
             return Err(StoredError::NoEvent { session, seq: at, events: self.row.head });
         }
-        let parent = self.row.new.id.clone();
-        let meta = SessionMeta { parent: Some((parent.clone(), at)), ..self.meta.clone() };
+        let parent = Some((self.row.new.id.clone(), at));
+        let meta = SessionMeta { parent, ..self.meta.clone() };
         let new = NewSession {
             id: id.to_owned(),
             meta: rows::json(&meta)?,
@@ -221,26 +245,8 @@ impl StoredSession {
         };
         let position = usize::try_from(at).unwrap_or(usize::MAX);
         let fork = self.whole().await?.fork(id, position);
-        self.store.create(new).await?;
-        let mut next = 0;
-        while next < at {
-            let rows = self.store.events(&parent, next..at.min(next + BATCH)).await?;
-            let events: Vec<NewEvent> = rows.into_iter().map(|row| row.event).collect();
-            let count = events.len() as u64;
-            let append = AppendRequest { expected: next, events, now, ..AppendRequest::default() };
-            self.store.append(id, append).await?;
-            next += count;
-            // Events of the parent are missing, and the loop would never end.
-            if count == 0 {
-                return Err(chain(&parent));
-            }
-        }
-        for fold in fork.folds() {
-            self.store.put_fold(id, &NewFold::of(fold, now)?).await?;
-        }
-        let active = fork.active().map(|fold| fold.id);
-        self.store.activate(id, None, active).await?;
-        self.store.save_state(id, 0, &rows::json(&fork.state())?).await?;
+        let changes = SavedParts::default().changes(&fork, now)?;
+        self.store.commit(id, &SessionChanges { created: Some(new), ..changes }).await?;
         Ok(Self::open(self.store.clone(), id).await?.with_hooks(self.hooks.clone()))
     }
 }

@@ -9,9 +9,9 @@ use crate::types::{NewestQuery, SessionActivity};
 macro_rules! select_activity {
     ($rest:literal) => {
         concat!(
-            "SELECT s.id, a.owner, a.tick, a.changed, s.active, a.tokens, a.folds, a.calls, \
+            "SELECT s.id, a.owner, a.tick, a.changed, a.active, a.tokens, a.folds, a.calls, \
              (SELECT max(seq) FROM events WHERE session_no = a.session_no), \
-             (SELECT number FROM folds WHERE session_no = a.session_no AND id = s.active) \
+             (SELECT number FROM folds WHERE session_no = a.session_no AND id = a.active) \
              FROM activity a JOIN sessions s ON s.no = a.session_no ",
             $rest
         )
@@ -25,9 +25,14 @@ pub(super) async fn newest<D: SqlConnection>(
 ) -> Result<Vec<SessionActivity>, StoreError> {
     let before = asked.before.unwrap_or(i64::MAX.unsigned_abs());
     let found = match &asked.owner {
-        None => query(select_activity!("WHERE a.tick < $1 ORDER BY a.tick DESC LIMIT $2")),
+        // The index is over eras of 64 ticks.
+        None => query(select_activity!(
+            "WHERE a.era <= $1 >> 6 AND a.tick < $1 \
+             ORDER BY a.era DESC, a.tick DESC LIMIT $2"
+        )),
         Some(_) => query(select_activity!(
-            "WHERE a.tick < $1 AND a.owner = $3 ORDER BY a.tick DESC LIMIT $2"
+            "WHERE a.era <= $1 >> 6 AND a.tick < $1 AND a.owner = $3 \
+             ORDER BY a.era DESC, a.tick DESC LIMIT $2"
         )),
     };
     let found = found.bind(before).bind(asked.limit);

@@ -3,7 +3,7 @@
 use midfold_core::Hash;
 use sqlx::AssertSqlSafe;
 
-use super::db::{SqlConnection, SqlRow, query};
+use super::db::{SqlConnection, query};
 use super::rows::{call_row, hash_or_none, number_of};
 use crate::error::StoreError;
 use crate::types::{CallRow, NewCall};
@@ -41,44 +41,51 @@ pub(super) async fn last_call<D: SqlConnection>(db: &mut D, no: i64) -> Result<u
     number_of(&row.one(db).await?, 0)
 }
 
-/// Records the usage of a call. Returns false where the same usage is recorded already.
+/// Records the usage of a call. The same usage again is no change.
 pub(super) async fn settle_call<D: SqlConnection>(
     db: &mut D,
     no: i64,
-    call: u64,
+    number: u64,
     usage: &str,
-) -> Result<bool, StoreError> {
+) -> Result<(), StoreError> {
     let done = query(
         "UPDATE calls SET usage = $3 WHERE session_no = $1 AND number = $2 AND usage IS NULL",
     )
     .bind(no)
-    .bind(call)
+    .bind(number)
     .bind(usage)
     .run(db)
     .await?;
     if done == 1 {
-        return Ok(true);
+        return Ok(());
     }
-    let found = query("SELECT usage FROM calls WHERE session_no = $1 AND number = $2")
-        .bind(no)
-        .bind(call)
-        .maybe(db)
-        .await?
-        .ok_or(StoreError::NoCall(call))?;
-    if found.text(0)? == Some(usage) { Ok(false) } else { Err(StoreError::Settled(call)) }
+    let found = call(db, no, Some(number)).await?.ok_or(StoreError::NoCall(number))?;
+    match found.usage.as_deref() == Some(usage) {
+        true => Ok(()),
+        false => Err(StoreError::Settled(number)),
+    }
 }
 
-/// The newest call of a session; `None` where there is none.
-pub(super) async fn newest_call<D: SqlConnection>(
+/// The call with this number; with `None`, the newest one.
+pub(super) async fn call<D: SqlConnection>(
     db: &mut D,
     no: i64,
+    number: Option<u64>,
 ) -> Result<Option<CallRow>, StoreError> {
-    let newest = query(
-        "SELECT number, head, fold, hash, made, usage, body FROM calls \
-         WHERE session_no = $1 ORDER BY number DESC LIMIT 1",
-    );
-    let row = newest.bind(no).maybe(db).await?;
-    row.as_ref().map(call_row).transpose()
+    let wanted = match number {
+        Some(number) => query(
+            "SELECT number, head, fold, hash, made, usage, body FROM calls \
+             WHERE session_no = $1 AND number = $2",
+        )
+        .bind(no)
+        .bind(number),
+        None => query(
+            "SELECT number, head, fold, hash, made, usage, body FROM calls \
+             WHERE session_no = $1 ORDER BY number DESC LIMIT 1",
+        )
+        .bind(no),
+    };
+    wanted.maybe(db).await?.as_ref().map(call_row).transpose()
 }
 
 pub(super) async fn calls<D: SqlConnection>(

@@ -28,6 +28,8 @@ pub trait SqlConnection: sqlx::Connection {
     /// Added to a `SELECT` of a session's row: prevents its deletion until the transaction ends. Empty where only one
     /// connection can write.
     const HOLD: &'static str;
+    /// Added to a `SELECT` of a session's row: no other commit changes it until the transaction ends.
+    const CHANGE: &'static str;
     /// Added to a `SELECT` of a session's row: locks it for deletion, and waits for all transactions that hold it.
     const TAKE: &'static str;
     /// Most events that may be inserted outside a transaction.
@@ -158,6 +160,12 @@ impl<'q> SqlQuery<'q> {
             };
         }
         bound
+    }
+}
+
+impl<'q> From<&'q [u8]> for SqlValue<'q> {
+    fn from(bytes: &'q [u8]) -> Self {
+        Self::Bytes(Some(bytes))
     }
 }
 

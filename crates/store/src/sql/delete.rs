@@ -31,14 +31,14 @@ pub(super) async fn hold<D: SqlConnection>(db: &mut D, no: i64) -> Result<bool, 
     Ok(query(AssertSqlSafe(sql)).bind(no).maybe(db).await?.is_some())
 }
 
-/// Holds the session of a job, as [`hold`] does.
+/// Locks the session of a job as a commit does, so that both lock its other rows in turn.
 pub(super) async fn hold_session_of<D: SqlConnection>(
     db: &mut D,
     job: u64,
 ) -> Result<bool, StoreError> {
     let sql = format!(
         "SELECT no FROM sessions WHERE no = (SELECT session_no FROM jobs WHERE id = $1){}",
-        D::HOLD
+        D::CHANGE
     );
     Ok(query(AssertSqlSafe(sql)).bind(job).maybe(db).await?.is_some())
 }
@@ -58,7 +58,7 @@ pub(super) async fn extent<D: SqlConnection>(
          (SELECT count(*) FROM calls WHERE session_no = s.no), \
          (SELECT count(*) FROM jobs WHERE session_no = s.no), \
          (SELECT coalesce(sum(octet_length(bytes)), 0) FROM events WHERE session_no = s.no), \
-         (SELECT coalesce(sum(octet_length(body)), 0) FROM folds WHERE session_no = s.no), \
+         (SELECT coalesce(sum(octet_length(body) + coalesce(octet_length(packed), 0)), 0) FROM folds WHERE session_no = s.no), \
          (SELECT coalesce(sum(octet_length(body)), 0) FROM calls WHERE session_no = s.no), \
          (SELECT coalesce(sum(octet_length(body)), 0) FROM jobs WHERE session_no = s.no) \
          FROM sessions s WHERE s.no = $1",

@@ -3,12 +3,9 @@
 use midfold_core::Hash;
 
 use super::db::{SqlConnection, SqlRow, query};
-use super::delete::hold;
-use super::failed;
-use super::jobs::enqueue;
 use super::rows::{event_columns, event_row, hash_of, number_of, unsigned};
 use crate::error::StoreError;
-use crate::types::{AppendOutcome, AppendRequest, EventRow};
+use crate::types::{AppendOutcome, EventRow};
 
 /// The events of a range, as far as they exist.
 pub(super) async fn events<D: SqlConnection>(
@@ -97,49 +94,4 @@ pub(super) async fn head<D: SqlConnection>(db: &mut D, no: i64) -> Result<u64, S
     let row = row.one(db).await?;
     let last = row.integer(0)?;
     Ok(last.map_or(0, |last| unsigned(last) + 1))
-}
-
-/// Runs an append that needs more than one insert. `None` on a conflict, or where there is no such session; nothing is
-/// changed then.
-pub(super) async fn append_all<D: SqlConnection>(
-    db: &mut D,
-    no: i64,
-    append: &AppendRequest,
-) -> Result<Option<AppendOutcome>, StoreError> {
-    let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
-    if !hold(&mut *tx, no).await? {
-        tx.rollback().await.map_err(failed)?;
-        return Ok(None);
-    }
-    let count = append.events.len() as u64;
-    let fresh = AppendOutcome { first: append.expected, count, repeated: false };
-    // The key comes first: a retry gets its first answer also where the head has moved on since.
-    if let Some(key) = &append.key {
-        let fingerprint = crate::check::fingerprint(&append.events);
-        if !take_key(&mut *tx, no, key, fingerprint, fresh).await? {
-            // Nothing was written, and dropping the transaction rolls it back.
-            return match answer(&mut *tx, no, key).await? {
-                Some((before, answer)) if before == fingerprint => Ok(Some(answer)),
-                Some(_) => Err(StoreError::KeyReused(key.clone())),
-                // A key goes only with its session, and `hold` prevents that.
-                None => Err(StoreError::Damaged(format!("the key `{key}` is gone"))),
-            };
-        }
-    }
-    // The job comes before the events. Whoever ends a job locks the job first and the activity row after it. All
-    // transactions have to lock in this order, so that none waits for another forever.
-    if let Some(job) = &append.job {
-        enqueue(&mut *tx, no, job).await?;
-    }
-    let done = match append.events.is_empty() {
-        // An append of no events has no insert that would check the position.
-        true => head(&mut *tx, no).await? == append.expected,
-        false => tx.insert_events(no, append.expected, &append.events, append.now).await?,
-    };
-    if !done {
-        tx.rollback().await.map_err(failed)?;
-        return Ok(None);
-    }
-    tx.commit().await.map_err(failed)?;
-    Ok(Some(fresh))
 }

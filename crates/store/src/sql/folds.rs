@@ -1,13 +1,14 @@
 //! Folds in a database.
 
 use midfold_core::Hash;
-use sqlx::AssertSqlSafe;
 
 use super::db::{SqlConnection, SqlRow, query};
-use super::delete::hold;
-use super::rows::{fold_columns, fold_from, fold_row, hash_or_none, runs_text, session_row};
+use super::packed::{pack, unpack};
+use super::rows::{
+    FoldColumns, fold_columns, hash_or_none, read_fold, runs_text, session_row, unsigned,
+};
 use crate::error::StoreError;
-use crate::types::{FoldRow, NewFold, PutOutcome, SessionRow};
+use crate::types::{FoldRow, NewFold, SessionRow};
 
 /// A session and its active fold; `None` where there is no such session.
 pub(super) async fn session_and_fold<D: SqlConnection>(
@@ -17,19 +18,23 @@ pub(super) async fn session_and_fold<D: SqlConnection>(
     // One statement, so that the session, its head and its fold are of the same moment.
     let found = query(
         "SELECT s.id, s.dialect, s.profile, s.counter, s.policy, s.meta, s.created, \
-         s.active, s.state, s.state_version, e.seq, e.hash, e.turn, f.number, f.id, \
+         a.active, a.state, a.state_version, e.seq, e.hash, e.turn, f.number, f.id, \
          f.span_start, f.span_end, f.hash_before, f.hash_end, f.policy, f.recap, f.kept, \
-         f.made, f.body FROM sessions s \
+         f.made, f.body, f.base, f.packed FROM sessions s \
+         JOIN activity a ON a.session_no = s.no \
          LEFT JOIN events e ON e.session_no = s.no AND e.seq = \
          (SELECT max(seq) FROM events WHERE session_no = s.no) \
-         LEFT JOIN folds f ON f.session_no = s.no AND f.id = s.active WHERE s.no = $1",
+         LEFT JOIN folds f ON f.session_no = s.no AND f.id = a.active WHERE s.no = $1",
     )
     .bind(no)
     .maybe(db)
     .await?;
     let Some(found) = found else { return Ok(None) };
     let there = found.integer(13)?;
-    let fold = there.map(|_| fold_from(&found, 13)).transpose()?;
+    let fold = match there {
+        Some(_) => Some(whole(db, no, read_fold(&found, 13)?).await?),
+        None => None,
+    };
     Ok(Some((session_row(&found)?, fold)))
 }
 
@@ -46,66 +51,108 @@ pub(super) async fn folds<D: SqlConnection>(
     .bind(no)
     .all(db)
     .await?;
-    all.iter().map(fold_row).collect()
+    let mut folds: Vec<FoldRow> = Vec::with_capacity(all.len());
+    for row in &all {
+        let FoldColumns { mut row, packed } = read_fold(row, 0)?;
+        if let Some((packed, base)) = packed {
+            // Each base comes before the folds that need it.
+            let base = match base {
+                Some(base) => Some(
+                    folds.iter().rev().find(|it| it.number == base).ok_or_else(|| missing(base))?,
+                ),
+                None => None,
+            };
+            row.fold.body = unpack(&packed, base.map_or("", |base| &base.fold.body))?;
+        }
+        folds.push(row);
+    }
+    Ok(folds)
 }
 
-/// The fold with this id; `None` where the session has no such fold.
-pub(super) async fn fold<D: SqlConnection>(
+fn missing(base: u64) -> StoreError {
+    StoreError::Damaged(format!("fold {base}, with which the next one is compressed, is not there"))
+}
+
+/// How many folds in a row are compressed each with the one before. To read one, all of them are read.
+const CHAIN: u64 = 8;
+
+/// A fold with its body.
+async fn whole<D: SqlConnection>(
     db: &mut D,
     no: i64,
-    id: Hash,
-) -> Result<Option<FoldRow>, StoreError> {
-    let found =
-        query(concat!("SELECT ", fold_columns!(), " FROM folds WHERE session_no = $1 AND id = $2"))
-            .bind(no)
-            .bind(&id)
-            .maybe(db)
-            .await?;
-    found.as_ref().map(fold_row).transpose()
+    columns: FoldColumns,
+) -> Result<FoldRow, StoreError> {
+    let FoldColumns { mut row, packed } = columns;
+    let mut chain = Vec::new();
+    let mut next = packed;
+    while let Some((packed, base)) = next.take() {
+        chain.push(packed);
+        let Some(base) = base else { break };
+        let found =
+            query("SELECT body, base, packed FROM folds WHERE session_no = $1 AND number = $2")
+                .bind(no)
+                .bind(base)
+                .maybe(db)
+                .await?
+                .ok_or_else(|| missing(base))?;
+        row.fold.body = found.text(0)?.unwrap_or_default().to_owned();
+        let base = found.integer(1)?.map(unsigned);
+        next = found.bytes(2)?.map(|packed| (packed.to_vec(), base));
+    }
+    for packed in chain.iter().rev() {
+        row.fold.body = unpack(packed, &row.fold.body)?;
+    }
+    Ok(row)
 }
 
-/// Stores a fold; `None` where there is no such session.
+/// Stores a fold, unless it is stored already. The caller has locked the session, so that nobody else takes the number.
 pub(super) async fn put_fold<D: SqlConnection>(
     db: &mut D,
     no: i64,
     new: &NewFold,
-) -> Result<Option<PutOutcome>, StoreError> {
-    // An insert fails only because another fold took the number, so each round makes progress for somebody.
-    loop {
-        // `HAVING`, because an aggregate returns a row even without folds, and a `WHERE` could not suppress it for a
-        // session that does not exist.
-        let sql = format!(
-            "INSERT INTO folds (session_no, {}) SELECT $1, coalesce(max(number), 0) + 1, \
-             $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM folds WHERE session_no = $1 \
-             HAVING EXISTS (SELECT no FROM sessions WHERE no = $1{}) ON CONFLICT DO NOTHING",
-            fold_columns!(),
-            D::HOLD
-        );
-        let done = query(AssertSqlSafe(sql))
-            .bind(no)
-            .bind(&new.id)
-            .bind(new.start)
-            .bind(new.end)
-            .bind(&new.before)
-            .bind(&new.through)
-            .bind(&new.policy)
-            .bind(&new.recap)
-            .bind(runs_text(&new.kept))
-            .bind(new.now)
-            .bind(&new.body)
-            .run(db)
-            .await?;
-        if done == 1 {
-            return Ok(Some(PutOutcome::New));
-        }
-        if fold(db, no, new.id).await?.is_some() {
-            return Ok(Some(PutOutcome::Same));
-        }
-        // Neither new nor stored: the session is gone, or another fold took the number and this one tries the next.
-        if !hold(db, no).await? {
-            return Ok(None);
-        }
-    }
+) -> Result<(), StoreError> {
+    let newest = query(concat!(
+        "SELECT ",
+        fold_columns!(),
+        " FROM folds WHERE session_no = $1 ORDER BY number DESC LIMIT 1"
+    ));
+    let newest = newest.bind(no).maybe(db).await?;
+    let newest = newest.map(|row| read_fold(&row, 0)).transpose()?;
+    let number = newest.as_ref().map_or(1, |newest| newest.row.number + 1);
+    let base = match newest {
+        Some(newest) if number % CHAIN != 1 => Some(whole(db, no, newest).await?),
+        _ => None,
+    };
+    let packed = pack(&new.body, base.as_ref().map_or("", |base| &base.fold.body))?;
+    let sql = concat!(
+        "INSERT INTO folds (session_no, ",
+        fold_columns!(),
+        ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, '', $12, $13) \
+         ON CONFLICT DO NOTHING"
+    );
+    query(sql)
+        .bind(no)
+        .bind(number)
+        .bind(&new.id)
+        .bind(new.start)
+        .bind(new.end)
+        .bind(&new.before)
+        .bind(&new.through)
+        .bind(&new.policy)
+        .bind(&new.recap)
+        .bind(runs_text(&new.kept))
+        .bind(new.now)
+        .bind(base.map(|base| base.number))
+        .bind(&packed[..])
+        .run(db)
+        .await
+        .map(drop)
+}
+
+/// Whether the session has a fold with this id.
+async fn has_fold<D: SqlConnection>(db: &mut D, no: i64, id: Hash) -> Result<bool, StoreError> {
+    let found = query("SELECT number FROM folds WHERE session_no = $1 AND id = $2");
+    Ok(found.bind(no).bind(&id).maybe(db).await?.is_some())
 }
 
 /// Makes a fold the active one, where `expected` is still active. Fails with the active fold otherwise.
@@ -116,14 +163,14 @@ pub(super) async fn activate<D: SqlConnection>(
     wanted: Option<Hash>,
 ) -> Result<(), StoreError> {
     if let Some(id) = wanted
-        && fold(db, no, id).await?.is_none()
+        && !has_fold(db, no, id).await?
     {
         return Err(StoreError::NoFold(id));
     }
     let done = query(
         // `=` is never true for NULL, which means that no fold is active.
-        "UPDATE sessions SET active = $2 \
-         WHERE no = $1 AND active IS NOT DISTINCT FROM $3",
+        "UPDATE activity SET active = $2 \
+         WHERE session_no = $1 AND active IS NOT DISTINCT FROM $3",
     )
     .bind(no)
     .bind(wanted.as_ref())
@@ -133,7 +180,7 @@ pub(super) async fn activate<D: SqlConnection>(
     if done == 1 {
         return Ok(());
     }
-    let row = query("SELECT active FROM sessions WHERE no = $1").bind(no);
+    let row = query("SELECT active FROM activity WHERE session_no = $1").bind(no);
     let row = row.maybe(db).await?;
     let actual = row.map(|row| hash_or_none(&row, 0)).transpose()?.flatten();
     Err(StoreError::StaleFold { actual })

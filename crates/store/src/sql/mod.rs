@@ -4,6 +4,7 @@
 mod activity;
 mod answers;
 mod calls;
+mod commit;
 mod database;
 mod db;
 mod delete;
@@ -11,6 +12,9 @@ mod events;
 mod folds;
 mod index;
 mod jobs;
+pub mod memory;
+mod open_file;
+pub mod packed;
 mod restore;
 mod rows;
 mod search;
@@ -18,11 +22,8 @@ mod sessions;
 mod store;
 mod windows;
 
-#[cfg(feature = "sqlite")]
-mod open_file;
 #[cfg(feature = "postgres")]
 pub mod postgres;
-#[cfg(feature = "sqlite")]
 pub mod sqlite;
 
 use std::collections::HashMap;

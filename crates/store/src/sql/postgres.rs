@@ -25,7 +25,7 @@ use crate::text::WORD;
 use crate::types::{EventRow, Millis, NewEvent};
 
 /// The migrations, in order. The table `midfold_schema` records which of them the database has seen.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("../../migrations/postgres/0001_tables.sql"),
     include_str!("../../migrations/postgres/0002_fold_identity.sql"),
     include_str!("../../migrations/postgres/0003_deletion.sql"),
@@ -34,6 +34,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/postgres/0006_origin.sql"),
     include_str!("../../migrations/postgres/0007_answers.sql"),
     include_str!("../../migrations/postgres/0008_windows.sql"),
+    include_str!("../../migrations/postgres/0009_pages.sql"),
 ];
 /// Advisory lock (`mfld` in ASCII): makes nodes that start at the same time migrate one after another.
 const LOCK: i64 = 0x6d66_6c64;
@@ -161,6 +162,7 @@ impl SqlConnection for PgConnection {
     const BEGIN: &'static str = "BEGIN";
     const SKIP_LOCKED: &'static str = " FOR UPDATE SKIP LOCKED";
     const HOLD: &'static str = " FOR KEY SHARE";
+    const CHANGE: &'static str = " FOR NO KEY UPDATE";
     const TAKE: &'static str = " FOR UPDATE";
     /// Most events that may be inserted outside a transaction.
     const AT_ONCE: usize = 10_000;

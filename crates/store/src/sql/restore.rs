@@ -5,7 +5,7 @@ use super::db::SqlConnection;
 use super::events::head;
 use super::failed;
 use super::folds::{activate, put_fold};
-use super::sessions::{create, find_number, save_state};
+use super::sessions::{create, save_state};
 use crate::error::StoreError;
 use crate::types::{Millis, TransferPart, TransferParts};
 
@@ -22,10 +22,8 @@ pub(super) async fn restore<D: SqlConnection>(
         match part? {
             TransferPart::Session(new) => {
                 crate::check::session(&new)?;
-                if !create(&mut *tx, &new).await? {
-                    return Err(StoreError::Exists(new.id));
-                }
-                (no, next) = (find_number(&mut *tx, &new.id).await?, 0);
+                let made = create(&mut *tx, &new).await?;
+                (no, next) = (made.ok_or_else(|| StoreError::Exists(new.id))?, 0);
             }
             TransferPart::Events(events) => {
                 if !tx.insert_events(no, next, &events, now).await? {

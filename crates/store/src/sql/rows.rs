@@ -21,7 +21,8 @@ macro_rules! event_columns {
 /// The columns of a fold, in the order in which they are read and written.
 macro_rules! fold_columns {
     () => {
-        "number, id, span_start, span_end, hash_before, hash_end, policy, recap, kept, made, body"
+        "number, id, span_start, span_end, hash_before, hash_end, policy, recap, kept, made, body, \
+         base, packed"
     };
 }
 
@@ -40,8 +41,8 @@ macro_rules! select_session {
     ($rest:literal) => {
         concat!(
             "SELECT s.id, s.dialect, s.profile, s.counter, s.policy, s.meta, s.created, \
-             s.active, s.state, s.state_version, e.seq, e.hash, e.turn \
-             FROM sessions s LEFT JOIN events e ON e.session_no = s.no AND e.seq = \
+             a.active, a.state, a.state_version, e.seq, e.hash, e.turn \
+             FROM sessions s JOIN activity a ON a.session_no = s.no LEFT JOIN events e ON e.session_no = s.no AND e.seq = \
              (SELECT max(seq) FROM events WHERE session_no = s.no) ",
             $rest
         )
@@ -165,12 +166,16 @@ pub(super) fn event_row<R: SqlRow>(row: &R) -> Result<EventRow, StoreError> {
     })
 }
 
-pub(super) fn fold_row<R: SqlRow>(row: &R) -> Result<FoldRow, StoreError> {
-    fold_from(row, 0)
+/// A fold as its row has it.
+pub(super) struct FoldColumns {
+    /// The fold; its body is empty where it is `packed`.
+    pub row: FoldRow,
+    /// The compressed body, and the number of the fold that it was compressed with.
+    pub packed: Option<(Vec<u8>, Option<u64>)>,
 }
 
 /// Reads a fold whose columns start at index `at`.
-pub(super) fn fold_from<R: SqlRow>(row: &R, at: usize) -> Result<FoldRow, StoreError> {
+pub(super) fn read_fold<R: SqlRow>(row: &R, at: usize) -> Result<FoldColumns, StoreError> {
     let fold = NewFold {
         id: hash_of(row, at + 1)?,
         start: number_of(row, at + 2)?,
@@ -183,7 +188,9 @@ pub(super) fn fold_from<R: SqlRow>(row: &R, at: usize) -> Result<FoldRow, StoreE
         now: number_of(row, at + 9)?,
         body: text_of(row, at + 10)?,
     };
-    Ok(FoldRow { number: number_of(row, at)?, fold })
+    let base = row.integer(at + 11)?.map(unsigned);
+    let packed = row.bytes(at + 12)?.map(|packed| (packed.to_vec(), base));
+    Ok(FoldColumns { row: FoldRow { number: number_of(row, at)?, fold }, packed })
 }
 
 pub(super) fn job_row<R: SqlRow>(row: &R) -> Result<StoreJob, StoreError> {

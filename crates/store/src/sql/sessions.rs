@@ -8,14 +8,14 @@ use super::rows::{hash_or_none, integer_of, number_of, select_session, session_r
 use crate::error::StoreError;
 use crate::types::{IdentifiedSession, NewSession, SessionRow};
 
-/// Creates a session. Returns false where its id is taken.
+/// Creates a session, and returns its number; `None` where its id is taken.
 pub(super) async fn create<D: SqlConnection>(
     db: &mut D,
     new: &NewSession,
-) -> Result<bool, StoreError> {
-    let done = query(
+) -> Result<Option<i64>, StoreError> {
+    let made = query(
         "INSERT INTO sessions (id, dialect, profile, counter, policy, meta, created, owner) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING RETURNING no",
     )
     .bind(&new.id)
     .bind(&new.dialect)
@@ -25,9 +25,9 @@ pub(super) async fn create<D: SqlConnection>(
     .bind(&new.meta)
     .bind(new.created)
     .bind(crate::check::owner(new))
-    .run(db)
+    .maybe(db)
     .await?;
-    Ok(done == 1)
+    made.map(|made| integer_of(&made, 0)).transpose()
 }
 
 /// The number of the session with this id. Fails where there is none.
@@ -71,8 +71,8 @@ pub(super) async fn save_state<D: SqlConnection>(
     state: &str,
 ) -> Result<bool, StoreError> {
     let done = query(
-        "UPDATE sessions SET state = $3, state_version = state_version + 1 \
-         WHERE no = $1 AND state_version = $2",
+        "UPDATE activity SET state = $3, state_version = state_version + 1 \
+         WHERE session_no = $1 AND state_version = $2",
     )
     .bind(no)
     .bind(expected)
@@ -111,7 +111,8 @@ pub(super) async fn identified<D: SqlConnection>(
     }
     let places: Vec<_> = (1..=identities.len()).map(|at| format!("${at}")).collect();
     let sql = format!(
-        "SELECT s.id, i.events, s.active, s.state_version FROM identities i JOIN sessions s ON s.no = i.session_no \
+        "SELECT s.id, i.events, a.active, a.state_version FROM identities i \
+         JOIN sessions s ON s.no = i.session_no JOIN activity a ON a.session_no = i.session_no \
          WHERE i.identity IN ({}) ORDER BY i.events DESC LIMIT 1",
         places.join(", ")
     );

@@ -31,7 +31,7 @@ use crate::private;
 use crate::types::{EventRow, Millis, NewEvent};
 
 /// The migrations, in order. The file's `user_version` says how many of them it has seen.
-const MIGRATIONS: [&str; 9] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("../../migrations/sqlite/0001_tables.sql"),
     include_str!("../../migrations/sqlite/0002_fold_identity.sql"),
     include_str!("../../migrations/sqlite/0003_deletion.sql"),
@@ -41,12 +41,14 @@ const MIGRATIONS: [&str; 9] = [
     include_str!("../../migrations/sqlite/0007_answers.sql"),
     include_str!("../../migrations/sqlite/0008_windows.sql"),
     include_str!("../../migrations/sqlite/0009_ticks.sql"),
+    include_str!("../../migrations/sqlite/0010_pages.sql"),
 ];
 /// The `application_id` that marks a file as midfold's (`mfld` in ASCII).
 const APPLICATION: i64 = 0x6d66_6c64;
-/// Bytes of a page. Small pages would hold a single event of 2 KB each, so much of the file would be empty, and reads
-/// would be four times as slow.
-const PAGE_SIZE: u32 = 16_384;
+/// Bytes of a page. A commit writes each page that it changes as a whole, so large pages are written for small changes.
+const PAGE_SIZE: u32 = 4_096;
+/// Pages of the write-ahead log before it is copied into the file: 2 MB. A full disk should not be full of log.
+const LOG_PAGES: u32 = 512;
 /// The largest page limit that `SQLite` accepts.
 const MOST_PAGES: u32 = 4_294_967_294;
 /// How long a writer waits for another process.
@@ -101,6 +103,9 @@ impl SqliteStore {
             .busy_timeout(BUSY)
             .statement_cache_capacity(256)
             .pragma("cache_size", "-16000")
+            .pragma("wal_autocheckpoint", LOG_PAGES.to_string())
+            // After a large commit the log shrinks again.
+            .pragma("journal_size_limit", (LOG_PAGES * PAGE_SIZE).to_string())
             // Statements hold events, which must not get into a log.
             .disable_statement_logging();
         let mut writer = connect(&options).await.map_err(at)?;
@@ -124,7 +129,7 @@ impl SqliteStore {
         })
     }
 
-    /// Limits the file to this many pages of 16 KB (`None`: no limit). This works as a quota, and simulates a full
+    /// Limits the file to this many pages of 4 KB (`None`: no limit). This works as a quota, and simulates a full
     /// disk in tests.
     ///
     /// # Errors
@@ -197,7 +202,7 @@ async fn pragma(db: &mut SqliteConnection, query: &'static str) -> Result<i64, S
 }
 
 /// Runs the missing migrations in one transaction. Refuses files of other programs and of newer versions.
-async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
+pub(super) async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
     let latest = MIGRATIONS.len() as i64;
     if pragma(db, "PRAGMA user_version").await? == latest
         && pragma(db, "PRAGMA application_id").await? == APPLICATION
@@ -300,6 +305,7 @@ impl SqlConnection for SqliteConnection {
     const BEGIN: &'static str = "BEGIN IMMEDIATE";
     const SKIP_LOCKED: &'static str = "";
     const HOLD: &'static str = "";
+    const CHANGE: &'static str = "";
     const TAKE: &'static str = "";
     // An insert of several rows may leave a part of them behind (`OR FAIL`), so it needs a transaction to roll back.
     const AT_ONCE: usize = 1;

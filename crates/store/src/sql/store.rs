@@ -8,15 +8,17 @@ use midfold_core::Hash;
 use super::database::{SqlDatabase, gone, number, row, still};
 use super::db::SqlConnection;
 use super::search::{scan, search_words};
-use super::{activity, answers, calls, delete, events, folds, jobs, restore, sessions, windows};
+use super::{
+    activity, answers, calls, commit, delete, events, folds, jobs, restore, sessions, windows,
+};
+use crate::changes::{CommitOutcome, SessionChanges};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::text::Matcher;
 use crate::types::{
     AnswerHistory, AppendOutcome, AppendRequest, CallRow, EventRow, FoldRow, Hit,
-    IdentifiedSession, JobClaim, JobOutcome, LearnedWindow, Lease, LoadedSession, LogSearch,
-    Millis, NewCall, NewFold, NewJob, NewSession, NewestQuery, PutOutcome, ReadCounts,
-    SessionActivity, SessionExtent, SessionRow, StoreJob, TransferParts,
+    IdentifiedSession, JobClaim, JobEnd, LearnedWindow, Lease, LoadedSession, LogSearch, Millis,
+    NewestQuery, ReadCounts, SessionActivity, SessionExtent, SessionRow, StoreJob, TransferParts,
 };
 use crate::{assemble, check};
 
@@ -30,12 +32,23 @@ impl<S: SqlDatabase> Store for S {
         SqlDatabase::is_there(self)
     }
 
-    async fn create(&self, new: NewSession) -> Result<SessionRow, StoreError> {
-        check::session(&new)?;
-        if !sessions::create(&mut *self.writer().await?, &new).await? {
-            return Err(StoreError::Exists(new.id));
+    async fn commit(
+        &self,
+        id: &str,
+        changes: &SessionChanges,
+    ) -> Result<CommitOutcome, StoreError> {
+        check::changes(id, changes)?;
+        if let Some(append) = changes.events_alone()
+            && (1..=S::Db::AT_ONCE).contains(&append.events.len())
+        {
+            return append_alone(self, id, append).await;
         }
-        Ok(SessionRow { new, ..SessionRow::default() })
+        let mut db = self.writer().await?;
+        commit::commit(&mut *db, id, changes).await.inspect_err(|error| {
+            if matches!(error, StoreError::NoSession(_)) {
+                self.notes().forget(id);
+            }
+        })
     }
 
     async fn session(&self, id: &str) -> Result<SessionRow, StoreError> {
@@ -64,25 +77,6 @@ impl<S: SqlDatabase> Store for S {
         let no = number(self, id).await?;
         let found = activity::one(&mut *self.reader().await?, no).await?;
         found.ok_or_else(|| gone(self, id))
-    }
-
-    async fn save_state(&self, id: &str, expected: u64, state: &str) -> Result<u64, StoreError> {
-        let no = number(self, id).await?;
-        let mut db = self.writer().await?;
-        if sessions::save_state(&mut *db, no, expected, state).await? {
-            return Ok(expected + 1);
-        }
-        let row = sessions::session(&mut *db, no).await?.ok_or_else(|| gone(self, id))?;
-        Err(StoreError::StaleState { expected, actual: row.state_version })
-    }
-
-    async fn identify(&self, id: &str, identity: Hash, events: u64) -> Result<(), StoreError> {
-        let no = number(self, id).await?;
-        let mut db = self.writer().await?;
-        if sessions::identify(&mut *db, no, identity, events).await? {
-            return Ok(());
-        }
-        Err(gone(self, id))
     }
 
     async fn identified(
@@ -136,34 +130,6 @@ impl<S: SqlDatabase> Store for S {
         windows::count(&mut *self.reader().await?, since).await
     }
 
-    async fn append(&self, id: &str, append: AppendRequest) -> Result<AppendOutcome, StoreError> {
-        check::append(id, &append)?;
-        let no = number(self, id).await?;
-        let AppendRequest { expected, events, key, job, now } = &append;
-        let count = events.len() as u64;
-        let mut db = self.writer().await?;
-        // A single statement is atomic by itself. That saves the transaction for the most frequent append.
-        let one = key.is_none() && job.is_none() && (1..=S::Db::AT_ONCE).contains(&events.len());
-        let answer = match one {
-            true => db.insert_events(no, *expected, events, *now).await?.then_some(AppendOutcome {
-                first: *expected,
-                count,
-                repeated: false,
-            }),
-            false => events::append_all(&mut *db, no, &append).await?,
-        };
-        match answer {
-            Some(answer) => Ok(answer),
-            None => {
-                // A refused append may also mean that the session is gone, which is no conflict for the caller.
-                still(self, &mut *db, id, no).await?;
-                // The session is there, so the events were refused because they do not follow its head.
-                let actual = events::head(&mut *db, no).await?;
-                Err(StoreError::Conflict { expected: *expected, actual })
-            }
-        }
-    }
-
     async fn events(&self, id: &str, range: Range<u64>) -> Result<Vec<EventRow>, StoreError> {
         let no = number(self, id).await?;
         let mut db = self.reader().await?;
@@ -200,27 +166,6 @@ impl<S: SqlDatabase> Store for S {
         Ok(assemble::loaded(session, fold, events))
     }
 
-    async fn put_fold(&self, id: &str, fold: &NewFold) -> Result<PutOutcome, StoreError> {
-        let no = number(self, id).await?;
-        let put = folds::put_fold(&mut *self.writer().await?, no, fold).await?;
-        put.ok_or_else(|| gone(self, id))
-    }
-
-    async fn activate(
-        &self,
-        id: &str,
-        expected: Option<Hash>,
-        fold: Option<Hash>,
-    ) -> Result<(), StoreError> {
-        let no = number(self, id).await?;
-        let mut db = self.writer().await?;
-        let outcome = folds::activate(&mut *db, no, expected, fold).await;
-        if outcome.is_err() {
-            still(self, &mut *db, id, no).await?;
-        }
-        outcome
-    }
-
     async fn folds(&self, id: &str) -> Result<Vec<FoldRow>, StoreError> {
         let no = number(self, id).await?;
         let mut db = self.reader().await?;
@@ -233,16 +178,6 @@ impl<S: SqlDatabase> Store for S {
         Ok(found)
     }
 
-    async fn enqueue(&self, job: NewJob) -> Result<bool, StoreError> {
-        let no = number(self, &job.session).await?;
-        let mut db = self.writer().await?;
-        let queued = jobs::enqueue(&mut *db, no, &job).await?;
-        if !queued {
-            still(self, &mut *db, &job.session, no).await?;
-        }
-        Ok(queued)
-    }
-
     async fn claim(&self, wanted: &JobClaim) -> Result<Vec<StoreJob>, StoreError> {
         jobs::claim(&mut *self.writer().await?, wanted).await
     }
@@ -251,17 +186,14 @@ impl<S: SqlDatabase> Store for S {
         jobs::heartbeat(&mut *self.writer().await?, lease, until).await
     }
 
-    async fn finish(&self, lease: &Lease, done: &JobOutcome) -> Result<bool, StoreError> {
-        jobs::finish(&mut *self.writer().await?, lease, done).await
-    }
-
-    async fn fail(
-        &self,
-        lease: &Lease,
-        reason: &str,
-        retry_at: Option<Millis>,
-    ) -> Result<bool, StoreError> {
-        jobs::fail(&mut *self.writer().await?, lease, reason, retry_at).await
+    async fn end(&self, lease: &Lease, end: &JobEnd) -> Result<bool, StoreError> {
+        let mut db = self.writer().await?;
+        match end {
+            JobEnd::Done(done) => jobs::finish(&mut *db, lease, done).await,
+            JobEnd::Failed { reason, retry_at } => {
+                jobs::fail(&mut *db, lease, reason, *retry_at).await
+            }
+        }
     }
 
     async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<StoreJob>, StoreError> {
@@ -277,52 +209,23 @@ impl<S: SqlDatabase> Store for S {
         Ok(found)
     }
 
-    async fn job(&self, id: &str, key: &str) -> Result<Option<StoreJob>, StoreError> {
+    async fn job(&self, id: &str, key: Option<&str>) -> Result<Option<StoreJob>, StoreError> {
         let no = number(self, id).await?;
         let mut db = self.reader().await?;
-        let found = jobs::job(&mut *db, no, key).await?;
+        let found = match key {
+            Some(key) => jobs::job(&mut *db, no, key).await?,
+            None => jobs::newest_job(&mut *db, no).await?,
+        };
         if found.is_none() {
             still(self, &mut *db, id, no).await?;
         }
         Ok(found)
     }
 
-    async fn newest_job(&self, id: &str) -> Result<Option<StoreJob>, StoreError> {
+    async fn call(&self, id: &str, call: Option<u64>) -> Result<Option<CallRow>, StoreError> {
         let no = number(self, id).await?;
         let mut db = self.reader().await?;
-        let found = jobs::newest_job(&mut *db, no).await?;
-        if found.is_none() {
-            still(self, &mut *db, id, no).await?;
-        }
-        Ok(found)
-    }
-
-    async fn record_call(&self, id: &str, call: &NewCall) -> Result<u64, StoreError> {
-        let no = number(self, id).await?;
-        let mut db = self.writer().await?;
-        match calls::record_call(&mut *db, no, call).await? {
-            true => Ok(call.number),
-            false => {
-                still(self, &mut *db, id, no).await?;
-                Err(StoreError::StaleCall { actual: calls::last_call(&mut *db, no).await? })
-            }
-        }
-    }
-
-    async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<bool, StoreError> {
-        let no = number(self, id).await?;
-        let mut db = self.writer().await?;
-        let outcome = calls::settle_call(&mut *db, no, call, usage).await;
-        if outcome.is_err() {
-            still(self, &mut *db, id, no).await?;
-        }
-        outcome
-    }
-
-    async fn last_call(&self, id: &str) -> Result<Option<CallRow>, StoreError> {
-        let no = number(self, id).await?;
-        let mut db = self.reader().await?;
-        let found = calls::newest_call(&mut *db, no).await?;
+        let found = calls::call(&mut *db, no, call).await?;
         if found.is_none() {
             still(self, &mut *db, id, no).await?;
         }
@@ -407,4 +310,26 @@ impl<S: SqlDatabase> Store for S {
     fn reads(&self) -> ReadCounts {
         self.notes().reads()
     }
+}
+
+/// Appends events with a single statement. It is atomic by itself, which saves the transaction for the most frequent
+/// commit.
+async fn append_alone<S: SqlDatabase>(
+    store: &S,
+    id: &str,
+    append: &AppendRequest,
+) -> Result<CommitOutcome, StoreError> {
+    let AppendRequest { expected, events, now, .. } = append;
+    let no = number(store, id).await?;
+    let mut db = store.writer().await?;
+    if db.insert_events(no, *expected, events, *now).await? {
+        let count = events.len() as u64;
+        let appended = AppendOutcome { first: *expected, count, repeated: false };
+        return Ok(CommitOutcome { appended: Some(appended) });
+    }
+    // A refused append may also mean that the session is gone, which is no conflict for the caller.
+    still(store, &mut *db, id, no).await?;
+    // The session is there, so the events were refused because they do not follow its head.
+    let actual = events::head(&mut *db, no).await?;
+    Err(StoreError::Conflict { expected: *expected, actual })
 }

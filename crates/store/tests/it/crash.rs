@@ -1,7 +1,6 @@
 //! A process that appends, completes jobs and renders contexts is killed at random moments.
 //! Whatever it said was done is there afterwards, once; nothing is there by half; and the next
 //! context is that of a run that nobody disturbed. `MIDFOLD_CRASHES` says how often.
-#![cfg(any(feature = "sqlite", feature = "postgres"))]
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test that talks")]
 
 mod faults;
@@ -15,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use midfold_core::project::project;
+use midfold_store::single::SingleChange as _;
 use midfold_store::worker::JobWorker;
 use midfold_store::{JobState, MemoryStore, Store, StoredSession, fsck};
 use midfold_testkit::Rng;
@@ -274,7 +274,6 @@ async fn all_kills(mut url: impl FnMut() -> String, mut seed: u64, gone: &dyn Fn
     assert!(events > 0 && folds > 0 && accepted > 0 && refused > 0, "too little was done");
 }
 
-#[cfg(feature = "sqlite")]
 #[tokio::test]
 async fn sqlite_survives_kills() {
     let folder = tempfile::tempdir().unwrap();

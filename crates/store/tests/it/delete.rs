@@ -58,10 +58,8 @@ async fn folded(store: &Arc<dyn Store>, id: &str) -> StoredSession {
 /// Each kind of store that is there, empty.
 async fn stores(folder: &std::path::Path) -> Vec<Arc<dyn Store>> {
     let mut stores: Vec<Arc<dyn Store>> = vec![Arc::new(MemoryStore::new())];
-    if cfg!(feature = "sqlite") {
-        let url = format!("sqlite:{}", folder.join("store.db").display());
-        stores.push(midfold_store::open(&url).await.unwrap());
-    }
+    let url = format!("sqlite:{}", folder.join("store.db").display());
+    stores.push(midfold_store::open(&url).await.unwrap());
     stores
 }
 

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+use midfold_store::single::SingleChange as _;
 use std::sync::Arc;
 
 use midfold_core::budget::{Budget, Ratio};
@@ -131,7 +132,6 @@ async fn a_fold_over_the_span_of_the_active_one_does_not_get_stuck() {
 }
 
 /// A database of the first version, with a fold whose record is of the first version too.
-#[cfg(feature = "sqlite")]
 #[tokio::test]
 async fn an_old_database_is_taken_over_with_its_folds() {
     use midfold_store::{AppendRequest, NewFold};

@@ -8,6 +8,7 @@ mod identity;
 mod live;
 mod memory;
 mod open;
+mod packed;
 mod postgres;
 mod queue;
 mod reasoning;

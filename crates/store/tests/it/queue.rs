@@ -1,6 +1,5 @@
 //! Four workers on one queue, some of which die: each span is folded exactly once. `MIDFOLD_SPANS`
 //! says how many spans.
-#![cfg(any(feature = "sqlite", feature = "postgres"))]
 
 use midfold_store::conformance::workers_share_a_queue;
 
@@ -8,7 +7,6 @@ fn spans() -> u32 {
     std::env::var("MIDFOLD_SPANS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000)
 }
 
-#[cfg(feature = "sqlite")]
 #[tokio::test(flavor = "multi_thread")]
 async fn sqlite_folds_each_span_once() {
     let folder = tempfile::tempdir().unwrap();

@@ -18,6 +18,7 @@ use midfold_store::recall::{
     ExpandTarget, GrepQuery, MAX_PAGE_CHARS, OriginalPage, RecallError, ToolListShape, describe,
     dispatch, expand, grep, names, outline, tools,
 };
+use midfold_store::single::SingleChange as _;
 use midfold_store::{
     AppendRequest, MemoryStore, NewEvent, NewFold, NewSession, SearchMode, Store, StoreError,
     event_text,

@@ -9,6 +9,7 @@ use midfold_store::recall::{
     ExpandTarget, GrepQuery, HitPage, OriginalPage, RecallError, WantedOutcome, expand, grep,
     hits_text, outline, outline_text, page_text, show,
 };
+use midfold_store::single::SingleChange as _;
 use midfold_store::{AppendRequest, MemoryStore, NewEvent, NewSession, SearchMode, Store};
 use serde_json::{Value, json};
 

@@ -1,15 +1,15 @@
 //! What only the two databases can get wrong when a session is deleted: bytes that stay in the file,
 //! numbers that are given again, rows that a writer adds just then.
 
-#![cfg(any(feature = "sqlite", feature = "postgres"))]
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::sync::Arc;
 
 use midfold_core::Hash;
+use midfold_store::single::SingleChange as _;
 use midfold_store::{
     AnswerHistory, AppendRequest, JobClaim, JobOutcome, NewCall, NewEvent, NewFold, NewJob,
-    NewSession, Store, StoreError,
+    NewSession, SessionChanges, Store, StoreError,
 };
 
 fn new(id: &str) -> NewSession {
@@ -50,8 +50,10 @@ async fn fill(store: &dyn Store, id: &str, text: &str) {
         hash = new[1].hash;
         let key = (round % 3 == 0).then(|| format!("key {text} {round}"));
         let queued = (round == 5).then(|| job(id, format!("{text} job"), text));
-        let append = AppendRequest { expected: head, key, events: new, job: queued, now: 2 };
-        head += store.append(id, append).await.unwrap().count;
+        let append = AppendRequest { expected: head, key, events: new, now: 2 };
+        let appended = Some(append);
+        let changes = SessionChanges { appended, job: queued, ..SessionChanges::default() };
+        head += store.commit(id, &changes).await.unwrap().appended.unwrap().count;
         store.identify(id, hash, head).await.unwrap();
         let rest = text.repeat(round + 1).into();
         let answer = AnswerHistory { session: Some(id.to_owned()), events: head, rest };
@@ -83,12 +85,15 @@ async fn race(store: &Arc<dyn Store>, rounds: u64) {
                 let append =
                     AppendRequest { expected: head, events: new, ..AppendRequest::default() };
                 let keyed = AppendRequest { key: Some(name.clone()), ..append.clone() };
-                let queued =
-                    AppendRequest { job: Some(job("s", name.clone(), "{}")), ..append.clone() };
+                let queued = SessionChanges {
+                    appended: Some(append.clone()),
+                    job: Some(job("s", name.clone(), "{}")),
+                    ..SessionChanges::default()
+                };
                 let done = match (kind + round) % 8 {
                     0 => store.append("s", append).await.map(drop),
                     1 => store.append("s", keyed).await.map(drop),
-                    2 => store.append("s", queued).await.map(drop),
+                    2 => store.commit("s", &queued).await.map(drop),
                     3 => store.put_fold("s", &fold(&name)).await.map(drop),
                     6 => {
                         let answer =
@@ -119,7 +124,8 @@ async fn race(store: &Arc<dyn Store>, rounds: u64) {
                     Ok(())
                         | Err(StoreError::NoSession(_)
                             | StoreError::Conflict { .. }
-                            | StoreError::StaleCall { .. })
+                            | StoreError::StaleCall { .. }
+                            | StoreError::OtherJob)
                 );
                 assert!(fine, "{done:?}");
             }
@@ -138,7 +144,6 @@ async fn race(store: &Arc<dyn Store>, rounds: u64) {
     }
 }
 
-#[cfg(feature = "sqlite")]
 mod sqlite {
     use std::path::Path;
 

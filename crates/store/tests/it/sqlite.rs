@@ -1,6 +1,6 @@
 //! The conformance suite on `SQLite`, and what only a file can get wrong.
-#![cfg(feature = "sqlite")]
 
+use midfold_store::single::SingleChange as _;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use midfold_store::{FailureKind, StoreError, conformance};
@@ -85,7 +85,7 @@ async fn urls_that_name_no_store_say_what_does() {
 #[tokio::test]
 async fn a_full_disk_loses_nothing_and_is_over_when_it_is_over() {
     use midfold_core::Hash;
-    use midfold_store::{AppendRequest, NewEvent, NewJob, NewSession, Store, fsck};
+    use midfold_store::{AppendRequest, NewEvent, NewJob, NewSession, SessionChanges, Store, fsck};
     use sqlx::Connection;
 
     let folder = tempfile::tempdir().unwrap();
@@ -114,7 +114,7 @@ async fn a_full_disk_loses_nothing_and_is_over_when_it_is_over() {
         let events: Vec<NewEvent> = (0..count).map(event).collect();
         let keyed = round % 4 == 2;
         let job = keyed.then(|| NewJob {
-            key: format!("job {round}"),
+            key: "job".to_owned(),
             session: "s".to_owned(),
             start: 0,
             end: 1,
@@ -123,10 +123,12 @@ async fn a_full_disk_loses_nothing_and_is_over_when_it_is_over() {
             run_at: 0,
         });
         let key = keyed.then(|| format!("key {round}"));
-        let append = AppendRequest { expected: head, key, events, job, now: 0 };
-        match store.append("s", append).await {
-            Ok(answer) => {
-                head += answer.count;
+        let append = AppendRequest { expected: head, key, events, now: 0 };
+        let appended = Some(append);
+        let changes = SessionChanges { appended, job, ..SessionChanges::default() };
+        match store.commit("s", &changes).await {
+            Ok(outcome) => {
+                head += outcome.appended.map_or(0, |appended| appended.count);
                 hash = end;
             }
             Err(StoreError::Backend { text: why, .. }) => {

@@ -8,9 +8,9 @@ use midfold::core::audit::audit;
 use midfold::formats::request::{Request, without_marks};
 use midfold::store::StoredSession;
 use midfold::store::fsck::fsck;
+use midfold::store::run_in_memory as now;
 use midfold_proxy::OutgoingRequest;
 
-use super::node::now;
 use super::world::World;
 
 impl World {

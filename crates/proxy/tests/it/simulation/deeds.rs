@@ -1,8 +1,8 @@
 //! What happens beside the requests.
 
 use midfold::store::StoredError;
+use midfold::store::run_in_memory as now;
 
-use super::node::now;
 use super::world::World;
 
 impl World {

@@ -1,23 +1,13 @@
 //! One process: a proxy in memory, and its way to the store that both nodes share.
 
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 
 use midfold::store::faulty::{FaultyStore, WriteFailure};
+use midfold::store::run_in_memory as now;
 use midfold::store::{Store, StoreError};
 use midfold::{Policy, Setup, tokens};
 use midfold_proxy::{MatchedRequest, Proxy, ProxyRules, ReadRequest};
 use midfold_testkit::Rng;
-
-/// Nothing in a store in memory waits: what is not ready at once would never be.
-pub fn now<T>(work: impl Future<Output = T>) -> T {
-    let mut work = pin!(work);
-    match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("a store in memory waits"),
-    }
-}
 
 /// What nodes of a world have in common.
 #[derive(Clone)]

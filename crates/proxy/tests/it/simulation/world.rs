@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use midfold::core::Hash;
+use midfold::store::run_in_memory as now;
 use midfold::store::{MemoryStore, Store};
 use midfold_testkit::Rng;
 use midfold_testkit::upstream::{ScriptedProvider, Strictness, UpstreamScript, UpstreamSettings};
 
 use super::client::Client;
 use super::forward::Flight;
-use super::node::{Node, Setting, now};
+use super::node::{Node, Setting};
 use super::tally::Tally;
 
 /// Lines of the trace that a failure shows.

@@ -9,6 +9,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use midfold::RawEvent;
 use midfold::store::faulty::{FaultyStore, WriteFailure};
+use midfold::store::single::SingleChange as _;
 use midfold::store::{MemoryStore, NewSession, Store, StoredSession};
 use serde_json::json;
 

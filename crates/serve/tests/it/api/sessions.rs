@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hyper::Method;
 use midfold::store::faulty::{FaultyStore, WriteFailure};
+use midfold::store::single::SingleChange as _;
 use midfold::store::{MemoryStore, NewSession, Store};
 use serde_json::json;
 

@@ -9,6 +9,7 @@ use midfold_core::Usage;
 
 use super::script::{self, ID, Script};
 use midfold_store::faulty::{FaultyStore, WriteFailure};
+use midfold_store::single::SingleChange as _;
 use midfold_store::{MemoryStore, Store, StoreError, StoredError, StoredSession, fsck};
 
 const STEPS: usize = 16;
