@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use midfold::blocking::{Start, StorePlace};
+use midfold::blocking::{Session, Start, StorePlace};
 use midfold::store::MemoryStore;
 use midfold::store::faulty::{FaultyStore, WriteFailure};
 use midfold::{Door, DoorHost, Policy, Settings};
 
 #[test]
 fn a_new_session_that_is_not_whole_leaves_its_id_free() {
-    // The first write makes the session. With a model the next one saves its state, and the last one appends its system
-    // prompt.
+    // One write makes the session, with the state that names its model and with its system prompt.
     let cases = [None, Some("m")];
     let failures = [WriteFailure::Before, WriteFailure::After];
     for (failure, model) in failures.into_iter().flat_map(|it| cases.map(|case| (it, case))) {
