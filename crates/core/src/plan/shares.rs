@@ -19,7 +19,7 @@ const SMALL: u64 = 4_000;
 pub(super) const FRAME: u64 = 8;
 
 /// The sizes that a fold aims at, in counted tokens. They apply to policies whose computed recap covers the whole
-/// middle: the others imitate tools that let the tail take what it takes.
+/// middle and whose floors may give way: the others imitate tools that let the tail take what it takes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FoldAim {
     /// The size of the whole context.
@@ -57,7 +57,7 @@ impl<'a> FoldShares<'a> {
         limits: DraftLimits,
     ) -> Self {
         let goals = &request.policy.fold;
-        let aims = covers_middle(request.policy);
+        let aims = aims_at_size(request.policy);
         // A person who asks for a compaction wants one even of a short conversation: aim at half of it, or at the
         // policy's share of it where that is more.
         let halves = matches!(request.cause, FoldCause::Manual | FoldCause::Overflow);
@@ -138,7 +138,7 @@ impl<'a> FoldShares<'a> {
         // Each round takes off at least a token. Messages that leave the tail may stay as pins.
         while cut.rest() > most && !cut.tail_is_newest && !self.keeps_floors {
             let over = cut.rest() - most;
-            let tail = cut.tail_tokens.saturating_sub(over);
+            let tail = cut.layout.tail_tokens.saturating_sub(over);
             cut = FoldCut::of(self.request, units, share, Some(tail));
         }
         cut
@@ -236,9 +236,11 @@ fn shift(size: u64) -> u32 {
     size.checked_ilog2().unwrap_or(0).saturating_sub(DIGITS - 1)
 }
 
-/// Whether a computed recap covers the whole middle by this policy.
-fn covers_middle(policy: &Policy) -> bool {
-    policy.recap.cover == CoverExtent::Middle && policy.recap.fallback == RecapFallback::Computed
+/// Whether a fold by this policy aims at a size: a computed recap covers the whole middle, and the tail leaves it room.
+fn aims_at_size(policy: &Policy) -> bool {
+    policy.recap.cover == CoverExtent::Middle
+        && policy.recap.fallback == RecapFallback::Computed
+        && !policy.fold.holds_floors()
 }
 
 /// The budget in which the policy's line would be its share. It is smaller than the budget where a number of tokens, a
