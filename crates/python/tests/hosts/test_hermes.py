@@ -281,8 +281,10 @@ def test_what_is_gone_without_a_summary_is_told():
         assert out is not None and engine.compression_count == 1
         assert engine._last_summary_fallback_used is gone, preset
         assert (engine._last_summary_dropped_count > 0) is gone, preset
-        # Each call starts anew.
-        engine.compress(out[:4], force=True)
+        # Each call starts anew: nothing to compress is nothing gone.
+        engine.on_session_reset()
+        few = conversation(2)
+        assert engine.compress(few[:3], force=True) == few[:3]
         assert engine._last_summary_fallback_used is False
         assert engine._last_summary_dropped_count == 0
     assert Engine._last_aux_model_failure_error is Engine._last_aux_model_failure_model is None
