@@ -3,7 +3,7 @@
 
 use midfold::core::calendar::date;
 use midfold::core::engine::Session;
-use midfold::core::fold::{Fold, StandIn};
+use midfold::core::fold::{Fold, StandIn, VerdictCode};
 use midfold::model::ModelClient;
 use midfold::{CompactionRequest, ModelNarration, PreparedConversation};
 use midfold_args::NarratorArgs as Args;
@@ -62,8 +62,9 @@ pub fn warning(told: &ModelNarration, fold: Option<&Fold>) -> Option<String> {
     if fold.is_some_and(|fold| fold.narrated.is_some()) {
         return None;
     }
-    let why = match &told.narrated {
-        Some(_) => "the recap has no room for it".to_owned(),
+    let unused = fold.and_then(|fold| fold.verdicts.iter().find(|v| v.code == VerdictCode::Unused));
+    let why = match unused {
+        Some(unused) => unused.detail.clone(),
         None => format!("{}: {}", verdict.code, verdict.detail),
     };
     let stands = match fold.and_then(|fold| fold.fallback) {

@@ -181,11 +181,15 @@ fn folded(page: &mut LabelledPage<'_>, done: &CompactedConversation, fold: &Fold
 
 fn message_line(fold: &Fold) -> String {
     let accounts = &fold.accounts;
+    let marker = match fold.fallback {
+        Some(StandIn::Static) => "behind the fixed sentence",
+        _ => "behind the marker",
+    };
     let parts = [
         (accounts.verbatim, "verbatim"),
         (accounts.edited, "edited"),
         (accounts.recap, "in the recap"),
-        (accounts.marker, "behind the marker"),
+        (accounts.marker, marker),
     ];
     let there = parts.iter().filter(|(count, _)| *count > 0);
     let texts: Vec<_> =

@@ -71,6 +71,8 @@ pub enum VerdictCode {
     Pending,
     /// The conversation changed before a worker took the request, so the request was dropped.
     Stale,
+    /// A narration was accepted before, and the fold could not use it.
+    Unused,
     /// A reply came: it was accepted, or refused for this reason.
     #[serde(untagged)]
     Reply(ReplyVerdict),
@@ -89,6 +91,7 @@ impl VerdictCode {
         match self {
             Self::Pending => "pending",
             Self::Stale => "stale",
+            Self::Unused => "unused",
             Self::Reply(verdict) => verdict.as_str(),
             Self::Failed(class) => class.as_str(),
         }
@@ -99,7 +102,8 @@ impl VerdictCode {
     pub fn from_code(code: &str) -> Option<Self> {
         let replies = ReplyVerdict::ALL.into_iter().map(Self::Reply);
         let failures = FailureClass::ALL.into_iter().map(Self::Failed);
-        let mut all = [Self::Pending, Self::Stale].into_iter().chain(replies).chain(failures);
+        let mut all =
+            [Self::Pending, Self::Stale, Self::Unused].into_iter().chain(replies).chain(failures);
         all.find(|known| known.as_str() == code)
     }
 
@@ -156,7 +160,7 @@ mod tests {
     fn a_code_is_the_word_that_json_has() {
         let replies = ReplyVerdict::ALL.into_iter().map(VerdictCode::Reply);
         let failures = FailureClass::ALL.into_iter().map(VerdictCode::Failed);
-        let codes: Vec<_> = [VerdictCode::Pending, VerdictCode::Stale]
+        let codes: Vec<_> = [VerdictCode::Pending, VerdictCode::Stale, VerdictCode::Unused]
             .into_iter()
             .chain(replies)
             .chain(failures)

@@ -223,7 +223,7 @@ pub struct VerdictRecord {
     /// The id of the request.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub request: Hash,
-    /// `accepted`, the reason why the reply was refused or is missing, or `pending` if the fold did not wait for it.
+    /// `accepted`, `unused` (it is not in the recap), why the reply was refused or is missing, or `pending` (no wait).
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub code: VerdictCode,
     /// The outcome in words for people, without keys and without text of the log.
@@ -345,7 +345,8 @@ pub struct Fold {
     pub kept_ids: IdList,
     /// The identifiers of the covered span that the context no longer has.
     pub lost_ids: IdList,
-    /// The identifiers of the recap that no source of the recap has; empty for a computed recap.
+    /// The identifiers that a written recap invented: a narration lost the lines that had them, a host's recap has them
+    /// still. Empty for a computed recap.
     pub invented_ids: IdList,
     /// The lost identifiers that the user or the assistant used again after the fold. Null in a new record; filled
     /// where the record is read again ([`Fold::with_references`]).
@@ -396,12 +397,12 @@ impl Fold {
         span.filter(|seq| !is_kept(*seq) && edited.binary_search(seq).is_err()).collect()
     }
 
-    /// The first event whose only replacement can be a marker: 0 where the marker covers all, else the first event
-    /// behind the narrated ones. `None` where the fold has no marker.
+    /// The first event whose only replacement can be a marker or a fixed sentence: 0 where it covers all, else the first
+    /// event behind the narrated ones. `None` where the fold has neither.
     #[must_use]
     pub fn marker_from(&self) -> Option<u32> {
         let told = self.narrated.as_ref().map_or(0, |narrated| narrated.span.end);
-        (self.fallback == Some(StandIn::Marker)).then_some(told)
+        matches!(self.fallback, Some(StandIn::Marker | StandIn::Static)).then_some(told)
     }
 
     /// Whether the fold's span is in this log, byte for byte.

@@ -5,10 +5,12 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::log::{Event, EventLog};
 use crate::policy::{HeadPolicy, HeadRule, Policy, RecapFallback, TailRule};
+use crate::reduce::reduced_events;
 use crate::unit::EventUnit;
 use crate::view::{BlockKind, BlockView, Role};
 
@@ -42,6 +44,11 @@ pub struct Layout {
     /// First event that reducers leave alone. It differs from `cover_end` only under [`TailRule::Ceiling`]: the events
     /// between the two belong to the tail, are not covered, and may still be edited.
     pub untouched: usize,
+    /// Reducers edit events before this one alone. It differs from `untouched` where a recap covers messages that
+    /// Hermes Agent does not prune.
+    pub edits_end: usize,
+    /// Tokens of the tail, as reducers leave it.
+    pub tail_tokens: u64,
     /// What set the tail's boundary.
     pub floor: TailFloor,
     /// The last message that the user typed, where it lies in the middle and has to stay as a pin.
@@ -84,6 +91,7 @@ pub fn layout(
     // Hermes Agent's rule can leave no tail at all behind a short head, but the newest unit has to stay.
     let newest = units.last().map_or(0, |unit| unit.events.start);
     let aligned = |cut| snap_back(units, cut).min(newest).max(head_end);
+    let mut pruned = PrunedTail { log, events: FxHashMap::default() };
     // Reducers leave the events from `protected` on alone.
     let (cover_end, protected, floor) = match policy.tail.rule {
         TailRule::Floors => {
@@ -91,33 +99,42 @@ pub fn layout(
             let tokens =
                 if is_tight(log, policy, budget) { 0 } else { policy.tail.ratio.of(budget) };
             let (cut, floor) = floors_cut(log, head_end, least, tokens);
-            (aligned(cut), 0, floor)
+            (aligned(cut), None, floor)
         }
         TailRule::Ceiling => {
             let tokens = policy.tail.ratio.of(policy.trigger.threshold_tokens(budget));
-            let cut = align_backward(events, ceiling_cut(events, head_end, tokens));
+            pruned = PrunedTail::of(log, units, policy, head_end, tokens);
+            let cut = align_backward(events, pruned.ceiling_cut(head_end, tokens));
             // The walk keeps Hermes Agent's three messages; a policy may ask for more.
             let more = policy.tail.min_messages;
             let (cut, floor) = match log.len().saturating_sub(more) {
                 most if more > CEILING_MESSAGES && most < cut => (most, TailFloor::Messages),
                 _ => (cut, TailFloor::Ceiling),
             };
-            let kept = protected_cut(events, tokens, policy.tail.protect_messages);
-            (aligned(cut), aligned(kept), floor)
+            (aligned(cut), Some(aligned(pruning_end(policy, log.len()))), floor)
         }
     };
-    let mut layout =
-        Layout { head_end, cover_end, untouched: cover_end, floor, carried_user: None };
+    let mut layout = Layout {
+        head_end,
+        cover_end,
+        untouched: cover_end,
+        edits_end: cover_end,
+        tail_tokens: 0,
+        floor,
+        carried_user: None,
+    };
     if let Some(limit) = tail_limit
-        && log.tokens_in(cover_end..log.len()) > limit
+        && pruned.tokens_from(cover_end) > limit
     {
-        layout.cover_end = limited_cut(log, units, head_end, limit);
+        layout.cover_end = pruned.limited_cut(units, head_end, limit);
         layout.floor = TailFloor::Budget;
     }
     if policy.tail.last_user {
-        keep_last_user(log, units, policy, budget, tail_limit, &mut layout);
+        keep_last_user(&pruned, units, policy, budget, tail_limit, &mut layout);
     }
-    layout.untouched = layout.cover_end.max(protected);
+    layout.edits_end = protected.unwrap_or(layout.cover_end);
+    layout.untouched = layout.cover_end.max(layout.edits_end);
+    layout.tail_tokens = pruned.tokens_from(layout.cover_end);
     layout
 }
 
@@ -172,8 +189,8 @@ fn least_messages(log: &EventLog, policy: &Policy, budget: u64) -> usize {
 
 /// Whether the budget is so small that the recap needs the tokens more than the newest messages do.
 fn is_tight(log: &EventLog, policy: &Policy, budget: u64) -> bool {
-    let tells = policy.recap.fallback == RecapFallback::Computed;
-    tells && budget < TIGHT && log.tokens_in(0..log.len()) >= SHORTEST
+    let gives_way = policy.recap.fallback == RecapFallback::Computed && !policy.fold.holds_floors();
+    gives_way && budget < TIGHT && log.tokens_in(0..log.len()) >= SHORTEST
 }
 
 /// Whether the log ends with an answer of the assistant that calls no tool. The user's last message is then done, and
@@ -202,24 +219,86 @@ fn floors_cut(log: &EventLog, head_end: usize, least: usize, floor: u64) -> (usi
     (head_end, TailFloor::Everything)
 }
 
-/// The tail's cut by Hermes Agent's `_find_tail_cut_by_tokens`, which counts chars/4 + 10 per message.
-pub(crate) fn ceiling_cut(events: &[Event], head_end: usize, budget: u64) -> usize {
-    let len = events.len();
-    let min_tail = if len > head_end + 1 { CEILING_MESSAGES.min(len - head_end - 1) } else { 0 };
-    let ceiling = budget * CEILING_HALVES / 2;
-    let mut sum = 0u64;
-    let mut cut = len;
-    for at in (head_end..len).rev() {
-        let cost = rough_tokens(&events[at]);
-        if sum + cost > ceiling && len - at >= min_tail {
-            break;
-        }
-        sum += cost;
-        cut = at;
+/// The end of the events that a policy prunes before it cuts: Hermes Agent leaves its last `protect_last_n` messages
+/// alone. The end of the log where a policy cuts first.
+pub(crate) fn pruning_end(policy: &Policy, len: usize) -> usize {
+    match policy.tail.rule {
+        TailRule::Floors => len,
+        TailRule::Ceiling => len - policy.tail.protect_messages.min(len.saturating_sub(1)),
     }
-    let fallback = len - min_tail;
-    cut = cut.min(fallback);
-    if cut <= head_end { fallback.max(head_end + 1).min(len) } else { cut }
+}
+
+/// The log with the events of its end as reducers leave them. Hermes Agent prunes first and measures its tail then.
+struct PrunedTail<'a> {
+    log: &'a EventLog,
+    /// The events that reducers change, by their place. Empty under [`TailRule::Floors`].
+    events: FxHashMap<usize, Event>,
+}
+
+impl<'a> PrunedTail<'a> {
+    /// Prunes the events that a walk to the ceiling of a tail of `budget` tokens can reach.
+    fn of(
+        log: &'a EventLog,
+        units: &[EventUnit],
+        policy: &Policy,
+        head_end: usize,
+        budget: u64,
+    ) -> Self {
+        let most = usize::try_from(ceiling(budget) / MESSAGE_TOKENS).unwrap_or(usize::MAX);
+        let reach = log.len().saturating_sub(most.saturating_add(CEILING_MESSAGES + 1));
+        let end = pruning_end(policy, log.len());
+        let start = snap_back(units, reach).max(head_end).min(end);
+        Self { log, events: reduced_events(log, policy, start..end) }
+    }
+
+    /// Tokens from event `at` to the end.
+    fn tokens_from(&self, at: usize) -> u64 {
+        let events = self.log.events();
+        let saved = self.events.iter().filter(|(changed, _)| **changed >= at);
+        let saved = saved.map(|(at, event)| events[*at].tokens.total - event.tokens.total);
+        self.log.tokens_in(at..self.log.len()) - saved.map(u64::from).sum::<u64>()
+    }
+
+    /// The tail's cut by Hermes Agent's `_find_tail_cut_by_tokens`, which counts chars/4 + 10 per message.
+    fn ceiling_cut(&self, head_end: usize, budget: u64) -> usize {
+        let events = self.log.events();
+        let len = events.len();
+        let min_tail =
+            if len > head_end + 1 { CEILING_MESSAGES.min(len - head_end - 1) } else { 0 };
+        let mut sum = 0u64;
+        let mut cut = len;
+        for at in (head_end..len).rev() {
+            let cost = rough_tokens(self.events.get(&at).unwrap_or(&events[at]));
+            if sum + cost > ceiling(budget) && len - at >= min_tail {
+                break;
+            }
+            sum += cost;
+            cut = at;
+        }
+        let fallback = len - min_tail;
+        cut = cut.min(fallback);
+        if cut <= head_end { fallback.max(head_end + 1).min(len) } else { cut }
+    }
+
+    /// The cut of the longest tail of whole units with at most `limit` tokens. The newest unit is always in it.
+    fn limited_cut(&self, units: &[EventUnit], head_end: usize, limit: u64) -> usize {
+        let events = self.log.events();
+        let (mut cut, mut sum) = (self.log.len(), 0);
+        for unit in units.iter().rev().take_while(|unit| unit.events.start >= head_end) {
+            let of = |at| u64::from(self.events.get(&at).unwrap_or(&events[at]).tokens.total);
+            sum += unit.events.clone().map(of).sum::<u64>();
+            if cut < self.log.len() && sum > limit {
+                break;
+            }
+            cut = unit.events.start;
+        }
+        cut
+    }
+}
+
+/// The most tokens of a tail of `budget` tokens.
+fn ceiling(budget: u64) -> u64 {
+    budget * CEILING_HALVES / 2
 }
 
 /// Hermes Agent's `_align_boundary_backward`: moves a cut before a call with its results, if it is inside that group or
@@ -232,20 +311,8 @@ pub(crate) fn align_backward(events: &[Event], cut: usize) -> usize {
     parent.filter(|at| events[*at].view.blocks.iter().any(BlockView::is_call)).unwrap_or(cut)
 }
 
-/// The end of the events that Hermes Agent prunes. The newest messages within `budget` tokens stay as they are, and at
-/// least `messages` of them.
-pub(crate) fn protected_cut(events: &[Event], budget: u64, messages: usize) -> usize {
-    let len = events.len();
-    let messages = messages.min(len.saturating_sub(1));
-    let mut sum = 0;
-    let passes = |at: &usize| {
-        let cost = rough_tokens(&events[*at]);
-        let over = sum + cost > budget && len - at >= messages;
-        sum += cost;
-        over
-    };
-    (0..len).rev().find(passes).unwrap_or(0).min(len - messages)
-}
+/// Hermes Agent's tokens of a message beside its content.
+const MESSAGE_TOKENS: u64 = 10;
 
 /// Hermes Agent's estimate of tokens: chars/4 of the content and of each call's arguments, plus 10 for the role.
 fn rough_tokens(event: &Event) -> u64 {
@@ -255,37 +322,24 @@ fn rough_tokens(event: &Event) -> u64 {
         let text = block.text(&event.bytes);
         match block.kind {
             BlockKind::Call { .. } => arguments += chars(&text) / 4,
-            BlockKind::Text | BlockKind::Result { .. } | BlockKind::Refusal => {
-                content += chars(&text)
-            }
+            BlockKind::Text | BlockKind::Result { .. } => content += chars(&text),
             _ => {}
         }
     }
-    content / 4 + 10 + arguments
-}
-
-/// The cut of the longest tail of whole units with at most `limit` tokens. The newest unit is always in it.
-fn limited_cut(log: &EventLog, units: &[EventUnit], head_end: usize, limit: u64) -> usize {
-    let mut cut = log.len();
-    for unit in units.iter().rev().take_while(|unit| unit.events.start >= head_end) {
-        if cut < log.len() && log.tokens_in(unit.events.start..log.len()) > limit {
-            break;
-        }
-        cut = unit.events.start;
-    }
-    cut
+    content / 4 + MESSAGE_TOKENS + arguments
 }
 
 /// Keeps the user's last message out of the middle: the tail is extended to it where that costs at most half as much
 /// again, else it is carried as a pin.
 fn keep_last_user(
-    log: &EventLog,
+    pruned: &PrunedTail<'_>,
     units: &[EventUnit],
     policy: &Policy,
     budget: u64,
     tail_limit: Option<u64>,
     layout: &mut Layout,
 ) {
+    let log = pruned.log;
     let events = log.events();
     let Some(user) = events.iter().rposition(|event| event.view.is_real_user()) else { return };
     if !layout.middle().contains(&user) || (is_tight(log, policy, budget) && is_answered(log)) {
@@ -298,8 +352,9 @@ fn keep_last_user(
     };
     // Whole units and the least number of messages may have made the tail longer than its floor.
     let floor = floor.max(log.tokens_in(layout.cover_end..log.len()));
-    let limit = (floor * CEILING_HALVES / 2).min(tail_limit.unwrap_or(u64::MAX));
-    if log.tokens_in(start..log.len()) > limit {
+    if log.tokens_in(start..log.len()) > floor * CEILING_HALVES / 2
+        || tail_limit.is_some_and(|limit| pruned.tokens_from(start) > limit)
+    {
         layout.carried_user = Some(user);
         return;
     }

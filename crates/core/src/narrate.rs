@@ -259,6 +259,9 @@ pub struct AcceptedNarration {
     /// The number of its lines that are in no section, because they failed a check or exceeded the cap.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u32,
+    /// The names for which lines were left out: no message before them has these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invented: Vec<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]

@@ -409,8 +409,8 @@ impl FoldGate {
         let declined = self.declined.is_some_and(|(at, until)| (at..until).contains(&load.counted));
         // A host shows one reason: the first that applies.
         match () {
-            () if !due.fires() => due,
             () if !trigger.on => FoldDue::Held(HoldReason::Off),
+            () if !due.fires() => due,
             () if load.open_call => FoldDue::Held(HoldReason::OpenCall),
             () if self.held => FoldDue::Held(HoldReason::Undone),
             () if self.tight => FoldDue::Held(HoldReason::LittleGained),

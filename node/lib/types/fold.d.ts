@@ -126,6 +126,8 @@ export interface Span {
 
 /** A model's reply that passed all checks, ready for the next fold that covers its span. */
 export interface AcceptedNarration {
+  /** The names for which lines were left out: no message before them has these. */
+  invented?: string[]
   /** The number of its lines that are in no section, because they failed a check or exceeded the cap. */
   left_out?: number
   /** The model that wrote it. */
@@ -178,7 +180,9 @@ export interface DroppedLine {
 
 /** The outcome of one request for a narration. */
 export interface VerdictRecord {
-  /** `accepted`, the reason why the reply was refused or is missing, or `pending` if the fold did not wait for it. */
+  /**
+   * `accepted`, `unused` (it is not in the recap), why the reply was refused or is missing, or `pending` (no wait).
+   */
   code: string
   /** The outcome in words for people, without keys and without text of the log. */
   detail: string
@@ -225,7 +229,10 @@ export interface Fold {
   head_verbatim: boolean
   /** The hash of this record, chained over the fold before it. */
   id: string
-  /** The identifiers of the recap that no source of the recap has; empty for a computed recap. */
+  /**
+   * The identifiers that a written recap invented: a narration lost the lines that had them, a host's recap has them
+   * still. Empty for a computed recap.
+   */
   invented_ids: IdList
   /** The step of the session at which the fold was made. */
   joining: FoldJoin

@@ -38,7 +38,8 @@ export type EngineName = 'midfold' | 'passthrough' | { command: string[] } | (st
  * What the shares of a policy refer to in a manual compaction of a context within the budget, without a requested
  * size. `context`: The tokens of the present context, so that a person who asks for a compaction gets one. `budget`:
  * The budget, as in an automatic fold. What the floors protect stays, and a conversation that they protect as a whole
- * is left alone (Head, Middle, Tail: nothing to compress).
+ * is left alone (Head, Middle, Tail: nothing to compress). In automatic folds, too, the recap gives way before the
+ * tail.
  */
 export type ManualShare = 'context' | 'budget'
 
@@ -210,7 +211,7 @@ export interface SupersedePolicy {
 /**
  * The rules that find the tail. `floors`: Extends the tail towards the start until both floors are met (Head, Middle,
  * Tail). `ceiling`: Extends the tail towards the start while it is below 1.5 × its size, counting chars/4 + 10 for a
- * message (Hermes Agent).
+ * message. Where a recap reads reduced messages, they are counted as reducers leave them (Hermes Agent).
  */
 export type TailRule = 'floors' | 'ceiling'
 
@@ -229,10 +230,7 @@ export interface TailPolicy {
   last_user?: boolean
   /** The fewest messages of the tail. */
   min_messages?: number
-  /**
-   * For `ceiling`: the number of newest messages that reducers leave alone, beside those within `ratio` (Hermes
-   * Agent: `protect_last_n`).
-   */
+  /** For `ceiling`: the number of newest messages that reducers leave alone (Hermes Agent: `protect_last_n`). */
   protect_messages?: number
   /** The least size of the tail, as a share of the budget (for `ceiling`: of the threshold). */
   ratio?: number

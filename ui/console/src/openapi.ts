@@ -576,6 +576,8 @@ export interface components {
     schemas: {
         /** @description A model's reply that passed all checks, ready for the next fold that covers its span. */
         AcceptedNarration: {
+            /** @description The names for which lines were left out: no message before them has these. */
+            invented?: string[];
             /**
              * Format: uint32
              * @description The number of its lines that are in no section, because they failed a check or exceeded the cap.
@@ -1287,7 +1289,10 @@ export interface components {
             head_verbatim: boolean;
             /** @description The hash of this record, chained over the fold before it. */
             id: string;
-            /** @description The identifiers of the recap that no source of the recap has; empty for a computed recap. */
+            /**
+             * @description The identifiers that a written recap invented: a narration lost the lines that had them, a host's recap has them
+             *     still. Empty for a computed recap.
+             */
             invented_ids: components["schemas"]["IdList"];
             /** @description The step of the session at which the fold was made. */
             joining: components["schemas"]["FoldJoin"];
@@ -3482,8 +3487,8 @@ export interface components {
             min_messages: number;
             /**
              * Format: uint
-             * @description For [`TailRule::Ceiling`]: the number of newest messages that reducers leave alone, beside those within `ratio`
-             *     (Hermes Agent: `protect_last_n`).
+             * @description For [`TailRule::Ceiling`]: the number of newest messages that reducers leave alone (Hermes Agent:
+             *     `protect_last_n`).
              * @default 0
              */
             protect_messages: number;
@@ -3736,7 +3741,7 @@ export interface components {
         VerbatimPlace: "head" | "pinned" | "kept" | "tail";
         /** @description The outcome of one request for a narration. */
         VerdictRecord: {
-            /** @description `accepted`, the reason why the reply was refused or is missing, or `pending` if the fold did not wait for it. */
+            /** @description `accepted`, `unused` (it is not in the recap), why the reply was refused or is missing, or `pending` (no wait). */
             code: string;
             /** @description The outcome in words for people, without keys and without text of the log. */
             detail: string;

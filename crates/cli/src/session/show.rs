@@ -2,6 +2,7 @@
 
 use midfold::core::engine::SessionStatus;
 use midfold::core::fold_standing;
+use midfold::core::policy::{EngineName, Policy, RecapFallback};
 use midfold::core::trigger::{FoldDue, HoldReason};
 use midfold::store::{JobState, SessionRow, StoredSession};
 use midfold::view::{Overview, SessionDetail, counts_exactly};
@@ -31,7 +32,7 @@ pub async fn status(
         let detail = SessionDetail::of(&host.overviews(), &mut stored, runtime::now()).await?;
         return output.stdout(pretty(&detail)?);
     }
-    let narrates = stored.whole().await?.policy().narration.on;
+    let rules = stored.whole().await?.policy().clone();
     let jobs = host.store.jobs(Some(&args.id), u32::MAX).await?;
     let calls = stored.calls().await?.len() as u64;
     let folds = stored.folds().await?;
@@ -78,7 +79,7 @@ pub async fn status(
         ),
     };
     page.field("calls", &format!("{} recorded; {last}", number(calls)));
-    narration(&mut page, narrates, &status, &jobs.iter().map(|job| job.state).collect::<Vec<_>>());
+    narration(&mut page, &rules, &status, &jobs.iter().map(|job| job.state).collect::<Vec<_>>());
     made(&mut page, &stored);
     output.stdout(page.text)
 }
@@ -133,13 +134,26 @@ pub fn due(status: &SessionStatus) -> String {
     }
 }
 
-fn narration(page: &mut LabelledPage<'_>, on: bool, status: &SessionStatus, jobs: &[JobState]) {
-    if !on && jobs.is_empty() {
-        page.field(
-            "narration",
-            "off: recaps are computed (`session new --narrate` has a model write them)",
-        );
-        return;
+fn narration(
+    page: &mut LabelledPage<'_>,
+    rules: &Policy,
+    status: &SessionStatus,
+    jobs: &[JobState],
+) {
+    if !rules.narration.on && jobs.is_empty() {
+        let text = match (&rules.engine, rules.recap.fallback) {
+            (EngineName::Passthrough, _) => "off: nothing is folded",
+            (_, RecapFallback::Computed) => {
+                "off: recaps are computed (`session new --narrate` has a model write them)"
+            }
+            (_, RecapFallback::Marker) => {
+                "off: a marker is left (`session new --narrate` has a model write recaps)"
+            }
+            (_, RecapFallback::Static) => {
+                "off: a fixed sentence is left (`session new --narrate` has a model write recaps)"
+            }
+        };
+        return page.field("narration", text);
     }
     let count = |state| jobs.iter().filter(|job| **job == state).count() as u64;
     let parts = [

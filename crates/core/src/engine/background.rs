@@ -6,14 +6,16 @@ use super::narration::WantedNarration;
 use crate::budget::Budget;
 use crate::event::Hash;
 use crate::fold::{DroppedLine, Fold, Span, VerdictCode, VerdictRecord};
+use crate::layout::pruning_end;
 use crate::narrate::{
     AcceptedNarration, FailureClass, SummaryFailure, SummaryReply, SummaryRequest,
 };
-use crate::plan::{FoldCause, PlanOutcome, PlanRequest, as_read, coverable, plan};
+use crate::plan::{FoldCause, PlanOutcome, PlanRequest, coverable, plan};
 use crate::policy::{CoverExtent, Policy};
 use crate::recap::ground::{GroundedReply, UngroundedReply, judge};
 use crate::recap::prompt::FOCUS_CHARS;
 use crate::recap::sources::{SourceLimits, cut, earlier, sources_of};
+use crate::reduce::as_read;
 use crate::trigger::Millis;
 
 /// A narration is asked for when its new events have at least 1/`WORTH_ASKING` of the budget's tokens.
@@ -157,7 +159,8 @@ impl Session {
         let from = if previous.is_some() { from } else { start };
         // A recap that the transcript brought along, as a message of the log, serves as the narration before.
         let previous = previous.or_else(|| earlier(&self.log, start..end));
-        let reduced = as_read(&self.log, &self.policy, start..end);
+        let pruned = start..end.min(pruning_end(&self.policy, self.log.len())).max(start);
+        let reduced = as_read(&self.log, &self.policy, pruned);
         let events = reduced.as_deref().unwrap_or(self.log.events());
         Ok(SummaryRequest {
             id: wanted.id,
@@ -255,7 +258,7 @@ impl Session {
                         self.narration.focus = None;
                     }
                     let detail = accepted(&reply.model, &judged);
-                    self.narration.ready = Some(judged.narrated);
+                    self.narration.take(judged.narrated);
                     record(VerdictCode::ACCEPTED, detail, judged.dropped)
                 }
                 Err(UngroundedReply { verdict, detail, dropped }) => {

@@ -87,6 +87,18 @@ impl NarrationQueue {
         (!all.is_empty()).then(|| all.join("\n"))
     }
 
+    /// Takes an accepted narration. One that no fold has used gives way to it, and has a verdict that says so.
+    pub(super) fn take(&mut self, narrated: AcceptedNarration) {
+        let request = narrated.request;
+        let before = self.ready.replace(narrated).filter(|before| before.request != request);
+        self.verdicts.extend(before.map(|before| VerdictRecord {
+            request: before.request,
+            code: VerdictCode::Unused,
+            detail: "a later narration took its place".to_owned(),
+            dropped: Vec::new(),
+        }));
+    }
+
     /// Takes note that the request is answered, whether with a narration or a failure.
     pub(super) fn note_answered(&mut self, request: Hash) {
         if self.asked.as_ref().is_some_and(|asked| asked.id == request) {

@@ -13,7 +13,7 @@ use crate::meter::Meter;
 use crate::policy::{EngineName, Policy};
 use crate::profile::VoidReasoning;
 use crate::spending::{FoldedPrompt, SessionSpending};
-use crate::trigger::{FoldDue, FoldGate, Millis, TriggerLine};
+use crate::trigger::{FoldDue, FoldGate, HoldReason, Millis, TriggerLine};
 
 /// The figures of a session: `status` in `midfold session status --json` and in the HTTP API.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -192,7 +192,14 @@ impl Session {
             context_percent: (load.estimate * 100).checked_div(budget.window).unwrap_or(0).min(100),
             usage_percent: percent(self.usage.prompt, budget.window),
             threshold_tokens: self.policy.trigger.line(budget.tokens()).tokens,
-            due: self.wait(self.gate.due(&self.policy.trigger, &budget, load, now), &budget, load),
+            due: match self.policy.engine {
+                EngineName::Passthrough => FoldDue::Held(HoldReason::Off),
+                _ => self.wait(
+                    self.gate.due(&self.policy.trigger, &budget, load, now),
+                    &budget,
+                    load,
+                ),
+            },
             last_prompt_tokens: self.usage.prompt,
             last_completion_tokens: self.usage.output,
             last_total_tokens: self.usage.prompt + self.usage.output,

@@ -12,7 +12,7 @@ impl Session {
         match due {
             // Lines that are a number of tokens are meant as they are, and imitated tools fold at their own.
             FoldDue::Threshold(line)
-                if line.rule == LineRule::Share && self.policy.covers_middle() =>
+                if line.rule == LineRule::Share && self.policy.aims_at_size() =>
             {
                 let step = self.step_tokens();
                 let fixed = self.meter.calibrated(self.log.envelope_tokens());

@@ -17,8 +17,9 @@ pub(super) struct FoldCut {
     pub pinned: FxHashSet<usize>,
     /// The head, with the envelope.
     pub head_tokens: u64,
+    /// The part of the tail that reducers leave alone.
     pub tail_tokens: u64,
-    /// The units of the middle that no recap covers.
+    /// The units of the middle that no recap covers, and the part of the tail that reducers may edit.
     pub kept_tokens: u64,
     /// Whether the tail is the newest unit alone, so that it cannot be shortened.
     pub tail_is_newest: bool,
@@ -36,16 +37,17 @@ impl FoldCut {
         let layout = layout(log, units, request.policy, share, tail);
         let middle: Vec<EventUnit> = units_in(units, layout.open()).to_vec();
         let pinned = pinned_units(request, &layout, &middle);
-        // Reducers may edit the first part of such a tail, and no recap covers it.
         let stays = |unit: &&EventUnit| {
-            unit.events.start >= layout.cover_end || pinned.contains(&unit.events.start)
+            unit.events.start < layout.cover_end && pinned.contains(&unit.events.start)
         };
-        let stays = middle.iter().filter(stays);
+        let stays = middle.iter().filter(stays).map(|unit| log.tokens_in(unit.events.clone()));
+        let tail_tokens = log.tokens_in(layout.untouched..log.len());
         Self {
-            kept_tokens: stays.map(|unit| log.tokens_in(unit.events.clone())).sum(),
+            // Reducers may edit the first part of the tail, and no recap covers it.
+            kept_tokens: stays.sum::<u64>() + layout.tail_tokens.saturating_sub(tail_tokens),
             head_tokens: log.envelope_tokens() + log.tokens_in(0..layout.head_end),
-            tail_tokens: log.tokens_in(layout.untouched..log.len()),
-            tail_is_newest: units.last().is_none_or(|unit| unit.events.start <= layout.untouched),
+            tail_tokens,
+            tail_is_newest: units.last().is_none_or(|unit| unit.events.start <= layout.cover_end),
             layout,
             middle,
             pinned,

@@ -40,6 +40,8 @@ pub(super) struct FoldDraft {
     pub read: Vec<PrunedCount>,
     /// The narration that is part of the recap.
     pub narrated: Option<AcceptedNarration>,
+    /// Why a narration that is there is no part of it.
+    pub unused: Option<&'static str>,
     pub pinned: Vec<usize>,
     pub head_tokens: u64,
     pub tail_tokens: u64,
@@ -133,7 +135,12 @@ pub(super) fn draft(
     let read = if reads_reduced { pruned(&edits) } else { Vec::new() };
     let pinned: Vec<usize> =
         middle.iter().filter(|u| is_pinned(u)).flat_map(|u| u.events.clone()).collect();
-    let narrated = request.narrated.filter(|narrated| stands(log, layout, keep_from, narrated));
+    let (narrated, mut unused) =
+        match request.narrated.map(|it| (it, unfit(request, layout, keep_from, it))) {
+            Some((narrated, None)) => (Some(narrated), None),
+            Some((_, why)) => (None, why),
+            None => (None, None),
+        };
     let cap = grounds.room.cap;
     let (tools, reduced) = (&grounds.tools, reduced.as_deref());
     let composing = RecapInputs { request, layout, narrated, cap, tools, reduced };
@@ -141,8 +148,10 @@ pub(super) fn draft(
     let recap =
         (!covered.is_empty()).then(|| composing.recap(&covered, &kept, text.as_deref(), memo));
     // The computed recap may have had no room for the narration.
-    let narrated =
-        narrated.filter(|_| text.is_some() || recap.as_ref().is_some_and(|r| r.narrated));
+    if narrated.is_some() && text.is_none() && recap.as_ref().is_some_and(|recap| !recap.narrated) {
+        unused = Some("the recap has no room for it");
+    }
+    let narrated = narrated.filter(|_| unused.is_none());
     let untouched = layout.untouched.max(cut_events.end);
     Some(FoldDraft {
         covered,
@@ -151,9 +160,10 @@ pub(super) fn draft(
         text,
         read,
         narrated: narrated.cloned(),
+        unused,
         pinned,
         head_tokens: cut.head_tokens,
-        tail_tokens: cut.tail_tokens,
+        tail_tokens: layout.tail_tokens,
         rest: cut.rest(),
         cap,
         target: grounds.target,
@@ -219,14 +229,28 @@ fn only_recaps(log: &EventLog, unit: &EventUnit) -> bool {
     log.events()[unit.events.clone()].iter().all(|event| event.view.origin == TextOrigin::Recap)
 }
 
-/// Whether a narration is of this log, begins behind the head, and narrates only events that the recap covers.
-fn stands(log: &EventLog, layout: &Layout, keep_from: usize, narrated: &AcceptedNarration) -> bool {
-    let span = &narrated.span;
+/// Why a narration cannot be in the recap: it has to be of this log, begin behind the head, and tell of events alone that
+/// the recap covers. `None` where it can.
+fn unfit(
+    request: &PlanRequest<'_>,
+    layout: &Layout,
+    keep_from: usize,
+    narrated: &AcceptedNarration,
+) -> Option<&'static str> {
+    let (log, span) = (request.log, &narrated.span);
     let end = span.end as usize;
-    span.start as usize == layout.head_end
-        && end <= keep_from
-        && log.hash_before(layout.head_end) == span.before
-        && log.hash_before(end) == span.through
+    match () {
+        () if request.recap.is_some() => Some("the host has a recap of its own"),
+        () if narrated.recap_sections().is_empty() => Some("it says nothing"),
+        () if span.start as usize != layout.head_end => Some("the head ends elsewhere now"),
+        () if end > keep_from => Some("it tells of messages that stay"),
+        () if log.hash_before(layout.head_end) != span.before
+            || log.hash_before(end) != span.through =>
+        {
+            Some("it tells of another history")
+        }
+        () => None,
+    }
 }
 
 /// Tokens of the head, without the envelope.

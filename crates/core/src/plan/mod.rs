@@ -19,7 +19,6 @@ mod stays;
 pub use self::kept_parts::kept;
 pub use self::memo::GatherMemo;
 pub use self::outcome::{FloorError, NoOp, PlanError, PlanOutcome};
-pub(crate) use self::reducing::as_read;
 pub use self::request::PlanRequest;
 pub(crate) use self::shares::STEPS;
 pub(crate) use self::stays::stays;

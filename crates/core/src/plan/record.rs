@@ -10,7 +10,7 @@ use crate::edit::{self, BlockChange};
 use crate::event::Hash;
 use crate::fold::{
     BlockEdit, EditKind, FateCounts, Fold, FoldEntry, IdList, LayoutRecord, RecapRecord,
-    RegionRecord, RepairRecord, Span, StandIn, VERSION,
+    RegionRecord, RepairRecord, Span, StandIn, VERSION, VerdictCode, VerdictRecord,
 };
 use crate::ids::identifiers;
 use crate::meter::Meter;
@@ -99,10 +99,10 @@ pub(super) fn record(
         fallback_used: fallback.is_some_and(|stands| stands != StandIn::Host),
         cause: request.cause,
         narrated: draft.narrated.clone(),
-        verdicts: request.verdicts.to_vec(),
+        verdicts: verdicts(request, &draft),
         kept_ids: composed.map(|c| c.kept.clone()).unwrap_or_default(),
         lost_ids: composed.map(|c| c.lost.clone()).unwrap_or_default(),
-        invented_ids: invented(request, &draft, recap.as_ref()),
+        invented_ids: invented(request, &draft),
         referenced_later: None,
         put_back: recap.as_ref().and_then(|recap| request.put_back?.record(&recap.text)),
         recap,
@@ -138,6 +138,17 @@ fn fallback(request: &PlanRequest<'_>, draft: &FoldDraft) -> Option<StandIn> {
         (Some(_), None) => request.policy.recap.fallback.into(),
     };
     Some(stands)
+}
+
+/// The verdicts since the fold before. A narration that was there and is not used has one, too.
+fn verdicts(request: &PlanRequest<'_>, draft: &FoldDraft) -> Vec<VerdictRecord> {
+    let unused = request.narrated.zip(draft.unused).map(|(narrated, why)| VerdictRecord {
+        request: narrated.request,
+        code: VerdictCode::Unused,
+        detail: why.to_owned(),
+        dropped: Vec::new(),
+    });
+    request.verdicts.iter().cloned().chain(unused).collect()
 }
 
 /// The strategy's name in the record. A policy can name narrated folds differently (`summarize` in "Summarizing Evicted
@@ -255,19 +266,18 @@ fn edit_record(seq: u32, block: usize, edited: &MiddleEdit) -> BlockEdit {
     }
 }
 
-/// Names in a written recap that the log does not hold. Empty for a computed recap, which only repeats names of the
-/// log.
-fn invented(request: &PlanRequest<'_>, draft: &FoldDraft, recap: Option<&RecapRecord>) -> IdList {
-    let written = draft.narrated.is_some() || request.recap.is_some();
-    let Some(recap) = recap.filter(|_| written) else { return IdList::default() };
-    let policy = &request.policy.recap;
-    let own = [policy.header.as_str(), &policy.note, &policy.marker, REPLACEMENT];
-    let own = own.into_iter().chain(request.policy.narration.sections.iter().map(String::as_str));
-    let known: FxHashSet<&str> = own.flat_map(identifiers).collect();
+/// The names that the author of a written recap invented: those of lines that a narration lost for them, and those in a
+/// recap of the host's own that no message has. Empty for a computed recap, which only repeats names of the log.
+fn invented(request: &PlanRequest<'_>, draft: &FoldDraft) -> IdList {
+    let names = draft.narrated.iter().flat_map(|narrated| &narrated.invented);
+    let Some(text) = draft.text.as_deref().filter(|_| request.recap.is_some()) else {
+        return IdList::of(names.map(String::as_str), 0);
+    };
     // Lines that are put back come from the agent or the host: they make no claim about the log.
-    let told = request.put_back.and_then(|_| lines_in(&recap.text));
-    let told = told.map_or(recap.text.clone(), |lines| recap.text.replacen(lines, "", 1));
-    let mut new: FxHashSet<&str> = identifiers(&told).filter(|id| !known.contains(id)).collect();
+    let told = request.put_back.and_then(|_| lines_in(text));
+    let told = told.map_or(text.to_owned(), |lines| text.replacen(lines, "", 1));
+    let own: FxHashSet<&str> = identifiers(REPLACEMENT).collect();
+    let mut new: FxHashSet<&str> = identifiers(&told).filter(|id| !own.contains(id)).collect();
     for event in request.log.events() {
         if new.is_empty() {
             break;

@@ -1,7 +1,6 @@
 //! Runs the reducers over the middle.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
@@ -10,18 +9,18 @@ use super::request::PlanRequest;
 use crate::fold::PrunedCount;
 use crate::layout::Layout;
 use crate::log::{Event, EventLog};
-use crate::policy::{CoverExtent, Policy, RecapSource, ReducerName};
+use crate::policy::{CoverExtent, RecapSource, ReducerName};
 use crate::reduce::{
-    BlockChange, CarriedState, Middle, MiddleBudget, MiddleEdit, ReducerState, reducer,
+    BlockChange, CarriedState, EventEdits, Middle, MiddleBudget, ReducerState, edited_event,
+    reducer, spare_spoken, with_edited,
 };
-use crate::result_words::{ResultWordFinder, in_results};
 use crate::tools::ToolTable;
 use crate::trigger::FoldCause;
 use crate::unit::EventUnit;
 use crate::view::TextOrigin;
 
-/// The edits of the middle: by event, each with the index of its block.
-pub(super) type MiddleEdits = FxHashMap<usize, Vec<(usize, MiddleEdit)>>;
+/// The edits of the middle, by event.
+pub(super) type MiddleEdits = FxHashMap<usize, EventEdits>;
 
 /// The tokens that the middle may cost after the fold, in counted tokens.
 #[derive(Clone, Copy)]
@@ -67,6 +66,11 @@ pub(super) fn reduce(
     for unit in middle.iter().filter(|unit| !is_pinned(unit)) {
         editable[unit.events.start - range.start..unit.events.end - range.start].fill(true);
     }
+    // A recap may cover messages that pruning leaves alone.
+    editable
+        .get_mut(layout.edits_end.saturating_sub(range.start)..)
+        .into_iter()
+        .for_each(|kept| kept.fill(false));
     spare_spoken(log, &range, tools, &mut editable);
     let mut edited = Middle::new(log.events(), range, editable, &**log.counter(), tools);
     let below_line = below_line(request, scale, layout, room);
@@ -95,21 +99,6 @@ pub(super) fn reduce(
     }
     ReducedMiddle { keep_from: state.carried.covered_to, edits: edited.into_edits() }
 }
-
-/// Protects events in whose results the user speaks: no reducer removes the user's words. A recap quotes these words.
-/// Results of more than [`SPOKEN`] tokens may be reduced all the same.
-fn spare_spoken(log: &EventLog, range: &Range<usize>, tools: &ToolTable, editable: &mut [bool]) {
-    let finder = ResultWordFinder { tools, dialect: &**log.dialect() };
-    let events = &log.events()[range.clone()];
-    let first = events.first().map_or(0, |event| event.seq);
-    for (seq, _) in in_results(events, finder) {
-        let at = (seq - first) as usize;
-        editable[at] &= events[at].tokens.total > SPOKEN;
-    }
-}
-
-/// The most tokens of a result that stays whole because a person speaks in it.
-const SPOKEN: u32 = 2_000;
 
 /// The tokens that the middle may cost without a recap, for policies whose recap covers only the overflow. Such a
 /// policy runs the free reducers first, and folds only if head, tail and the reduced middle are still above the line
@@ -168,56 +157,22 @@ pub(super) fn pruned(edits: &MiddleEdits) -> Vec<PrunedCount> {
     sums.into_values().collect()
 }
 
-/// The events as a recap of `span` reads them by this policy; `None` where it reads the log itself.
-pub(crate) fn as_read(log: &EventLog, policy: &Policy, span: Range<usize>) -> Option<Vec<Event>> {
-    if policy.recap.reads == RecapSource::Log {
-        return None;
-    }
-    let tools = ToolTable::of(&policy.tools);
-    let mut editable = vec![true; span.len()];
-    spare_spoken(log, &span, &tools, &mut editable);
-    let mut middle = Middle::new(log.events(), span.clone(), editable, &**log.counter(), &tools);
-    let mut state = ReducerState::alone(policy, &tools);
-    for name in policy.reducers.iter().filter(|name| **name != ReducerName::Recap) {
-        state = reducer(*name).reduce(&mut middle, &MiddleBudget::default(), state);
-    }
-    as_reduced(log, &span.collect::<Vec<_>>(), &middle.into_edits())
-}
-
-/// As [`as_read`], for a computed recap. Results that expired become empty: the line that replaces them would be read
-/// as an output of the tool.
+/// The covered events as a computed recap reads them. Results that expired become empty: the line that replaces them
+/// would be read as an output of the tool. `None` where no covered event was edited.
 pub(super) fn as_told(
     log: &EventLog,
     covered: &[usize],
     edits: &MiddleEdits,
 ) -> Option<Vec<Event>> {
-    let mut edits = edits.clone();
-    for (_, edited) in edits.values_mut().flatten() {
-        if edited.reducer == ReducerName::Retain {
-            edited.change = BlockChange::Replace(String::new());
+    let edited = covered.iter().filter_map(|at| Some((*at, edits.get(at)?)));
+    let told = edited.map(|(at, edits)| {
+        let mut edits = edits.clone();
+        for (_, edited) in &mut edits {
+            if edited.reducer == ReducerName::Retain {
+                edited.change = BlockChange::Replace(String::new());
+            }
         }
-    }
-    as_reduced(log, covered, &edits)
-}
-
-/// The events with the edits of the covered ones applied; `None` where no covered event was edited.
-fn as_reduced(log: &EventLog, covered: &[usize], edits: &MiddleEdits) -> Option<Vec<Event>> {
-    let edited: Vec<_> =
-        covered.iter().filter_map(|at| Some((*at, edits.get(at)?.as_slice()))).collect();
-    if edited.is_empty() {
-        return None;
-    }
-    let mut events = log.events().to_vec();
-    for (at, changes) in edited {
-        let event = &mut events[at];
-        let blocks = &event.view.blocks;
-        let changes: Vec<_> =
-            changes.iter().map(|(block, edited)| (&blocks[*block], &edited.change)).collect();
-        event.bytes = crate::edit::apply(&event.bytes, &changes);
-        // The new bytes hold the marks of an edit: the origin is that of the original event.
-        let origin = event.view.origin;
-        event.view = log.dialect().view(&event.bytes);
-        event.view.origin = origin;
-    }
-    Some(events)
+        (at, edited_event(log, at, &edits))
+    });
+    with_edited(log, told)
 }

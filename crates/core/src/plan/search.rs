@@ -8,7 +8,6 @@ use super::{draft, newest, record};
 use crate::budget::Budget;
 use crate::fold::Fold;
 use crate::meter::Meter;
-use crate::policy::ManualShare;
 use crate::profile::ReasoningBinding;
 use crate::project::{Context, ContextProjection};
 use crate::trigger::FoldCause;
@@ -85,8 +84,12 @@ impl FoldSearch<'_> {
                 continue;
             }
             // Then take from the recap what the tail left it beyond its room, then shorten the tail, and the rest of the
-            // recap only once the tail cannot get shorter.
-            let roomy = aim.map_or(u64::MAX, |aim| aim.roomy.max(least_recap));
+            // recap only once the tail cannot get shorter. Floors that hold go before the whole recap.
+            let roomy = match aim {
+                Some(aim) => aim.roomy.max(least_recap),
+                None if request.policy.fold.holds_floors() => least_recap,
+                None => u64::MAX,
+            };
             let shorter = limits.shorten_recap(recap, over, roomy)
                 || (!shortest && limits.shorten_tail(tail.saturating_sub(over)));
             if !shorter && !limits.shorten_recap(recap, over, least_recap) {
@@ -149,7 +152,7 @@ pub(super) fn pinned<'a>(request: &PlanRequest<'a>, pins: &'a [u32]) -> PlanRequ
 pub(super) fn drafted<'a>(request: &PlanRequest<'a>) -> PlanRequest<'a> {
     let of_budget = request.cause == FoldCause::Manual
         && request.target.is_none()
-        && request.policy.fold.by_hand == ManualShare::Budget;
+        && request.policy.fold.holds_floors();
     let cause = if of_budget { FoldCause::Threshold } else { request.cause };
     PlanRequest { cause, ..pinned(request, request.pins) }
 }

@@ -22,7 +22,7 @@ pub(crate) const STEPS: usize = 3;
 pub(super) const FRAME: u64 = 8;
 
 /// The sizes that a fold aims at, in counted tokens. They apply to policies whose computed recap covers the whole
-/// middle: the others imitate tools that let the tail take what it takes.
+/// middle and whose floors may give way: the others imitate tools that let the tail take what it takes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FoldAim {
     /// The size of the whole context.
@@ -60,7 +60,7 @@ impl<'a> FoldShares<'a> {
         limits: DraftLimits,
     ) -> Self {
         let goals = &request.policy.fold;
-        let aims = request.policy.covers_middle();
+        let aims = request.policy.aims_at_size();
         // A person who asks for a compaction wants one even of a short conversation: aim at half of it, or at the
         // policy's share of it where that is more.
         let halves = matches!(request.cause, FoldCause::Manual | FoldCause::Overflow);
@@ -142,7 +142,7 @@ impl<'a> FoldShares<'a> {
         // Each round takes off at least a token. Messages that leave the tail may stay as pins.
         while cut.rest() > most && !cut.tail_is_newest && !self.keeps_floors {
             let over = cut.rest() - most;
-            let tail = cut.tail_tokens.saturating_sub(over);
+            let tail = cut.layout.tail_tokens.saturating_sub(over);
             cut = FoldCut::of(self.request, units, share, Some(tail));
         }
         cut

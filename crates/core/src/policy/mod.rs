@@ -182,8 +182,8 @@ pub struct TailPolicy {
     pub ratio: Ratio,
     /// The fewest messages of the tail.
     pub min_messages: usize,
-    /// For [`TailRule::Ceiling`]: the number of newest messages that reducers leave alone, beside those within `ratio`
-    /// (Hermes Agent: `protect_last_n`).
+    /// For [`TailRule::Ceiling`]: the number of newest messages that reducers leave alone (Hermes Agent:
+    /// `protect_last_n`).
     #[serde(default)]
     pub protect_messages: usize,
     /// Whether the user's last real message stays verbatim. It joins the tail if that makes the tail at most half as
@@ -218,8 +218,8 @@ impl TailPolicy {
 pub enum TailRule {
     /// Extends the tail towards the start until both floors are met (Head, Middle, Tail).
     Floors,
-    /// Extends the tail towards the start while it is below 1.5 × its size, counting chars/4 + 10 for a message (Hermes
-    /// Agent).
+    /// Extends the tail towards the start while it is below 1.5 × its size, counting chars/4 + 10 for a message. Where a
+    /// recap reads reduced messages, they are counted as reducers leave them (Hermes Agent).
     Ceiling,
 }
 
@@ -237,6 +237,13 @@ pub struct FoldGoals {
     pub by_hand: ManualShare,
 }
 
+impl FoldGoals {
+    /// Whether the tail keeps its floors wherever it fits beside the shortest recap, as in the sources of such policies.
+    pub(crate) fn holds_floors(&self) -> bool {
+        self.by_hand == ManualShare::Budget
+    }
+}
+
 /// What the shares of a policy refer to in a manual compaction of a context within the budget, without a requested
 /// size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -247,7 +254,8 @@ pub enum ManualShare {
     #[default]
     Context,
     /// The budget, as in an automatic fold. What the floors protect stays, and a conversation that they protect as a
-    /// whole is left alone (Head, Middle, Tail: nothing to compress).
+    /// whole is left alone (Head, Middle, Tail: nothing to compress). In automatic folds, too, the recap gives way
+    /// before the tail.
     Budget,
 }
 
@@ -433,11 +441,13 @@ impl RecapRole {
 }
 
 impl Policy {
-    /// Whether a computed recap covers the whole middle: folds of such a policy aim at sizes of their own, where the
-    /// others imitate tools that let the tail take what it takes.
+    /// Whether a fold by this policy aims at a size of its own: a computed recap covers the whole middle, and the tail
+    /// leaves it room. The others imitate tools that let the tail take what it takes.
     #[must_use]
-    pub(crate) fn covers_middle(&self) -> bool {
-        self.recap.cover == CoverExtent::Middle && self.recap.fallback == RecapFallback::Computed
+    pub(crate) fn aims_at_size(&self) -> bool {
+        self.recap.cover == CoverExtent::Middle
+            && self.recap.fallback == RecapFallback::Computed
+            && !self.fold.holds_floors()
     }
 
     /// The tokens that a narration may take in the recap of a context of `tokens` tokens. `None` where nothing limits

@@ -8,6 +8,8 @@
 //! user. Nor do they find a command in words that no table holds. Against those, the header of the recap says that all
 //! of it is reference and no instruction.
 
+use std::collections::BTreeSet;
+
 use crate::counter::{Counter, TextKind};
 use crate::fold::DroppedLine;
 use crate::log::EventLog;
@@ -114,6 +116,7 @@ pub fn judge(
             sections,
             model: reply.model.clone(),
             left_out: u32::try_from(left_out).unwrap_or(u32::MAX),
+            invented: invented_names(&faults),
         },
         dropped,
         lines,
@@ -251,11 +254,13 @@ struct ClaimFault {
     verdict: ReplyVerdict,
     /// A description of the fault, for the record.
     about: String,
+    /// The names in it that no source has.
+    names: Vec<String>,
 }
 
 impl ClaimFault {
     fn new(verdict: ReplyVerdict, about: &str) -> Self {
-        Self { verdict, about: about.to_owned() }
+        Self { verdict, about: about.to_owned(), names: Vec::new() }
     }
 }
 
@@ -317,7 +322,14 @@ fn untrue(
         return None;
     }
     let shown = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-    fault(ReplyVerdict::Ungrounded, &shown)
+    let names = names.iter().map(|name| (*name).to_owned()).collect();
+    Some(ClaimFault { names, ..ClaimFault::new(ReplyVerdict::Ungrounded, &shown) })
+}
+
+/// The names for which claims are dropped, each once.
+fn invented_names(faults: &[Option<ClaimFault>]) -> Vec<String> {
+    let names = faults.iter().flatten().flat_map(|fault| &fault.names);
+    names.cloned().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The verdict on the whole reply: the one that most of its lines got.

@@ -223,7 +223,8 @@ impl GatheredFacts {
         for (open, close, modified) in FILE_BLOCKS {
             let Some(start) = text.find(open).map(|at| at + open.len()) else { continue };
             let Some(end) = text[start..].find(close) else { continue };
-            for path in text[start..start + end].lines().map(str::trim) {
+            // A block lists the newest file first, but uses are numbered in the order in which they are added.
+            for path in text[start..start + end].lines().map(str::trim).rev() {
                 self.use_file(path.trim_start_matches("- "), *modified, None);
             }
         }

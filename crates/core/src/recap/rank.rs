@@ -10,15 +10,12 @@ use crate::ids::identifiers;
 use crate::recap::frame::RecapFrame;
 use crate::recap::gather::GatheredFacts;
 
-/// The identifiers of a span. Those that somebody wrote come before those that results alone showed, because what an
-/// agent used once it often uses again; of both, the newest come first.
-pub(super) struct IdRanking<'a> {
-    /// Identifiers that the context no longer names, as many as a record lists.
-    pub lost: Vec<&'a str>,
-    /// How many more identifiers the context no longer names.
-    pub rest: usize,
-    /// Identifiers that the context still names, as many as a record lists.
-    pub kept: Vec<&'a str>,
+/// The identifiers of a span: those that the context still names, and those that it no longer names. No identifier is in
+/// both. Those that somebody wrote come before those that results alone showed, because what an agent used once it often
+/// uses again; of both, the newest come first.
+pub(super) struct IdRanking {
+    pub kept: IdList,
+    pub lost: IdList,
 }
 
 /// The identifier itself, followed by its parts where it is a compound of identifiers.
@@ -32,23 +29,28 @@ pub(crate) fn with_parts(id: &str) -> impl Iterator<Item = &str> {
 const LOOKED_AT: usize = 32 * IdList::SHOWN;
 
 /// Ranks the identifiers. `said` are those of the recap; the frame has those of the rest of the context.
-pub(super) fn rank<'a>(
-    gathered: &'a GatheredFacts,
+pub(super) fn rank(
+    gathered: &GatheredFacts,
     frame: &RecapFrame<'_>,
     said: &FxHashSet<&str>,
-) -> IdRanking<'a> {
+) -> IdRanking {
+    // A later message revealed that such a name is a secret: it is listed neither as kept nor as lost.
+    let is_open = |name: &&str| !gathered.secrets.touch(name);
     // Known names are looked up in the table, and not the other way round: a context has far fewer names than a
     // history.
     let known =
         frame.elsewhere.iter().chain(said.iter().filter(|id| !frame.elsewhere.contains(*id)));
-    let mut kept: Vec<_> = known.filter_map(|id| gathered.ids.get(id)).collect();
-    let count = kept.len();
+    let mut known: Vec<_> = known.filter_map(|id| gathered.ids.get(id)).collect();
     // Ties go by letters, so that the order never depends on the hash table.
-    kept.sort_unstable_by_key(|(id, used)| (!used.written, Reverse(used.last), *id));
-    kept.truncate(IdList::SHOWN);
+    known.sort_unstable_by_key(|(id, used)| (!used.written, Reverse(used.last), *id));
+    let mut kept: FxHashSet<&str> = FxHashSet::default();
+    let named = known.iter().flat_map(|(id, _)| with_parts(id));
+    let named: Vec<&str> = named.filter(|id| kept.insert(*id)).collect();
+    // A part of a kept name may be a name of the span by itself.
+    let count = named.iter().filter(|id| gathered.ids.get(id).is_some()).count();
     let (mut lost, mut shown) = (Vec::new(), Vec::new());
     for (id, used) in gathered.ids.newest().take(LOOKED_AT) {
-        if frame.elsewhere.contains(id) || said.contains(id) {
+        if frame.elsewhere.contains(id) || kept.contains(id) {
             continue;
         }
         match used.written {
@@ -63,10 +65,12 @@ pub(super) fn rank<'a>(
     }
     lost.extend(shown);
     lost.truncate(IdList::SHOWN);
+    let rest = gathered.ids.len() - count - lost.len();
+    let mut named = named.into_iter();
+    let best: Vec<&str> = named.by_ref().filter(is_open).take(IdList::SHOWN).collect();
     IdRanking {
-        rest: gathered.ids.len() - count - lost.len(),
-        lost,
-        kept: kept.into_iter().map(|(id, _)| id).collect(),
+        kept: IdList::of(best, named.count()),
+        lost: IdList::of(lost.into_iter().filter(is_open), rest),
     }
 }
 

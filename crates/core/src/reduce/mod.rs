@@ -7,6 +7,7 @@ mod arguments;
 mod cut;
 mod dedup;
 mod middle;
+mod reading;
 mod reasoning;
 mod recap;
 mod reducer;
@@ -19,11 +20,13 @@ mod window;
 
 pub use cut::cut_results;
 pub use middle::{BlockChange, BlockRef, Middle, MiddleEdit, ResultRef};
+pub use reading::reduced_events;
 pub use reducer::{CarriedState, MiddleBudget, Reducer, ReducerState};
 pub use stub::thousands;
 
 pub(crate) use arguments::cut_end;
 pub(crate) use cut::{LEAST as LEAST_CUT, gap_lines, shorten};
+pub(crate) use reading::{EventEdits, as_read, edited_event, spare_spoken, with_edited};
 pub(crate) use tiers::enforce;
 pub(crate) use window::CAPPED;
 

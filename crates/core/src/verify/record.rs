@@ -140,7 +140,10 @@ impl ProofChecker<'_> {
             .filter(|at| matches!(fates[*at], RecordedFate::Edited(_)) || seen.rendered[*at])
             .count() as u64;
         let whole = fates.len() as u64 - covered - changed;
-        let from = fold.marker_from().map_or(usize::MAX, |from| from as usize);
+        // Records from before 29 November 2026 count what a fixed sentence covers as covered by a recap.
+        let is_earlier = fold.fallback == Some(StandIn::Static) && marker == 0;
+        let from = fold.marker_from().filter(|_| !is_earlier);
+        let from = from.map_or(usize::MAX, |from| from as usize);
         let behind =
             (0..fates.len()).filter(|at| *at >= from && fates[*at] == RecordedFate::Covered);
         let marked = behind.count() as u64;

@@ -1,7 +1,7 @@
 //! One session in detail.
 
 use midfold_core::engine::SessionStatus;
-use midfold_core::trigger::FoldDue;
+use midfold_core::trigger::{FoldDue, HoldReason};
 use midfold_store::{Millis, StoredError, StoredSession};
 use serde::Serialize;
 
@@ -42,6 +42,10 @@ impl SessionDetail {
 pub fn due(status: &SessionStatus) -> String {
     let line = number(status.threshold.tokens);
     match status.due {
+        _ if status.engine == "passthrough" => {
+            "never: the engine `passthrough` sends every message".to_owned()
+        }
+        FoldDue::Held(off @ HoldReason::Off) => format!("not by itself: {off}"),
         FoldDue::Below(line) => {
             let left = line.tokens.saturating_sub(status.context_tokens);
             format!("at {} tokens ({}), {} to go", number(line.tokens), line.rule, number(left))

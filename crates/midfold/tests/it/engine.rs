@@ -139,6 +139,24 @@ fn the_output_reserve_is_not_for_the_prompt() {
     assert!(session.due(&budget, 0).fires());
 }
 
+/// Where nothing folds by itself, nobody says when it folds next.
+#[test]
+fn what_never_folds_names_no_line() {
+    let mut off = default();
+    off.trigger.on = false;
+    let mut through = default();
+    through.engine = EngineName::Passthrough;
+    for (policy, said) in [(off, "not by itself"), (through, "never")] {
+        let session = session(policy, 12);
+        for percent in [20, 95] {
+            let status = session.status(&window(&session, percent), 0);
+            assert_eq!(status.due, FoldDue::Held(HoldReason::Off));
+            let words = midfold::view::due(&status);
+            assert!(words.starts_with(said) && !words.contains("to go"), "{words}");
+        }
+    }
+}
+
 #[test]
 fn switched_off_means_off() {
     let mut policy = default();

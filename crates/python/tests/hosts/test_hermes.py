@@ -274,6 +274,22 @@ def test_a_message_that_cannot_be_read_aborts():
     assert engine._last_compress_aborted is False and engine._last_summary_error is None
 
 
+def test_what_is_gone_without_a_summary_is_told():
+    for preset, gone in (("head-tail", True), ("hermes", True), ("default", False)):
+        engine = engine_of(preset=preset)
+        out = engine.compress(conversation(), force=True)
+        assert out is not None and engine.compression_count == 1
+        assert engine._last_summary_fallback_used is gone, preset
+        assert (engine._last_summary_dropped_count > 0) is gone, preset
+        # Each call starts anew: nothing to compress is nothing gone.
+        engine.on_session_reset()
+        few = conversation(2)
+        assert engine.compress(few[:3], force=True) == few[:3]
+        assert engine._last_summary_fallback_used is False
+        assert engine._last_summary_dropped_count == 0
+    assert Engine._last_aux_model_failure_error is Engine._last_aux_model_failure_model is None
+
+
 def test_preflight():
     engine = engine_of()
     assert engine.should_compress_preflight(conversation())
@@ -324,7 +340,8 @@ def test_tools():
     engine.compress(conversation(), force=True)
     assert json.loads(engine.handle_tool_call("recall_find", {}))["result"]
     assert "@3" in json.loads(engine.handle_tool_call("show", {"messages": "@3"}))["result"]
-    assert "call one of recall_find" in json.loads(engine.handle_tool_call("lcm_x", {}))["error"]
+    unknown = json.loads(engine.handle_tool_call("lcm_x", {}))
+    assert unknown == {"error": "Unknown context engine tool: lcm_x"}
 
 
 def test_a_store_keeps_the_conversation(tmp_path):

@@ -20,7 +20,7 @@ use crate::recap::file_uses::{FileUses, common_root, distinct_files};
 use crate::recap::frame::RecapFrame;
 use crate::recap::gather::GatheredFacts;
 use crate::recap::print::DeedPrinter;
-use crate::recap::rank::{rank, with_parts};
+use crate::recap::rank::{IdRanking, rank};
 use crate::recap::{END, LEFT_OUT, NOTE_START, PATHS_BELOW};
 use crate::redact::REPLACEMENT;
 use crate::seal;
@@ -117,17 +117,14 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     let shortened = gathered.files.keys().filter(|path| said.contains(printer.path(path)));
     let whole: Vec<&str> = shortened.map(String::as_str).collect();
     said.extend(whole);
-    let mut ranked = rank(gathered, frame, &said);
-    // A later message revealed that such a name is a secret: it is listed neither as kept nor as lost.
-    ranked.lost.retain(|name| !gathered.secrets.touch(name));
-    ranked.kept.retain(|name| !gathered.secrets.touch(name));
+    let IdRanking { kept, lost } = rank(gathered, frame, &said);
     let mut text = shown.clone().into_owned();
     text.push_str(&end_of(&text));
     let redacted = u32::try_from(text.matches(REPLACEMENT).count()).unwrap_or(u32::MAX);
     ComposedRecap {
         tokens: u64::from(frame.counter.count(&text, TextKind::Prose)),
-        kept: IdList::of(ranked.kept.iter().copied().flat_map(with_parts), 0),
-        lost: IdList::of(ranked.lost.iter().copied(), ranked.rest),
+        kept,
+        lost,
         files: listed,
         text,
         redacted,

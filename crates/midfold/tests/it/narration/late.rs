@@ -89,7 +89,10 @@ async fn one_that_no_recap_has_room_for_is_handed_on_to_be_updated() {
     assert_eq!(world.cooldown().await, 0);
     world.feed(FULL).await;
     world.context().await;
-    assert!(world.active().await.narrated.is_none(), "it found no room");
+    let fold = world.active().await;
+    assert!(fold.narrated.is_none(), "it found no room");
+    let unused = fold.verdicts.last().map(|verdict| (verdict.code.as_str(), &*verdict.detail));
+    assert_eq!(unused, Some(("unused", "the recap has no room for it")));
     world.feed(FULL).await;
     assert_eq!(world.job().await.state, JobState::Ready, "the next span is asked for");
     world.step().await.unwrap();

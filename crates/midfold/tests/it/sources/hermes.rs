@@ -2,19 +2,30 @@
 
 use midfold::core::explain::{AskedMoment, Sight, VerbatimPlace, explain};
 use midfold::core::layout::layout;
+use midfold::core::reduce::reduced_events;
 use midfold::core::trigger::{ContextLoad, FoldBreaker, FoldGate};
 use midfold::{Budget, Meter, NoOp, PlanOutcome, Policy, RawEvent, Session};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::ports;
-use super::recorded::{WINDOWS, recorded};
+use super::recorded::{Recorded, WINDOWS, recorded};
 
 fn tail_budget(policy: &Policy, window: u64) -> u64 {
     policy.tail.ratio.of(policy.trigger.threshold_tokens(window))
 }
 
-/// `_align_boundary_forward`, `_find_tail_cut_by_tokens`, `_align_boundary_backward` and
-/// `_ensure_last_user_message_in_tail`, over every conversation and window.
+/// Phase 1 of `compress`: the messages with old results pruned. The source prints where pruning ends, not its texts.
+fn pruned(one: &Recorded, policy: &Policy, window: u64) -> Vec<Value> {
+    let boundary = ports::prune_boundary(&one.messages, 6, tail_budget(policy, window));
+    let mut messages = one.messages.clone();
+    for (at, event) in reduced_events(&one.log, policy, 0..boundary) {
+        messages[at] = serde_json::from_slice(&event.bytes).unwrap();
+    }
+    messages
+}
+
+/// `_prune_old_tool_results` first, then `_align_boundary_forward`, `_find_tail_cut_by_tokens`,
+/// `_align_boundary_backward` and `_ensure_last_user_message_in_tail`, over every conversation and window.
 #[test]
 fn the_cuts_are_those_of_the_printed_functions() {
     let policy = Policy::preset("hermes").unwrap();
@@ -24,10 +35,11 @@ fn the_cuts_are_those_of_the_printed_functions() {
         let units = one.log.units();
         let is_user = |at: usize| one.log.events()[at].view.is_real_user();
         for window in WINDOWS {
-            let head = ports::align_forward(&one.messages, 3);
+            let messages = pruned(&one, &policy, window);
+            let head = ports::align_forward(&messages, 3);
             let budget = tail_budget(&policy, window);
-            let cut = ports::find_tail_cut_by_tokens(&one.messages, head, budget);
-            let tail = ports::ensure_last_user_message_in_tail(&one.messages, cut, head, is_user);
+            let cut = ports::find_tail_cut_by_tokens(&messages, head, budget);
+            let tail = ports::ensure_last_user_message_in_tail(&messages, cut, head, is_user);
             let found = layout(&one.log, &units, &policy, window, None);
             cuts += 1;
             if (found.head_end, found.cover_end) == (head, tail) {
@@ -63,12 +75,12 @@ fn the_cuts_are_those_of_the_printed_functions() {
     assert!(cuts >= 24 && wrong.is_empty(), "{wrong:#?}");
 }
 
-/// What is pruned ends where the source protects: the last six messages and the tail budget.
+/// The last six messages are never pruned, whether they stay or a summary covers them.
 #[test]
-fn the_newest_six_and_the_tail_budget_are_never_pruned() {
+fn the_newest_six_are_never_pruned() {
     let policy = Policy::preset("hermes").unwrap();
     assert_eq!(policy.tail.protect_messages, 6);
-    let mut edits = 0;
+    let (mut edits, mut cleared) = (0, 0);
     for one in recorded() {
         for window in WINDOWS {
             // By hand, a conversation that does not fill the window is compacted as if it did.
@@ -80,15 +92,17 @@ fn the_newest_six_and_the_tail_budget_are_never_pruned() {
             let Ok(PlanOutcome::Folded(fold)) = session.compact(&Budget::new(window), None) else {
                 continue;
             };
-            if fold.layout.floor == midfold::core::layout::TailFloor::Budget {
-                continue;
-            }
             edits += fold.edits.len();
             let beyond = fold.edits.iter().find(|edit| edit.seq as usize >= boundary);
             assert!(beyond.is_none(), "{} at {window}: {beyond:?} beyond {boundary}", one.name);
+            let prunable = reduced_events(&one.log, &policy, fold.span.start as usize..boundary);
+            let read: u32 = fold.read.iter().map(|read| read.blocks).sum();
+            let blocks: usize = prunable.values().map(|event| event.view.blocks.len()).sum();
+            assert!(read as usize <= blocks, "{} at {window}: {read} of {blocks}", one.name);
+            cleared += read;
         }
     }
-    assert!(edits > 0, "something outside the summarised span is pruned");
+    assert!(edits > 0 && cleared > 0, "{edits} beside the summarised span, {cleared} in it");
 }
 
 /// Phase 1 runs: results are stubbed before anything is summarised, and a model reads the stubs.
@@ -216,7 +230,7 @@ fn the_tail_is_what_no_summary_covers() {
     let mut messages =
         vec![json!({"role": "system", "content": "s"}), json!({"role": "user", "content": "task"})];
     messages.push(json!({"role": "assistant", "content": "I look."}));
-    for n in 0..60 {
+    for n in 0..600 {
         let arguments = json!({"path": format!("src/part_{n:02}.rs")}).to_string();
         let call = json!({"id": format!("c{n}"), "type": "function", "function": {"name": "read_file", "arguments": arguments}});
         messages.push(json!({"role": "assistant", "content": null, "tool_calls": [call]}));
@@ -247,4 +261,72 @@ fn the_tail_is_what_no_summary_covers() {
     let found = explain(log, session.folds(), &[], &path, now).unwrap();
     let sight = found.occurrences.iter().find(|one| one.seq == call).map(|one| one.sight.clone());
     assert_eq!(sight, Some(Sight::Verbatim { place: VerbatimPlace::Tail }));
+}
+
+/// `compress_trajectory`: the span is the source's, moved off results at both ends. System turns in the middle stay, and
+/// turns that cost no more than their summary are left.
+#[test]
+fn the_span_of_a_trajectory_is_that_of_the_printed_function() {
+    use midfold::core::Role;
+    use midfold::core::trajectory::{
+        PlannedTurn, SummaryPlacement, TrajectoryDecision, TrajectoryLimits, plan,
+    };
+    let (mut same, mut moved, mut told, mut poor) = (0, 0, 0, 0);
+    let mut wrong = Vec::new();
+    for one in recorded() {
+        let turns: Vec<PlannedTurn> = one
+            .log
+            .events()
+            .iter()
+            .map(|event| PlannedTurn {
+                role: event.view.role,
+                tokens: u64::from(event.tokens.total),
+            })
+            .collect();
+        let tokens: Vec<u64> = turns.iter().map(|turn| turn.tokens).collect();
+        let first = |role| turns.iter().position(|turn| turn.role == role);
+        let firsts = [Role::System, Role::User, Role::Assistant, Role::Tool].map(first);
+        let early = firsts.into_iter().flatten().filter(|at| *at < turns.len() / 2);
+        let start = early.max().map_or(0, |at| at + 1);
+        let middle = start..turns.len().saturating_sub(4).max(start);
+        let is_cut = |at: usize| turns.get(at).is_none_or(|turn| turn.role != Role::Tool);
+        for target in [2_000, 6_000, 15_250, 60_000] {
+            let limits = TrajectoryLimits {
+                target,
+                placement: SummaryPlacement::HumanTurn,
+                ..TrajectoryLimits::default()
+            };
+            let port = ports::trajectory_span(&tokens, middle.clone(), target, limits.summary);
+            let ours = match plan(&turns, 0, &limits) {
+                TrajectoryDecision::Fold(span) => Some(span.range()),
+                _ => None,
+            };
+            let cost = |span: &std::ops::Range<usize>| tokens[span.clone()].iter().sum::<u64>();
+            // The same from the first cut behind `start` on, up to the first cut behind the end, or the last before it.
+            let shifted = middle.clone().find(|at| is_cut(*at)).and_then(|start| {
+                let port =
+                    ports::trajectory_span(&tokens, start..middle.end, target, limits.summary)?;
+                let end = (port.end..=middle.end).find(|at| is_cut(*at));
+                let end = end.or_else(|| (start + 1..port.end).rev().find(|at| is_cut(*at)))?;
+                Some(start..end)
+            });
+            if ours == port {
+                same += 1;
+            } else if turns[middle.clone()].iter().any(|turn| turn.role == Role::System) {
+                told += 1;
+            } else if ours.is_none() && shifted.as_ref().is_none_or(|s| cost(s) <= limits.summary) {
+                poor += 1;
+            } else if ours == shifted {
+                moved += 1;
+            } else {
+                wrong.push(format!("{} at {target}: {ours:?}, not {port:?}", one.name));
+            }
+        }
+    }
+    println!(
+        "{same} spans are the source's, {moved} are moved off results, {told} spare a system turn, {poor} are worth \
+         no summary, {} differ otherwise",
+        wrong.len()
+    );
+    assert!(same + moved > 0 && wrong.is_empty(), "{wrong:#?}");
 }

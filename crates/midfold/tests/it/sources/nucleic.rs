@@ -1,9 +1,10 @@
 //! "What Survives the Compression": results older than four turns go first, file lists are cumulative.
 
+use midfold::core::layout::layout;
 use midfold::{Budget, Meter, PlanOutcome, Policy, RawEvent, Session};
 use serde_json::json;
 
-use super::recorded::recorded;
+use super::recorded::{WINDOWS, recorded};
 
 /// Stage 1 happens: old results are cleared before anything is summarised.
 #[test]
@@ -152,4 +153,83 @@ fn a_narrated_fold_covers_the_whole_middle() {
         3 + (session.log().len() - fold.layout.tail.start as usize)
     );
     assert!(fold.layout.tail.end - fold.layout.tail.start <= 7, "the tail alone stays");
+}
+
+/// "The last 6 messages are always preserved verbatim": an automatic fold shortens its recap before it gives one up.
+#[test]
+fn an_automatic_fold_keeps_the_last_six() {
+    let policy = Policy::preset("nucleic").unwrap();
+    let mut messages =
+        vec![json!({"role": "system", "content": "s"}), json!({"role": "user", "content": "task"})];
+    messages.push(json!({"role": "assistant", "content": "I look."}));
+    messages.extend((0..20).flat_map(|n| call(n, "read_file", &format!("src/f{n}.rs"))));
+    for n in 0..6 {
+        let role = if n % 2 == 0 { "assistant" } else { "user" };
+        messages.push(json!({"role": role, "content": format!("{n} {}", "word ".repeat(900))}));
+    }
+    // Six messages of 1,130 tokens: 85 % of the window, and more than the fold's target.
+    let mut session = Session::over("s", log(&messages), policy.clone(), Meter::exact());
+    session.context(&Budget::new(8_000), 0).unwrap();
+    let fold = session.active().unwrap();
+    assert_eq!(fold.layout.tail.start as usize, messages.len() - 6, "{:?}", fold.layout);
+
+    let (mut folds, mut shortened) = (0, 0);
+    for one in recorded() {
+        let units = one.log.units();
+        for window in [WINDOWS[0], WINDOWS[2]] {
+            let mut session = Session::over("s", one.log.clone(), policy.clone(), Meter::exact());
+            if session.context(&Budget::new(window), 0).is_err() {
+                continue;
+            }
+            let Some(fold) = session.active() else { continue };
+            folds += 1;
+            let six = layout(&one.log, &units, &policy, window, None).cover_end;
+            if fold.layout.tail.start as usize != six {
+                shortened += 1;
+                // What stays in any case beside the shortest recap, whose header and end take most of it.
+                let least = fold.head_tokens + one.log.tokens_in(six..one.log.len()) + 400;
+                assert!(least > window, "{} at {window}: {least} would fit", one.name);
+            }
+        }
+    }
+    println!("{folds} folds, {shortened} with a shorter tail, because six messages do not fit");
+    assert!(folds > 0);
+}
+
+/// The paths of a block.
+fn listed(text: &str, block: &str) -> Vec<String> {
+    let inside = text.split(&format!("<{block}>\n")).nth(1).unwrap_or_default();
+    inside.lines().take_while(|line| !line.starts_with('<')).map(str::to_owned).collect()
+}
+
+/// "The prior summary's file lists are parsed and merged": fed with their own output, the lists keep their order, and what
+/// is new comes first.
+#[test]
+fn the_file_lists_keep_their_order_from_fold_to_fold() {
+    let policy = Policy::preset("nucleic").unwrap();
+    let mut messages =
+        vec![json!({"role": "system", "content": "s"}), json!({"role": "user", "content": "task"})];
+    messages.push(json!({"role": "assistant", "content": "I look."}));
+    let mut before = [Vec::new(), Vec::new()];
+    for round in 0..4 {
+        for n in round * 16..(round + 1) * 16 {
+            let tool = if n % 2 == 0 { "read_file" } else { "write_file" };
+            let [asks, mut answer] = call(n, tool, &format!("src/part_{n}.rs"));
+            answer["content"] = json!("word ".repeat(600));
+            messages.extend([asks, answer]);
+        }
+        let mut session = Session::over("s", log(&messages), policy.clone(), Meter::exact());
+        let PlanOutcome::Folded(fold) = session.compact(&Budget::new(16_000), None).unwrap() else {
+            panic!("it folds")
+        };
+        let text = fold.recap.unwrap().text;
+        let now = ["read-files", "modified-files"].map(|block| listed(&text, block));
+        for (now, before) in now.iter().zip(&before) {
+            assert!(now.len() > before.len(), "round {round}: {text}");
+            assert!(now.ends_with(before), "round {round}: {now:?}, not behind {before:?}");
+        }
+        before = now;
+        let context = session.context(&Budget::new(16_000), 1).unwrap();
+        messages = context.pieces().map(|it| serde_json::from_slice(&it.bytes).unwrap()).collect();
+    }
 }

@@ -131,9 +131,7 @@ pub fn ensure_last_user_message_in_tail(
     }
 }
 
-/// The prune boundary of `_prune_old_tool_results`, as its text says it: the tail budget and the
-/// last messages are both protected. (Its code takes the larger of the two cuts, which would be the
-/// last messages alone.)
+/// The prune boundary of `_prune_old_tool_results`: the larger of the cut by tokens and of that by messages.
 pub fn prune_boundary(messages: &[Value], protect_count: usize, protect_tokens: u64) -> usize {
     let n = messages.len();
     let min_protect = protect_count.min(n - 1);
@@ -148,10 +146,36 @@ pub fn prune_boundary(messages: &[Value], protect_count: usize, protect_tokens: 
         accumulated += msg_tokens;
         boundary = i;
     }
-    boundary.min(n - min_protect)
+    boundary.max(n - min_protect)
 }
 
 /// `should_compress`.
 pub fn should_compress(tokens: u64, threshold: u64, ineffective: u8) -> bool {
     !(tokens < threshold || ineffective >= 2)
+}
+
+/// `compress_trajectory` up to the span that it replaces, between the protected turns: `compress_start` up to
+/// `compress_until`. `None` where nothing is compressed.
+pub fn trajectory_span(
+    turn_tokens: &[u64],
+    protected: std::ops::Range<usize>,
+    target_max_tokens: u64,
+    summary_target_tokens: u64,
+) -> Option<std::ops::Range<usize>> {
+    let total_tokens: u64 = turn_tokens.iter().sum();
+    let (compress_start, compress_end) = (protected.start, protected.end);
+    if total_tokens <= target_max_tokens || compress_start >= compress_end {
+        return None;
+    }
+    let target_tokens_to_compress = total_tokens - target_max_tokens + summary_target_tokens;
+    let mut accumulated_tokens = 0;
+    let mut compress_until = compress_start;
+    for (i, tokens) in turn_tokens.iter().enumerate().take(compress_end).skip(compress_start) {
+        accumulated_tokens += tokens;
+        compress_until = i + 1;
+        if accumulated_tokens >= target_tokens_to_compress {
+            break;
+        }
+    }
+    Some(compress_start..compress_until)
 }

@@ -182,3 +182,74 @@ fn a_partly_narrated_fold_says_so() {
     let rules: Vec<_> = audit.receipts[0].removed.iter().map(|one| one.rule.as_str()).collect();
     assert!(rules.contains(&"marker") && rules.contains(&"recap"), "{rules:?}");
 }
+
+/// "A fact the turns never contained": the line is dropped, and the record has its names and no others.
+#[test]
+fn the_names_of_a_dropped_line_are_on_record_as_invented() {
+    for preset in ["head-tail", "default", "nucleic", "hermes"] {
+        let mut policy = Policy::preset(preset).unwrap();
+        policy.narration.on = true;
+        let one = &recorded()[3];
+        let new = || Session::over("s", one.log.clone(), policy.clone(), Meter::exact());
+        let (mut first, mut session) = (new(), new());
+        let planned = fold(&mut first);
+        let request = first.request_for(&planned, None, 0).unwrap();
+        let mut text = format!("{}\n", request.header);
+        for name in &request.sections {
+            let (start, end) = match request.style {
+                midfold::core::policy::NarrationStyle::Headings => ("## ", "\n"),
+                midfold::core::policy::NarrationStyle::Bullets => ("- **", ":** "),
+            };
+            text += &format!("{start}{name}{end}the work goes on\n");
+        }
+        text += "- it broke in src/never/seen.rs\n";
+        let verdict = session.complete(&request, Ok(reply(&text)), 0).unwrap();
+        assert_eq!((verdict.code.as_str(), verdict.dropped.len()), ("accepted", 1), "{verdict:?}");
+        let narrated = fold(&mut session);
+        assert!(narrated.narrated.is_some(), "{preset}: {:?}", narrated.verdicts);
+        assert_eq!(narrated.invented_ids.first, ["src/never/seen.rs"], "{preset}");
+        assert_eq!(narrated.invented_ids.count, 1, "{preset}");
+    }
+}
+
+/// An accepted summary is used, or the record says why not.
+#[test]
+fn a_summary_that_is_not_used_has_a_verdict() {
+    let mut policy = Policy::preset("default").unwrap();
+    policy.narration.on = true;
+    // As if by a policy whose cap knows nothing of the recap's.
+    policy.recap.cap_tokens = 150;
+    policy.narration.max_tokens = Some(600);
+    let one = &recorded()[3];
+    let mut session = Session::over("s", one.log.clone(), policy, Meter::exact());
+    let request = session.take_request(&Budget::new(WINDOW), 0).unwrap();
+    let mut text = format!("{}\n", request.header);
+    for name in &request.sections {
+        text += &format!("- **{name}:** {}\n", "the work goes on and on ".repeat(8));
+    }
+    let verdict = session.complete(&request, Ok(reply(&text)), 0).unwrap();
+    assert_eq!(verdict.code.as_str(), "accepted", "{}", verdict.detail);
+    let fold = fold(&mut session);
+    assert!(fold.narrated.is_none());
+    let codes: Vec<_> = fold.verdicts.iter().map(|verdict| verdict.code.as_str()).collect();
+    assert_eq!(codes, ["accepted", "unused"]);
+    assert_eq!(fold.verdicts[1].detail, "the recap has no room for it");
+}
+
+/// No name is kept and lost at once, also where it is a part of another one.
+#[test]
+fn no_name_is_kept_and_lost() {
+    let mut names = 0;
+    for one in recorded().iter().step_by(5) {
+        for preset in Policy::preset_names() {
+            let policy = Policy::preset(preset).unwrap();
+            let mut session = Session::over("s", one.log.clone(), policy, Meter::exact());
+            let outcome = session.compact(&Budget::new(WINDOW), None);
+            let Some(fold) = outcome.as_ref().ok().and_then(PlanOutcome::fold) else { continue };
+            let twice = fold.kept_ids.first.iter().find(|id| fold.lost_ids.first.contains(id));
+            assert!(twice.is_none(), "{} by {preset}: {twice:?}", one.name);
+            names += fold.kept_ids.first.len();
+        }
+    }
+    assert!(names > 0);
+}

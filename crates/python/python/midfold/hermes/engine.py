@@ -31,6 +31,12 @@ class Engine(Counts):
 
     _last_compress_aborted: bool = False
     _last_summary_error: str | None = None
+    # Whether messages left without a summary of theirs, and how many.
+    _last_summary_fallback_used: bool = False
+    _last_summary_dropped_count: int = 0
+    # The host's own: a failed auxiliary model is on record in the fold's verdicts here.
+    _last_aux_model_failure_error: str | None = None
+    _last_aux_model_failure_model: str | None = None
     _last_compression_made_progress: bool = False
 
     def __init__(self, **settings: Any) -> None:
@@ -137,6 +143,7 @@ class Engine(Counts):
         advised, self._advised = self._advised, False
         self._last_compress_aborted = self._last_compression_made_progress = False
         self._last_summary_error = None
+        self._last_summary_fallback_used, self._last_summary_dropped_count = False, 0
         given = [plain(message) for message in messages]
         # Words of what to keep make a session fold, so those of a memory provider go along where it
         # folds anyway.
@@ -158,6 +165,7 @@ class Engine(Counts):
         self._declined = 0
         self._shows = self._narrator is not None
         self._last_compression_made_progress = True
+        self._note_dropped()
         self.compression_count += 1
         self.awaiting_real_usage_after_compression = True
         self._offer()
@@ -193,7 +201,7 @@ class Engine(Counts):
         return tools.schemas()
 
     def handle_tool_call(self, name: str, args: dict[str, Any], **told: Any) -> str:
-        """Answers a call of one of them, as JSON. `grep`, `describe`, … are names of them too."""
+        """Answers a call of one of them, as JSON. `find` and `show` are names of them too."""
         if self._session is None and self._settings.get("store"):
             self._session = self._make()
         session = self._session
@@ -267,6 +275,12 @@ class Engine(Counts):
         if self._counted and replies and replies[-1]:
             self._session.append(given[: replies[-1]])
             self._session.observe(self._counted)
+
+    def _note_dropped(self) -> None:
+        """Notes for how many messages nothing is there but a marker or a fixed sentence."""
+        folds = self._session.folds() if self._session is not None else []
+        self._last_summary_dropped_count = folds[-1]["accounts"]["marker"] if folds else 0
+        self._last_summary_fallback_used = self._last_summary_dropped_count > 0
 
     def _offer(self) -> None:
         """Lets the narrator see whether the session would like something written."""

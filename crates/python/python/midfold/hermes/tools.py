@@ -22,9 +22,7 @@ def schemas() -> list[dict[str, Any]]:
 def answer(session: midfold.Session, name: str, arguments: dict[str, Any]) -> str:
     """What a call of a tool returns: JSON, as the host wants it. `find` is `recall_find` too."""
     full = name if name.startswith(_PREFIX) else _PREFIX + name
-    known = [schema["name"] for schema in schemas()]
-    if full not in known:
-        problem = f"midfold has no tool {name!r}: call one of {', '.join(known)}"
-        return json.dumps({"error": problem})
+    if full not in (schema["name"] for schema in schemas()):
+        return json.dumps({"error": f"Unknown context engine tool: {name}"})
     text = session.recall(full, json.dumps(arguments))
     return json.dumps({"result": text}, ensure_ascii=False)

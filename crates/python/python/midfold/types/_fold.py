@@ -182,6 +182,8 @@ class Span(TypedDict):
 class AcceptedNarration(TypedDict):
     """A model's reply that passed all checks, ready for the next fold that covers its span."""
 
+    invented: NotRequired[list[str]]
+    """The names for which lines were left out: no message before them has these."""
     left_out: NotRequired[int]
     """The number of its lines that are in no section, because they failed a check or exceeded the
     cap.
@@ -241,8 +243,8 @@ class VerdictRecord(TypedDict):
     """The outcome of one request for a narration."""
 
     code: str
-    """`accepted`, the reason why the reply was refused or is missing, or `pending` if the fold did
-    not wait for it.
+    """`accepted`, `unused` (it is not in the recap), why the reply was refused or is missing, or
+    `pending` (no wait).
     """
     detail: str
     """The outcome in words for people, without keys and without text of the log."""
@@ -294,7 +296,9 @@ class Fold(TypedDict):
     id: str
     """The hash of this record, chained over the fold before it."""
     invented_ids: IdList
-    """The identifiers of the recap that no source of the recap has; empty for a computed recap."""
+    """The identifiers that a written recap invented: a narration lost the lines that had them, a
+    host's recap has them still. Empty for a computed recap.
+    """
     joining: FoldJoin
     """The step of the session at which the fold was made."""
     keeps_turns: NotRequired[bool]

@@ -82,7 +82,7 @@ ManualShare = Literal["context", "budget"]
 without a requested size. `context`: The tokens of the present context, so that a person who asks
 for a compaction gets one. `budget`: The budget, as in an automatic fold. What the floors protect
 stays, and a conversation that they protect as a whole is left alone (Head, Middle, Tail: nothing
-to compress).
+to compress). In automatic folds, too, the recap gives way before the tail.
 """
 
 
@@ -297,7 +297,8 @@ class SupersedePolicy(TypedDict, total=False):
 TailRule = Literal["floors", "ceiling"]
 """The rules that find the tail. `floors`: Extends the tail towards the start until both floors are
 met (Head, Middle, Tail). `ceiling`: Extends the tail towards the start while it is below 1.5 ×
-its size, counting chars/4 + 10 for a message (Hermes Agent).
+its size, counting chars/4 + 10 for a message. Where a recap reads reduced messages, they are
+counted as reducers leave them (Hermes Agent).
 """
 
 
@@ -316,8 +317,8 @@ class TailPolicy(TypedDict, total=False):
     min_messages: int
     """The fewest messages of the tail."""
     protect_messages: int
-    """For `ceiling`: the number of newest messages that reducers leave alone, beside those within
-    `ratio` (Hermes Agent: `protect_last_n`).
+    """For `ceiling`: the number of newest messages that reducers leave alone (Hermes Agent:
+    `protect_last_n`).
     """
     ratio: float
     """The least size of the tail, as a share of the budget (for `ceiling`: of the threshold)."""
