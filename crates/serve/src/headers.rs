@@ -130,6 +130,12 @@ pub(crate) fn tell(headers: &mut HeaderMap, sent: &OutgoingRequest) {
     };
     if let Some(session) = &sent.session {
         set(SESSION, session);
+        // The fold of a session that is not stored cannot be looked up.
+        if let Some(fold) = sent.fold {
+            set(FOLD, &fold.to_hex()[..16]);
+        }
+    }
+    if sent.window.is_some() {
         set(BEFORE, &sent.tokens_before.to_string());
         set(AFTER, &sent.tokens_after.to_string());
     }
@@ -141,9 +147,6 @@ pub(crate) fn tell(headers: &mut HeaderMap, sent: &OutgoingRequest) {
     }
     if sent.cut > 0 {
         set(CUT, &sent.cut.to_string());
-    }
-    if let Some(fold) = sent.fold {
-        set(FOLD, &fold.to_hex()[..16]);
     }
     if let Some(fault) = sent.fault {
         set(FAULT, fault.name());

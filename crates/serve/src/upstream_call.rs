@@ -187,7 +187,12 @@ impl UpstreamCall {
                 Body::new(BreakingBody::new(BodyStart::new(text, why)))
             }
         };
-        respond(head.status, self.client_headers(head), body)
+        let mut headers = self.client_headers(head);
+        if !self.turn.is_accepted() {
+            // A conversation is not stored before a provider accepts it.
+            [headers::SESSION, headers::FOLD].iter().for_each(|name| drop(headers.remove(name)));
+        }
+        respond(head.status, headers, body)
     }
 
     /// Passes an answer on as it comes.

@@ -8,6 +8,7 @@ mod identities;
 mod learned;
 mod long_step;
 mod recall;
+mod named;
 mod requests;
 mod seal;
 mod simulation;
