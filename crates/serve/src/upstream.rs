@@ -115,6 +115,8 @@ pub(crate) enum NoAnswer {
     #[error("the upstream's answer broke off before it said anything: {0}")]
     Broken(String),
 }
+    #[error("the path of the request leaves the address of the upstream by `..`")]
+    Leaving,
 
 impl UpstreamClient {
     pub fn new(outgoing: &OutgoingProxy) -> Result<Self, rustls::Error> {
