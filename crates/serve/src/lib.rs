@@ -94,7 +94,7 @@ pub mod inside {
 
     pub use crate::body::BodyMemory;
     pub use crate::guard::BodyEnd;
-    pub use crate::headers::{for_upstream, is_off, who};
+    pub use crate::headers::{for_client, for_upstream, is_off, who};
     pub use crate::keys::bucket::Bucket;
     pub use crate::keys::places::take;
     pub use crate::metrics::PassCause;
