@@ -104,9 +104,8 @@ impl UpstreamCall {
         let body = PackedBody::again(self.packed.as_ref(), body, &mut out);
         out.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
         self.way.trace.goes_on(&mut out);
-        let body = Body::from(body);
-        let answer =
-            app.upstream.send(parts.method.clone(), goal.address.clone(), out, body).await?;
+        let (method, address) = (parts.method.clone(), goal.address.clone());
+        let answer = app.upstream.send_whole(method, address, out, body).await?;
         let (head, body) = answer.into_parts();
         if !head.status.is_success() {
             return Ok(self.refusal(head, body).await);
