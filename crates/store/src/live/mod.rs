@@ -8,7 +8,7 @@ mod ledger;
 mod meta;
 mod narrate;
 mod open;
-mod rows;
+pub(crate) mod rows;
 
 use std::sync::Arc;
 

@@ -27,9 +27,7 @@ impl StoredSession {
     pub async fn create(store: Arc<dyn Store>, new: NewSession) -> Result<Self, StoredError> {
         // Names are checked before anything is stored.
         let probe = SessionRow { new: new.clone(), ..SessionRow::default() };
-        rows::reading(&probe, "")?;
-        rows::policy(&probe)?;
-        rows::meta(&probe)?;
+        rows::check(&probe)?;
         let id = new.id.clone();
         store.create(new).await?;
         Self::open(store, &id).await
