@@ -33,6 +33,11 @@ pub trait Store: Send + Sync {
         Ok(())
     }
 
+    /// Fails where the disk of the store is full, as far as this process can see its disk. May block for a moment.
+    fn has_room(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     // Sessions.
 
     /// Creates a session. Fails with [`StoreError::Exists`] where the id is taken.

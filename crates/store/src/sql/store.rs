@@ -30,6 +30,10 @@ impl<S: SqlDatabase> Store for S {
         SqlDatabase::is_there(self)
     }
 
+    fn has_room(&self) -> Result<(), StoreError> {
+        SqlDatabase::has_room(self)
+    }
+
     async fn create(&self, new: NewSession) -> Result<SessionRow, StoreError> {
         check::session(&new)?;
         if !sessions::create(&mut *self.writer().await?, &new).await? {
