@@ -10,7 +10,7 @@ use midfold_core::profile::ReasoningBinding;
 use midfold_core::project::Context;
 use midfold_core::{Hash, RawEvent, Role};
 use midfold_formats::recall_tool::{ToolOffer, tools};
-use midfold_formats::request::{MESSAGE, Request, without_marks};
+use midfold_formats::request::{Request, without_marks};
 use midfold_formats::vendor::is_compaction;
 use midfold_store::{IdentifiedSession, Millis, SessionMeta, StoreError};
 
@@ -87,6 +87,9 @@ pub(super) struct ProxyConversation {
 
 /// Bytes of memory for a conversation without messages: a session with its policy, and tables.
 const CONVERSATION: usize = 16 << 10;
+/// Bytes of memory for a message beside its text: its view, hashes and keys, what a recap may say of it, and its share of
+/// folds and contexts. The test `held` compares it with the memory of the process.
+const HELD_MESSAGE: usize = 6 << 10;
 /// Bytes of memory for each block of a message beyond the eighth. The first eight are included in the cost of a
 /// message.
 const BLOCK: usize = 256;
@@ -98,7 +101,7 @@ const LINE_MOVES: u64 = 16;
 
 /// About how many bytes of memory a message takes: its text, and the tables about it.
 fn weight(event: &Event) -> usize {
-    event.bytes.len() + MESSAGE + BLOCK * event.view.blocks.len().saturating_sub(8)
+    event.bytes.len() + HELD_MESSAGE + BLOCK * event.view.blocks.len().saturating_sub(8)
 }
 
 impl ProxyConversation {
@@ -123,10 +126,10 @@ impl ProxyConversation {
             session,
             chain: Vec::new(),
             hint,
+            is_named: false,
             client: who.client.clone(),
             model: request.model.clone().unwrap_or_default(),
             calls: CallLedger::default(),
-            is_named: false,
             owner: Some(who.scope.clone()).filter(|scope| !scope.is_empty()),
             envelope: Vec::new(),
             beside: Hash::ROOT,
@@ -159,10 +162,10 @@ impl ProxyConversation {
             chain,
             bytes: CONVERSATION + log.events().iter().map(weight).sum::<usize>(),
             hint: None,
+            is_named: false,
             client: meta.client.clone(),
             model: meta.model.clone().unwrap_or_default(),
             calls,
-            is_named: false,
             owner: meta.owner.clone(),
             envelope: Vec::new(),
             // Not known yet: the next request brings these parts, and they are counted then.
@@ -249,10 +252,10 @@ impl ProxyConversation {
         let session = self.session.fork(&id, at);
         let (inherited, brought) = (session.folds().len(), RecalledCalls::of(&session));
         let bytes = CONVERSATION + session.log().events().iter().map(weight).sum::<usize>();
+        let hint = who.hint.clone().or_else(|| self.hint.clone());
         Self {
             session,
             chain: self.chain[..at].to_vec(),
-        let hint = who.hint.clone().or_else(|| self.hint.clone());
             is_named: self.is_named && hint == self.hint,
             hint,
             client: who.client.clone(),
@@ -282,20 +285,20 @@ impl ProxyConversation {
     pub fn take_hint(&mut self, who: &RequestSender, adds: bool) {
         if who.hint.is_some() && who.hint != self.hint {
             self.hint.clone_from(&who.hint);
+        } else {
+            self.is_named |= adds && who.hint.is_some();
         }
     }
 
-        } else {
-            self.is_named |= adds && who.hint.is_some();
-    /// Appends the messages of a request that are not in the conversation yet.
-    pub fn extend(&mut self, request: &Request, links: &[Hash]) {
-        let from = self.chain.len();
     /// Takes over that its opening came under the same name, and with the id that was promised for it then.
     pub fn take_promise(&mut self) {
         self.is_named = self.hint.is_some();
         self.course = Course::New;
     }
 
+    /// Appends the messages of a request that are not in the conversation yet.
+    pub fn extend(&mut self, request: &Request, links: &[Hash]) {
+        let from = self.chain.len();
         for (at, link) in (from..).zip(links) {
             // Copied, because a slice would keep the whole request body in memory.
             let bytes = Bytes::copy_from_slice(&without_marks(&request.message(at)));

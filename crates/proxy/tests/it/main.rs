@@ -3,12 +3,13 @@
 mod agent;
 mod asides;
 mod fuzz_seeds;
+mod held;
 mod histories;
 mod identities;
 mod learned;
 mod long_step;
-mod recall;
 mod named;
+mod recall;
 mod requests;
 mod seal;
 mod simulation;
