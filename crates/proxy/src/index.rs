@@ -77,17 +77,22 @@ impl Index {
         now: Millis,
     ) -> Option<(Arc<Mutex<ProxyConversation>>, usize)> {
         let links = &chain.links;
-        let ends_at = |length: usize| {
+        let keys_at = |length: usize| {
             let last = length.checked_sub(1).filter(|last| *last >= chain.opening)?;
-            let keys = links.get(last).and_then(|link| self.points.get(link))?;
-            let entry = |key: &u64| self.held.get(key);
-            let goes_on = |key: &&u64| entry(key).is_some_and(|it| it.goes_on(length, hint));
-            // The oldest, because a request that was sent twice under two names made the newer one.
-            let is_unnamed = |key: &&u64| entry(key).is_some_and(|it| it.is_unnamed(length));
-            let found = keys.iter().rev().find(goes_on);
-            let found =
-                found.or_else(|| keys.iter().find(is_unnamed).filter(|_| length < links.len()));
-            found.map(|key| (*key, length))
+            links.get(last).and_then(|link| self.points.get(link))
+        };
+        let is = |key: &u64, wanted: &dyn Fn(&IndexEntry) -> bool| {
+            self.held.get(key).is_some_and(wanted)
+        };
+        let ends_at = |length: usize| {
+            let mut keys = keys_at(length)?.iter().rev();
+            let key = keys.find(|key| is(key, &|it| it.goes_on(length, hint)))?;
+            Some((*key, length))
+        };
+        // The oldest, because a request that was sent twice under two names made the newer one.
+        let unnamed_at = |length: usize| {
+            let key = keys_at(length)?.iter().find(|key| is(key, &|it| it.is_unnamed(length)))?;
+            Some((*key, length))
         };
         let longest = || {
             let links = links.iter().enumerate().skip(chain.opening);
@@ -96,7 +101,12 @@ impl Index {
                 keys.iter().rev().find(|key| self.held.contains_key(key)).map(|key| (*key, at + 1))
             })
         };
-        let (key, at) = ends_at(links.len()).or_else(|| ends_at(previous)).or_else(longest)?;
+        let (key, at) = ends_at(links.len()).or_else(|| ends_at(previous)).or_else(|| {
+            let longest = longest();
+            // A repeated request under another name goes on with no other one.
+            let is_repeated = longest.is_some_and(|(_, at)| at == links.len());
+            if is_repeated { longest } else { unnamed_at(previous).or(longest) }
+        })?;
         let held = self.held.get_mut(&key)?;
         held.used = now;
         Some((Arc::clone(&held.conversation), at))
