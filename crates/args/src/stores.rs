@@ -375,6 +375,9 @@ pub struct ExportArgs {
     /// Only this session
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// The arguments of `midfold store import`.

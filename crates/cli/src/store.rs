@@ -110,6 +110,12 @@ async fn write(
     output: &Output,
 ) -> Result<(), CommandError> {
     let only = args.session.as_deref();
+    // A pipe or a device has nothing to lose.
+    if !args.force && !is_stdin(&args.file) && args.file.is_file() {
+        let file = args.file.display();
+        return Err(CommandError::failed(format!("{file} exists already"))
+            .hint("name another file, or replace it with --force"));
+    }
     if let Some(id) = only {
         host.session(id).await?;
     }

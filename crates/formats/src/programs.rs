@@ -41,6 +41,9 @@ impl<'a> ProgramMarks<'a> {
         if is_banner(line) {
             return Some(banner_end(text, end));
         }
+        if line == "---" && text[..start].trim().is_empty() {
+            return front_matter_end(text, end);
+        }
         if line.starts_with("HTTP/") || heads_mail(&text[start..]) {
             return Some(text.len());
         }
@@ -83,6 +86,10 @@ impl<'a> ProgramMarks<'a> {
         if text[start..].starts_with("<|") || text[start..].starts_with("<<") {
             return Some(self.turn(text, start, end));
         }
+        if text[start..].starts_with("<!--") {
+            let closes = text[start..].find("-->").map(|at| line_end(text, start + at));
+            return Some(closes.unwrap_or_else(|| paragraph_end(text, end)));
+        }
         let (name, body) = tag(text, start)?;
         let closes = self.closes.get_or_insert_with(|| last_closes(text));
         let last = closes.get(name).copied().filter(|last| *last > start);
@@ -103,6 +110,9 @@ impl<'a> ProgramMarks<'a> {
     fn turn(&mut self, text: &str, start: usize, end: usize) -> usize {
         const CLOSES: [&str; 5] = ["<|im_end|>", "<|eot_id|>", "<</", ">>>", "<|end|>"];
         let line = text[start..end].trim_end();
+        if let Some(past) = self.marked_end(text, end, line) {
+            return past;
+        }
         if CLOSES.iter().any(|close| line.ends_with(close)) {
             return end;
         }
@@ -113,6 +123,19 @@ impl<'a> ProgramMarks<'a> {
         let close = CLOSES.iter().filter_map(near).min();
         self.endless = close.is_none();
         close.unwrap_or_else(|| paragraph_end(text, end))
+    }
+
+    /// The end of a text between marks of its own, `<<<NAME>>>` and `<<<END_NAME>>>`. `None` where the line is no such mark,
+    /// or is not closed.
+    fn marked_end(&mut self, text: &str, end: usize, line: &str) -> Option<usize> {
+        let name = line.strip_prefix("<<<")?.strip_suffix(">>>")?;
+        let name = name.strip_prefix("BEGIN_").unwrap_or(name);
+        if self.endless || name.starts_with("END") {
+            return None;
+        }
+        let close = text[end..].find(&format!("<<<END_{name}>>>"));
+        self.endless = close.is_none();
+        close.map(|at| line_end(text, end + at))
     }
 
     /// The end of a value in brackets that starts a line and ends one: JSON, or a similar print.
@@ -276,6 +299,23 @@ fn banner_end(text: &str, from: usize) -> usize {
         }
     }
     text.len()
+}
+
+/// The position after the front matter of a document whose first line ends at `from`: fields up to the next `---`. `None`
+/// where there is none.
+fn front_matter_end(text: &str, from: usize) -> Option<usize> {
+    let mut at = from;
+    for line in text[from..].split_inclusive('\n') {
+        at += line.len();
+        let field = line.contains(':') || line.starts_with([' ', '\t', '-', '#']);
+        if line.trim_end() == "---" {
+            return Some(at);
+        }
+        if !field {
+            return None;
+        }
+    }
+    None
 }
 
 /// Whether a text starts with the head of a mail: one of its fields, and another one in the next two lines.

@@ -60,6 +60,7 @@ pub(crate) fn split<'a>(texts: &[&'a str]) -> Vec<(Voice, &'a str)> {
 fn split_inside<'a>(texts: &[&'a str], nesting: usize) -> Vec<(Voice, &'a str)> {
     let mut out = Vec::new();
     let mut result = None;
+    let mut laid_out = Vec::new();
     for text in texts {
         let mut splitter = VoiceSplitter {
             text,
@@ -77,19 +78,26 @@ fn split_inside<'a>(texts: &[&'a str], nesting: usize) -> Vec<(Voice, &'a str)> 
         let made = splitter.made.iter().map(|at| at + out.len());
         let made: Vec<usize> = made.collect();
         out.append(&mut splitter.passages);
-        shown_or_answered(&mut out, &made);
+        if shown_or_answered(&mut out, &made) {
+            laid_out.extend(made);
+        }
+    }
+    // Only now is it known that no block has words of the user's own: a client may send its elements in a block before.
+    if out.iter().all(|(voice, _)| *voice != Voice::User) {
+        laid_out.iter().for_each(|at| out[*at].0 = Voice::User);
     }
     out
 }
 
 /// Output of programs is a tool's result in a message without words of the user; otherwise the user shows it. Several
-/// elements without a speaker's name, and nothing else, are a task that the user laid out.
-fn shown_or_answered(passages: &mut [(Voice, &str)], made: &[usize]) {
-    if passages.iter().all(|(voice, _)| *voice != Voice::User) {
-        let is_layout = made.len() > 1 && made.iter().all(|at| is_plain_element(passages[*at].1));
-        let voice = if is_layout { Voice::User } else { Voice::Tool };
-        made.iter().for_each(|at| passages[*at].0 = voice);
+/// elements without a speaker's name, and nothing else, may be a task that the user laid out; returns whether they may.
+fn shown_or_answered(passages: &mut [(Voice, &str)], made: &[usize]) -> bool {
+    let is_said = passages.iter().any(|(voice, _)| *voice == Voice::User);
+    let is_layout = made.len() > 1 && made.iter().all(|at| is_plain_element(passages[*at].1));
+    if !is_said && !is_layout {
+        made.iter().for_each(|at| passages[*at].0 = Voice::Tool);
     }
+    !is_said && is_layout
 }
 
 /// A flattened result. It continues to the end of the message, through all text blocks.

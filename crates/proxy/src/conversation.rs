@@ -10,7 +10,7 @@ use midfold_core::profile::ReasoningBinding;
 use midfold_core::project::Context;
 use midfold_core::{Hash, RawEvent, Role};
 use midfold_formats::recall_tool::{ToolOffer, tools};
-use midfold_formats::request::{MESSAGE, Request, without_marks};
+use midfold_formats::request::{Request, without_marks};
 use midfold_formats::vendor::is_compaction;
 use midfold_store::{IdentifiedSession, Millis, SessionMeta, StoreError};
 
@@ -43,6 +43,9 @@ pub(super) struct ProxyConversation {
     chain: Vec<Hash>,
     /// The client's name for the session, if it sends one.
     hint: Option<String>,
+    /// Whether the conversation went on under that name. Some clients and gateways send another name with each request,
+    /// and that names no session.
+    is_named: bool,
     /// The program that began it.
     pub client: Option<String>,
     /// The model that its first request asked for; empty if it named none.
@@ -84,6 +87,9 @@ pub(super) struct ProxyConversation {
 
 /// Bytes of memory for a conversation without messages: a session with its policy, and tables.
 const CONVERSATION: usize = 16 << 10;
+/// Bytes of memory for a message beside its text: its view, hashes and keys, what a recap may say of it, and its share of
+/// folds and contexts. The test `held` compares it with the memory of the process.
+const HELD_MESSAGE: usize = 6 << 10;
 /// Bytes of memory for each block of a message beyond the eighth. The first eight are included in the cost of a
 /// message.
 const BLOCK: usize = 256;
@@ -95,7 +101,7 @@ const LINE_MOVES: u64 = 16;
 
 /// About how many bytes of memory a message takes: its text, and the tables about it.
 fn weight(event: &Event) -> usize {
-    event.bytes.len() + MESSAGE + BLOCK * event.view.blocks.len().saturating_sub(8)
+    event.bytes.len() + HELD_MESSAGE + BLOCK * event.view.blocks.len().saturating_sub(8)
 }
 
 impl ProxyConversation {
@@ -120,6 +126,7 @@ impl ProxyConversation {
             session,
             chain: Vec::new(),
             hint,
+            is_named: false,
             client: who.client.clone(),
             model: request.model.clone().unwrap_or_default(),
             calls: CallLedger::default(),
@@ -155,6 +162,7 @@ impl ProxyConversation {
             chain,
             bytes: CONVERSATION + log.events().iter().map(weight).sum::<usize>(),
             hint: None,
+            is_named: false,
             client: meta.client.clone(),
             model: meta.model.clone().unwrap_or_default(),
             calls,
@@ -179,11 +187,12 @@ impl ProxyConversation {
         }
     }
 
-    /// Whether a request that shares the first `at` messages simply continues this conversation. It does if it has all
-    /// of them, and if the client does not say that it is another session.
-    pub fn goes_on_at(&self, at: usize, who: &RequestSender) -> bool {
-        let other = self.hint.is_some() && who.hint.is_some() && self.hint != who.hint;
-        at == self.chain.len() && !other
+    /// Whether a request with `length` messages that shares the first `at` of them simply continues this conversation.
+    /// It does if it has all of its messages, and if the client does not say that it is another session. A name that
+    /// came once says that only if the request adds no message, as the other one of two equal sessions does.
+    pub fn goes_on_at(&self, at: usize, length: usize, who: &RequestSender) -> bool {
+        let is_other = self.hint.is_some() && who.hint.is_some() && self.hint != who.hint;
+        at == self.chain.len() && !(is_other && (self.is_named || at == length))
     }
 
     /// Its id; `None` if it is not in a store yet.
@@ -244,10 +253,12 @@ impl ProxyConversation {
         let session = self.session.fork(&id, at);
         let (inherited, brought) = (session.folds().len(), RecalledCalls::of(&session));
         let bytes = CONVERSATION + session.log().events().iter().map(weight).sum::<usize>();
+        let hint = who.hint.clone().or_else(|| self.hint.clone());
         Self {
             session,
             chain: self.chain[..at].to_vec(),
-            hint: who.hint.clone().or_else(|| self.hint.clone()),
+            is_named: self.is_named && hint == self.hint,
+            hint,
             client: who.client.clone(),
             model: self.model.clone(),
             calls: CallLedger::default(),
@@ -270,11 +281,20 @@ impl ProxyConversation {
         }
     }
 
-    /// Takes over the client's name for the session if none is known yet.
-    pub fn take_hint(&mut self, who: &RequestSender) {
-        if self.hint.is_none() {
+    /// Takes over the client's name for the session from a request that goes on with it. `adds` says that the request
+    /// has a new message.
+    pub fn take_hint(&mut self, who: &RequestSender, adds: bool) {
+        if who.hint.is_some() && who.hint != self.hint {
             self.hint.clone_from(&who.hint);
+        } else {
+            self.is_named |= adds && who.hint.is_some();
         }
+    }
+
+    /// Takes over that its opening came under the same name, and with the id that was promised for it then.
+    pub fn take_promise(&mut self) {
+        self.is_named = self.hint.is_some();
+        self.course = Course::New;
     }
 
     /// Appends the messages of a request that are not in the conversation yet.
@@ -392,7 +412,13 @@ impl ProxyConversation {
 
     /// Whether the conversation is worth storing.
     pub fn is_kept(&self) -> bool {
-        self.is_accepted && (self.course != Course::Lone || self.is_bound_to_a_fold())
+        self.is_accepted && self.is_announced()
+    }
+
+    /// Whether the client hears of the session and the fold: only if they are stored once a provider accepts the
+    /// request.
+    pub fn is_announced(&self) -> bool {
+        self.course != Course::Lone || self.is_bound_to_a_fold()
     }
 
     /// Whether the conversation has a fold of its own that the model's reasoning may depend on. No other process could
@@ -411,8 +437,9 @@ impl ProxyConversation {
         self.has_tools && (request.asks_for_a_value() || (is_named && is_another()))
     }
 
-    pub fn hint(&self) -> Option<&str> {
-        self.hint.as_deref()
+    /// The client's name for the session, and whether the conversation went on under it.
+    pub fn hint(&self) -> Option<(&str, bool)> {
+        Some((self.hint.as_deref()?, self.is_named))
     }
 
     pub fn owner(&self) -> Option<&str> {

@@ -38,10 +38,11 @@ impl Proxy {
             let mut held = lock(known);
             // Checked again under the conversation's lock: another request may have added messages since the index was
             // read.
-            if held.goes_on_at(at, who) {
-                held.take_hint(who);
+            if held.goes_on_at(at, chain.links.len(), who) {
                 // A repeated request adds nothing, so it does not prove that the client goes on with this conversation.
-                if at < chain.links.len() {
+                let adds = at < chain.links.len();
+                held.take_hint(who, adds);
+                if adds {
                     held.course = Course::GoesOn;
                 }
                 held.extend(request, &chain.links[at..]);
@@ -55,6 +56,7 @@ impl Proxy {
         // Only the first request with one answer of the model can use the id that was promised to its opening.
         let opening = chain.begins_with().filter(|_| previous == 0);
         let promised = opening.and_then(|it| lock(&self.promised).remove(&hinted(it, who)));
+        let is_promised = promised.is_some();
         let mut made = match &known {
             // The history leaves the conversation at an earlier message, or it belongs to another session of the client
             // with the same messages so far: fork.
@@ -70,6 +72,9 @@ impl Proxy {
         };
         made.extend(request, &chain.links[at..]);
         made.count_envelope(request, reading.offer);
+        if is_promised {
+            made.take_promise();
+        }
         let is_new = known.is_none();
         let made = Arc::new(Mutex::new(made));
         if is_new && previous > 0 {

@@ -36,7 +36,8 @@ struct IndexEntry {
     conversation: Arc<Mutex<ProxyConversation>>,
     /// The number of its messages.
     length: usize,
-    hint: Option<String>,
+    /// The client's name for the session, and whether the conversation went on under it.
+    hint: Option<(String, bool)>,
     /// All links under which it is found, to remove them with it.
     points: Vec<Hash>,
     /// The keys of its messages in the cache of identities.
@@ -46,10 +47,15 @@ struct IndexEntry {
 }
 
 impl IndexEntry {
-    /// Whether a request that shares exactly `length` messages simply continues it.
+    /// Whether a request that shares exactly `length` messages simply continues it under this name.
     fn goes_on(&self, length: usize, hint: Option<&str>) -> bool {
-        let other = self.hint.is_some() && hint.is_some() && self.hint.as_deref() != hint;
-        self.length == length && !other
+        let is_other = |(own, _): &(String, bool)| hint.is_some_and(|hint| own != hint);
+        self.length == length && !self.hint.as_ref().is_some_and(is_other)
+    }
+
+    /// Whether a request with more than these messages continues it under any name.
+    fn is_unnamed(&self, length: usize) -> bool {
+        self.length == length && self.hint.as_ref().is_some_and(|(_, is_named)| !is_named)
     }
 }
 
@@ -71,12 +77,22 @@ impl Index {
         now: Millis,
     ) -> Option<(Arc<Mutex<ProxyConversation>>, usize)> {
         let links = &chain.links;
-        let ends_at = |length: usize| {
+        let keys_at = |length: usize| {
             let last = length.checked_sub(1).filter(|last| *last >= chain.opening)?;
-            let keys = links.get(last).and_then(|link| self.points.get(link))?;
-            let goes_on =
-                |key: &&u64| self.held.get(key).is_some_and(|it| it.goes_on(length, hint));
-            keys.iter().rev().find(goes_on).map(|key| (*key, length))
+            links.get(last).and_then(|link| self.points.get(link))
+        };
+        let is = |key: &u64, wanted: &dyn Fn(&IndexEntry) -> bool| {
+            self.held.get(key).is_some_and(wanted)
+        };
+        let ends_at = |length: usize| {
+            let mut keys = keys_at(length)?.iter().rev();
+            let key = keys.find(|key| is(key, &|it| it.goes_on(length, hint)))?;
+            Some((*key, length))
+        };
+        // The oldest, because a request that was sent twice under two names made the newer one.
+        let unnamed_at = |length: usize| {
+            let key = keys_at(length)?.iter().find(|key| is(key, &|it| it.is_unnamed(length)))?;
+            Some((*key, length))
         };
         let longest = || {
             let links = links.iter().enumerate().skip(chain.opening);
@@ -85,7 +101,12 @@ impl Index {
                 keys.iter().rev().find(|key| self.held.contains_key(key)).map(|key| (*key, at + 1))
             })
         };
-        let (key, at) = ends_at(links.len()).or_else(|| ends_at(previous)).or_else(longest)?;
+        let (key, at) = ends_at(links.len()).or_else(|| ends_at(previous)).or_else(|| {
+            let longest = longest();
+            // A repeated request under another name goes on with no other one.
+            let is_repeated = longest.is_some_and(|(_, at)| at == links.len());
+            if is_repeated { longest } else { unnamed_at(previous).or(longest) }
+        })?;
         let held = self.held.get_mut(&key)?;
         held.used = now;
         Some((Arc::clone(&held.conversation), at))
@@ -133,7 +154,8 @@ impl Index {
         let messages: Vec<_> = new
             .filter_map(|(event, identity)| self.identities.note(&event.bytes, *identity))
             .collect();
-        let (bytes, hint) = (held.bytes(), held.hint().map(str::to_owned));
+        let bytes = held.bytes();
+        let hint = held.hint().map(|(hint, is_named)| (hint.to_owned(), is_named));
         let held = self.held.entry(key).or_insert_with(|| IndexEntry {
             conversation: Arc::clone(conversation),
             length: 0,

@@ -37,8 +37,8 @@ const WATCHED_PERCENT: u64 = 40;
 pub struct OutgoingRequest {
     /// The body; the client's own bytes if nothing is folded.
     pub body: Bytes,
-    /// The id of the session. For a request without a history it is the id that the conversation will get at its second
-    /// request.
+    /// The id of the session; `None` if it is not stored. For a request without a history it is the id that the
+    /// conversation will get at its second request.
     pub session: Option<String>,
     /// The fold that the request is read through; `None` without a fold.
     pub fold: Option<Hash>,
@@ -215,7 +215,6 @@ impl MatchedRequest {
         let session = &mut held.session;
         let whole = session.meter().calibrated(session.log().tokens()) + newest.tokens;
         self.sent.window = Some((told.window, reading.window_source(told)));
-        self.sent.session = (!is_nobodys).then(|| session.id().to_owned());
         self.sent.tokens_before = whole;
         self.sent.tokens_after = whole;
         self.sent.counted = session.log().tokens() + newest.counted;
@@ -225,6 +224,9 @@ impl MatchedRequest {
             self.sent.read(&self.request, session, &context, before, &newest);
         }
         let events = session.log().len();
+        // After the fold, which may be the reason to store the conversation. Without a store, the id is a mere name.
+        let is_stored = !self.proxy.is_stored() || held.is_announced();
+        self.sent.session = (is_stored && !is_nobodys).then(|| held.session.id().to_owned());
         drop(held);
         self.offer();
         // `queue` locks the conversation itself, so the lock has to be free here.
@@ -282,6 +284,12 @@ impl MatchedRequest {
         let active = held.session.active().map(|fold| fold.id);
         let is_made = held.saved.is_made && held.saved.parts.active == active;
         !held.is_kept() || held.saved.is_foreign || is_made
+    }
+
+    /// Whether the provider accepted this request, or an earlier one of its conversation.
+    #[must_use]
+    pub fn is_accepted(&self) -> bool {
+        self.place.as_ref().is_some_and(|place| lock(&place.conversation).is_accepted)
     }
 
     /// Notes that the provider accepted the request. A conversation is only stored from then on: a refused request may

@@ -1,6 +1,6 @@
 //! Decides whether a request is admitted, and removes its key.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::response::Response;
@@ -69,7 +69,7 @@ fn enter(app: &SharedApp, scopes: &[KeyScope], parts: &mut Parts) -> Result<(), 
     may_ask(parts, &app.origins, any_name).map_err(AdmitRefusal::Stranger)?;
     let Some(keys) = &app.keys else { return Ok(()) };
     // Cloned, so that the lock is free while the key is looked up: a changed file of keys replaces the value.
-    let keys = Arc::clone(&keys.read().unwrap_or_else(PoisonError::into_inner));
+    let keys = Arc::clone(&keys.borrow());
     let holder = holder(app, &keys, scopes, parts)?;
     parts.extensions.insert(holder);
     Ok(())

@@ -1,8 +1,9 @@
 //! The state that all requests share.
 
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 use midfold_proxy::{MatchedRequest, Proxy, RandomSource};
+use tokio::sync::watch;
 
 use crate::body::BodyMemory;
 use crate::config::Clock;
@@ -45,7 +46,7 @@ pub(crate) struct SharedApp {
     pub is_strict: bool,
     pub limits: ServeLimits,
     /// The keys of clients; `None` means that requests need no key.
-    pub keys: Option<RwLock<Arc<ApiKeys>>>,
+    pub keys: Option<watch::Sender<Arc<ApiKeys>>>,
     pub provider_keys: ProviderKeys,
     pub keeper: Option<Arc<Keeper>>,
     pub narrator: Option<Arc<BackgroundNarrator>>,

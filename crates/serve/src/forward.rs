@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::Uri;
+use hyper::body::Body as _;
 use hyper::header::{CONTENT_LENGTH, HeaderValue};
 use hyper::http::request::Parts;
 use midfold::DialectKind;
@@ -345,11 +346,14 @@ impl ProxyRequest {
             out.insert(CONTENT_LENGTH, length.clone());
         }
         self.trace.goes_on(&mut out);
-        let sent = self
-            .app
-            .upstream
-            .send(self.parts.method.clone(), self.goal.address.clone(), out, body)
-            .await;
+        let (method, address) = (self.parts.method.clone(), self.goal.address.clone());
+        let upstream = &self.app.upstream;
+        // A streamed body cannot be sent twice, and another method may do something that should be done once.
+        let sent = if method.is_safe() && body.is_end_stream() {
+            upstream.send_whole(method, address, out, Bytes::new()).await
+        } else {
+            upstream.send(method, address, out, body).await
+        };
         match sent {
             Ok(answer) => {
                 let (head, body) = answer.into_parts();

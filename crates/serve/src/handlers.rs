@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use hyper::StatusCode;
 use hyper::header::{HeaderName, SERVER, UPGRADE};
+use tokio::task::spawn_blocking;
 
 use crate::admit::admit;
 use crate::api;
@@ -52,16 +53,28 @@ async fn alive() -> impl IntoResponse {
     NAME
 }
 
-/// As [`alive`], and whether conversations can be stored. They cannot if the store's file was removed.
+/// As [`alive`], and whether conversations can be stored. They cannot if the store's file was removed, its disk is full,
+/// or the last write failed.
 async fn ready(State(app): State<Arc<SharedApp>>) -> Response {
-    match app.desk.as_ref().map_or(Ok(()), |desk| desk.store.is_there()) {
-        Ok(()) => NAME.into_response(),
-        Err(error) => {
-            tracing::error!(%error, "conversations are not kept");
+    match trouble(&app).await {
+        None => NAME.into_response(),
+        Some(error) => {
+            tracing::error!(error, "conversations are not kept");
             let text = format!("midfold: {error}\n");
             (StatusCode::SERVICE_UNAVAILABLE, NAME, text).into_response()
         }
     }
+}
+
+/// Why conversations cannot be stored; `None` if they can, or if there is no store.
+async fn trouble(app: &SharedApp) -> Option<String> {
+    if let Some(trouble) = app.keeper.as_ref().and_then(|keeper| keeper.trouble()) {
+        return Some(trouble);
+    }
+    let store = Arc::clone(&app.desk.as_ref()?.store);
+    // The disk is tried by a write, which may block.
+    let tried = spawn_blocking(move || store.is_there().and_then(|()| store.has_room())).await;
+    tried.ok()?.err().map(|error| error.to_string())
 }
 
 async fn metrics(State(app): State<Arc<SharedApp>>, request: Request) -> Response {

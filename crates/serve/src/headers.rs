@@ -60,24 +60,30 @@ const HOPS: [HeaderName; 10] = [
 /// The headers of a request for the upstream, without midfold's and those of the connection. If midfold reads the
 /// answer (`is_read`), it asks for one without compression.
 pub fn for_upstream(headers: &HeaderMap, is_read: bool) -> HeaderMap {
-    let mut out = passing(headers);
-    let ours: Vec<_> =
-        out.keys().filter(|name| name.as_str().starts_with(SWITCH)).cloned().collect();
-    ours.iter().for_each(|name| drop(out.remove(name)));
+    let mut out = without_ours(passing(headers));
     if is_read {
         out.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     }
     out
 }
 
-/// The headers of the upstream's answer for the client.
-pub(crate) fn for_client(headers: &HeaderMap) -> HeaderMap {
-    let mut out = passing(headers);
+/// The headers of the upstream's answer for the client. Only this server says what midfold did, also where the upstream
+/// is another midfold.
+pub fn for_client(headers: &HeaderMap) -> HeaderMap {
+    let mut out = without_ours(passing(headers));
     // The body is forwarded unchanged, so its length holds.
     if let Some(length) = headers.get(CONTENT_LENGTH) {
         out.insert(CONTENT_LENGTH, length.clone());
     }
     out
+}
+
+/// The headers without those of midfold.
+fn without_ours(mut headers: HeaderMap) -> HeaderMap {
+    let is_ours = |name: &&HeaderName| name.as_str().starts_with(SWITCH);
+    let ours: Vec<_> = headers.keys().filter(is_ours).cloned().collect();
+    ours.iter().for_each(|name| drop(headers.remove(name)));
+    headers
 }
 
 /// The headers without those of the connection, including those that its `connection` header names.
@@ -130,6 +136,12 @@ pub(crate) fn tell(headers: &mut HeaderMap, sent: &OutgoingRequest) {
     };
     if let Some(session) = &sent.session {
         set(SESSION, session);
+        // The fold of a session that is not stored cannot be looked up.
+        if let Some(fold) = sent.fold {
+            set(FOLD, &fold.to_hex()[..16]);
+        }
+    }
+    if sent.window.is_some() {
         set(BEFORE, &sent.tokens_before.to_string());
         set(AFTER, &sent.tokens_after.to_string());
     }
@@ -141,9 +153,6 @@ pub(crate) fn tell(headers: &mut HeaderMap, sent: &OutgoingRequest) {
     }
     if sent.cut > 0 {
         set(CUT, &sent.cut.to_string());
-    }
-    if let Some(fold) = sent.fold {
-        set(FOLD, &fold.to_hex()[..16]);
     }
     if let Some(fault) = sent.fault {
         set(FAULT, fault.name());

@@ -1,8 +1,8 @@
 //! Connects requests with the store. One task writes changes, and a request reads what another process may have
 //! written. No request waits long or fails because the store is unreachable.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use midfold::formats::request::Request;
@@ -35,12 +35,24 @@ pub(crate) struct Keeper {
     written: watch::Sender<u64>,
     /// The time in milliseconds until which the store is not used, after it failed.
     away: AtomicU64,
+    /// Why the last write failed; `None` since one succeeded.
+    trouble: Mutex<Option<String>>,
 }
 
 impl Keeper {
     pub fn new(store: Arc<dyn Store>, proxy: Arc<Proxy>, clock: Clock) -> Arc<Self> {
         let (due, written, away) = (Notify::new(), watch::Sender::new(0), AtomicU64::new(0));
-        Arc::new(Self { store, proxy, clock, due, written, away })
+        let trouble = Mutex::default();
+        Arc::new(Self { store, proxy, clock, due, written, away, trouble })
+    }
+
+    /// Why conversations cannot be stored: the last write failed, and what it should have written still waits.
+    pub fn trouble(&self) -> Option<String> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_trouble(&self, trouble: Option<String>) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
     }
 
     /// Wakes the writing task.
@@ -142,12 +154,13 @@ impl Keeper {
             if let Err(error) = &saved {
                 let left = self.proxy.unsaved();
                 tracing::warn!(left, "conversations wait to be written");
+                self.set_trouble(Some(error.to_string()));
                 self.failed(&error.to_string());
             }
             // After a failure, too: requests that wait for a write then see that the store is away, and go on.
             self.written.send_modify(|written| *written += 1);
             match saved {
-                Ok(true) => {}
+                Ok(true) => self.set_trouble(None),
                 Ok(false) => return true,
                 Err(_) => return false,
             }

@@ -12,7 +12,7 @@
 //! - `windows` asks upstreams for the windows of models, and `used_windows` remembers those that were used.
 //! - `forward` handles one request. `proxy_request` holds its method, path and headers; `upstream_call` sends it and reads
 //!   the answer.
-//! - `upstream` is the HTTP client for providers. `tee` reads an answer while it is passed on.
+//! - `upstream` is the HTTP client for providers; `kept_connection` says what it sends once more. `tee` reads an answer while it is passed on.
 //! - `reply` chooses how the answer is passed on.
 //! - `rounds` and `joined_streams` answer calls of midfold's tools, in whole answers and in streams.
 //! - `vendor` handles vendors' compaction.
@@ -37,6 +37,7 @@ mod handlers;
 mod headers;
 mod joined_streams;
 mod keeper;
+mod kept_connection;
 mod keys;
 mod limits;
 mod listen;
@@ -94,7 +95,7 @@ pub mod inside {
 
     pub use crate::body::BodyMemory;
     pub use crate::guard::BodyEnd;
-    pub use crate::headers::{for_upstream, is_off, who};
+    pub use crate::headers::{for_client, for_upstream, is_off, who};
     pub use crate::keys::bucket::Bucket;
     pub use crate::keys::places::take;
     pub use crate::metrics::PassCause;

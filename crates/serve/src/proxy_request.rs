@@ -48,6 +48,9 @@ pub(crate) fn no_answer(app: &SharedApp, no: &NoAnswer) -> Response {
     if let NoAnswer::Unknown(unknown) = no {
         return error(StatusCode::NOT_FOUND, "midfold_upstream", &format!("midfold: {unknown}"));
     }
+    if let NoAnswer::Leaving = no {
+        return error(StatusCode::BAD_REQUEST, "midfold_path", &format!("midfold: {no}"));
+    }
     app.metrics.count_unanswered();
     tracing::warn!(error = %no, "no answer");
     error(StatusCode::BAD_GATEWAY, "midfold_upstream", &format!("midfold: {no}"))

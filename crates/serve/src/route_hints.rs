@@ -9,7 +9,7 @@ use crate::app::SharedApp;
 use crate::provider::Provider;
 use crate::route::RequestRoute;
 use crate::upstream::NoAnswer;
-use crate::upstreams::{UpstreamFacts, UpstreamTarget};
+use crate::upstreams::{UpstreamFacts, UpstreamTarget, leaves_base};
 
 /// The facts that decide where a request is sent, except for its model.
 pub(crate) struct RouteHints {
@@ -42,6 +42,9 @@ impl RouteHints {
     pub fn goal(&self, app: &SharedApp, model: Option<&str>) -> Result<RequestGoal, NoAnswer> {
         let (named, provider) = (self.upstream.as_deref(), self.provider);
         let target = app.upstreams.choose(UpstreamFacts { named, model, provider })?;
+        if leaves_base(&self.path_and_query) {
+            return Err(NoAnswer::Leaving);
+        }
         let address = target.address(&self.path_and_query).ok_or(NoAnswer::Address)?;
         Ok(RequestGoal { target, address })
     }

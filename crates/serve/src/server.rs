@@ -1,7 +1,7 @@
 //! Starts the server, and stops it without cutting off requests.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use midfold_proxy::{Proxy, RandomSource, Seal, SealKey};
@@ -98,7 +98,7 @@ pub async fn start(config: ServeConfig) -> Result<RunningServer, ServeError> {
         said_windows,
         is_strict: config.is_strict,
         limits: limits.clone(),
-        keys: config.keys.map(|keys| RwLock::new(Arc::new(keys))),
+        keys: config.keys.map(|keys| watch::Sender::new(Arc::new(keys))),
         provider_keys: config.provider_keys,
         desk: desk.map(Arc::new),
         is_local: address.ip().is_loopback(),
@@ -140,11 +140,10 @@ impl RunningServer {
         self.app.figures()
     }
 
-    /// Replaces the keys that it was started with. A server that was started without keys goes on to admit everybody.
+    /// Replaces the keys that it was started with, and ends the feeds of keys that are gone or changed. A server that was started without keys goes on to admit everybody.
     pub fn set_keys(&self, keys: ApiKeys) {
         if let Some(held) = &self.app.keys {
-            let mut held = held.write().unwrap_or_else(PoisonError::into_inner);
-            *held = Arc::new(keys.after(&held));
+            held.send_modify(|held| *held = Arc::new(keys.after(held)));
         }
     }
 

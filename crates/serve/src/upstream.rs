@@ -4,8 +4,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use axum::body::Body;
+use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Request, Response, Uri};
@@ -19,14 +21,19 @@ use rustls::pki_types::CertificateDer;
 use rustls_platform_verifier::Verifier;
 use tower::Service;
 
+use crate::kept_connection::{NotingConnector, is_lost, note_answer};
 use crate::tls::{TlsError, certificates};
 use crate::upstreams::NoUpstream;
 
 /// The HTTP client for upstreams.
 #[derive(Clone)]
 pub(crate) struct UpstreamClient {
-    client: Client<HttpsConnector<TunnelConnector>, Body>,
+    client: PooledClient,
+    /// Makes a new connection for each request, for one whose kept connection was closed.
+    anew: PooledClient,
 }
+
+type PooledClient = Client<NotingConnector<HttpsConnector<TunnelConnector>>, Body>;
 
 /// The HTTP proxies for outgoing requests, and the additional authorities to trust.
 #[derive(Clone, Debug, Default)]
@@ -108,6 +115,8 @@ impl Service<Uri> for TunnelConnector {
 pub(crate) enum NoAnswer {
     #[error("the address of the upstream and the path of the request make no address")]
     Address,
+    #[error("the path of the request leaves the address of the upstream by `..`")]
+    Leaving,
     #[error(transparent)]
     Unknown(#[from] NoUpstream),
     #[error("the upstream does not answer: {0}")]
@@ -136,7 +145,9 @@ impl UpstreamClient {
             .enable_http1()
             .enable_http2()
             .wrap_connector(TunnelConnector { http, proxies: outgoing.matcher().map(Arc::new) });
-        Ok(Self { client: Client::builder(TokioExecutor::new()).build(https) })
+        let mut builder = Client::builder(TokioExecutor::new());
+        let client = builder.build(NotingConnector(https.clone()));
+        Ok(Self { client, anew: builder.pool_max_idle_per_host(0).build(NotingConnector(https)) })
     }
 
     /// Sends a request. Returns when the head of the answer has come.
@@ -147,12 +158,49 @@ impl UpstreamClient {
         headers: HeaderMap,
         body: Body,
     ) -> Result<Response<Incoming>, NoAnswer> {
-        let mut request = Request::new(body);
-        *request.method_mut() = method;
-        *request.uri_mut() = address;
-        *request.headers_mut() = headers;
-        self.client.request(request).await.map_err(|error| NoAnswer::Client(told(&error)))
+        let answer = self.client.request(request(method, address, headers, body)).await;
+        answered(answer)
     }
+
+    /// As [`UpstreamClient::send`], with a body that is in memory. If a kept connection was closed before it gave an
+    /// answer ([`is_lost`]), the request is sent once more, on a new connection.
+    pub async fn send_whole(
+        &self,
+        method: hyper::Method,
+        address: Uri,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, NoAnswer> {
+        let make = || {
+            let (method, address) = (method.clone(), address.clone());
+            request(method, address, headers.clone(), Body::from(body.clone()))
+        };
+        let since = Instant::now();
+        let answer = match self.client.request(make()).await {
+            Err(error) if is_lost(&error, since.elapsed()) => {
+                tracing::debug!(error = told(&error), "a kept connection was closed: sent again");
+                self.anew.request(make()).await
+            }
+            answer => answer,
+        };
+        answered(answer)
+    }
+}
+
+fn request(method: hyper::Method, address: Uri, headers: HeaderMap, body: Body) -> Request<Body> {
+    let mut request = Request::new(body);
+    *request.method_mut() = method;
+    *request.uri_mut() = address;
+    *request.headers_mut() = headers;
+    request
+}
+
+fn answered(
+    answer: Result<Response<Incoming>, hyper_util::client::legacy::Error>,
+) -> Result<Response<Incoming>, NoAnswer> {
+    let mut answer = answer.map_err(|error| NoAnswer::Client(told(&error)))?;
+    note_answer(&mut answer);
+    Ok(answer)
 }
 
 /// The text of an error with all its causes: the outermost error alone explains little.

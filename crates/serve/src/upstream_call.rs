@@ -104,9 +104,8 @@ impl UpstreamCall {
         let body = PackedBody::again(self.packed.as_ref(), body, &mut out);
         out.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
         self.way.trace.goes_on(&mut out);
-        let body = Body::from(body);
-        let answer =
-            app.upstream.send(parts.method.clone(), goal.address.clone(), out, body).await?;
+        let (method, address) = (parts.method.clone(), goal.address.clone());
+        let answer = app.upstream.send_whole(method, address, out, body).await?;
         let (head, body) = answer.into_parts();
         if !head.status.is_success() {
             return Ok(self.refusal(head, body).await);
@@ -187,7 +186,12 @@ impl UpstreamCall {
                 Body::new(BreakingBody::new(BodyStart::new(text, why)))
             }
         };
-        respond(head.status, self.client_headers(head), body)
+        let mut headers = self.client_headers(head);
+        if !self.turn.is_accepted() {
+            // A conversation is not stored before a provider accepts it.
+            [headers::SESSION, headers::FOLD].iter().for_each(|name| drop(headers.remove(name)));
+        }
+        respond(head.status, headers, body)
     }
 
     /// Passes an answer on as it comes.

@@ -311,6 +311,31 @@ impl BaseAddress {
     }
 }
 
+/// Whether a path has a segment `..`, by which an upstream would go up from its base. Some servers decode a path several
+/// times, read `\` as `/`, or cut parameters off at `;`. All of these are taken as such a segment.
+pub(crate) fn leaves_base(path_and_query: &str) -> bool {
+    let path = path_and_query.split('?').next().unwrap_or_default();
+    let segments = decoded(path);
+    let mut segments = segments.split(|byte| matches!(byte, b'/' | b'\\'));
+    segments.any(|segment| segment.split(|byte| *byte == b';').next() == Some(b".."))
+}
+
+/// A path without percent-encoding, also where a decoded character is a part of another one: `%252e` is `.`.
+fn decoded(path: &str) -> Vec<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|it| u8::try_from(it).ok());
+    let mut out = Vec::with_capacity(path.len());
+    for byte in path.bytes() {
+        out.push(byte);
+        while let [.., b'%', high, low] = out[..]
+            && let (Some(high), Some(low)) = (digit(high), digit(low))
+        {
+            out.truncate(out.len() - 3);
+            out.push(high << 4 | low);
+        }
+    }
+    out
+}
+
 fn is_version(segment: &str) -> bool {
     segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }

@@ -33,6 +33,11 @@ pub trait Store: Send + Sync {
         Ok(())
     }
 
+    /// Fails where the disk of the store is full, as far as this process can see its disk. May block for a moment.
+    fn has_room(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     // Sessions.
 
     /// Stores all changes of a session, or nothing of them. A retry of an append with the same key stores nothing, and

@@ -45,6 +45,31 @@ export async function live(given) {
   await call("DELETE", `/v1/sessions/${encodeURIComponent(made.id)}`);
   if (!mock) return;
 
+  await test("live: eight tabs are live over one stream, and the next one has it when the first is closed", async () => {
+    const own = await start({ sessions: 30 });
+    const context = await browser.newContext({ viewport: WIDE });
+    context.setDefaultTimeout(15_000);
+    const pages = [];
+    for (let at = 0; at < 8; at += 1) {
+      const page = await context.newPage();
+      await page.goto(`${own.url}/#/`);
+      await page.waitForSelector('html[data-live="live"]');
+      await page.waitForSelector("[data-session]");
+      pages.push(page);
+    }
+    const first = (id) => Promise.all(pages.map((page) => page.waitForFunction((wanted) => document.querySelector('[data-index="0"]')?.getAttribute("data-session") === wanted, id)));
+    own.append("session-00005");
+    await first("session-00005");
+    await pages.shift().close();
+    // What happens while nobody has the stream is read again.
+    own.append("session-00006");
+    await first("session-00006");
+    own.append("session-00007");
+    await first("session-00007");
+    await context.close();
+    await own.close();
+  });
+
   await test("live: after a lost connection the list is read again", async () => {
     const own = await start({ sessions: 30 });
     const { page, close } = await openPage(browser, own.url, "#/", WIDE);

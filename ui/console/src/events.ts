@@ -7,6 +7,9 @@ const KINDS = new Set(["new", "append", "fold", "undo", "call", "change", "delet
 /** The server says something every 15 s; a connection that is silent for longer than this is dead. */
 const SILENCE = 40_000;
 
+/** What the tab that has the connection passes on to the others; `ask` is the question of a tab that was opened later. */
+interface Told { state?: LiveState; change?: Change; missed?: true; ask?: true }
+
 export type LiveState = "live" | "connecting" | "lost" | "refused" | "memory";
 
 /** Splits a stream of server-sent events: give it pieces of text, it calls back with each event. */
@@ -31,6 +34,10 @@ export function parser(take: (event: string, data: string) => void): (piece: str
 /**
  * Follows all sessions until `stop` is called. `missed` is called after a connection that was lost stands again:
  * what happened between is not repeated by the server.
+ *
+ * A browser opens six connections to a server, and a stream takes one. So of all tabs with the same key, one has the
+ * stream and tells the others; when it is closed, the next one has it. A page that may not do that (it came over plain
+ * HTTP from another machine) has a stream of its own.
  */
 export function follow({ change, state, missed }: { change: (change: Change) => void; state: (state: LiveState) => void; missed: () => void }): { stop: () => void; again: () => void } {
   let stopped = false;
@@ -39,6 +46,30 @@ export function follow({ change, state, missed }: { change: (change: Change) => 
   let refused = false;
   let control = new AbortController();
   let wake: (() => void) | null = null;
+  let now: LiveState = "connecting";
+  let channel: BroadcastChannel | null = null;
+  let leads = true;
+  let joined = "";
+  let waiting = new AbortController();
+
+  /** Tells this tab, and those that wait behind it. */
+  function tell(told: Told): void {
+    hear(told);
+    if (leads) channel?.postMessage(told);
+  }
+
+  function hear(told: Told): void {
+    if (told.state) {
+      now = told.state;
+      ever ||= now === "live";
+      state(now);
+    }
+    if (told.change) change(told.change);
+    if (told.missed) missed();
+  }
+
+  /** The tabs with the same key share a name. */
+  const group = () => `midfold events ${JSON.stringify(headers())}`;
 
   async function connect(): Promise<void> {
     control = new AbortController();
@@ -55,11 +86,11 @@ export function follow({ change, state, missed }: { change: (change: Change) => 
       const decoder = new TextDecoder();
       const feed = parser((event, data) => {
         if (event === "hello") {
-          state("live");
-          if (ever) missed();
-          ever = true;
+          const before = ever;
+          tell({ state: "live" });
+          if (before) tell({ missed: true });
           tries = 0;
-        } else if (KINDS.has(event)) change({ ...JSON.parse(data) as Change, kind: event });
+        } else if (KINDS.has(event)) tell({ change: { ...JSON.parse(data) as Change, kind: event } });
       });
       const reader = response.body.getReader();
       for (;;) {
@@ -74,8 +105,8 @@ export function follow({ change, state, missed }: { change: (change: Change) => 
   }
 
   async function run(): Promise<void> {
-    while (!stopped) {
-      if (!refused) state(tries > 1 ? "lost" : "connecting");
+    while (!stopped && group() === joined) {
+      if (!refused) tell({ state: tries > 1 ? "lost" : "connecting" });
       refused = false;
       try {
         await connect();
@@ -84,13 +115,14 @@ export function follow({ change, state, missed }: { change: (change: Change) => 
         refused = error instanceof ApiError && isAboutKey(error.problem);
         if (error instanceof ApiError && error.problem.code === "memory") {
           // Nothing of it changes while it runs.
-          state("memory");
+          tell({ state: "memory" });
+          stopped = true;
           return;
         }
       }
-      if (stopped) return;
+      if (stopped || group() !== joined) return;
       tries += 1;
-      state(refused ? "refused" : tries > 1 ? "lost" : "connecting");
+      tell({ state: refused ? "refused" : tries > 1 ? "lost" : "connecting" });
       const wait = Math.min(15_000, 250 * 2 ** Math.min(tries, 6)) * (0.75 + Math.random() / 2);
       await new Promise<void>((resolve) => {
         wake = resolve;
@@ -98,10 +130,41 @@ export function follow({ change, state, missed }: { change: (change: Change) => 
       });
     }
   }
-  void run();
+  /** Waits until this tab may have the stream. Till then it hears from the one that has it. */
+  async function join(): Promise<void> {
+    while (!stopped) {
+      joined = group();
+      if (!("locks" in navigator) || !("BroadcastChannel" in window)) {
+        await run();
+        continue;
+      }
+      leads = false;
+      const own = new BroadcastChannel(joined);
+      channel = own;
+      own.onmessage = ({ data }: MessageEvent<Told>) => {
+        if (leads && data.ask) own.postMessage({ state: now } satisfies Told);
+        else if (!leads) hear(data);
+      };
+      own.postMessage({ ask: true } satisfies Told);
+      waiting = new AbortController();
+      try {
+        await navigator.locks.request(joined, { signal: waiting.signal }, async () => {
+          leads = true;
+          await run();
+        });
+      } catch {
+        // Another key was given, or the page is left.
+      } finally {
+        own.close();
+        channel = null;
+      }
+    }
+  }
+  void join();
   return {
     stop() {
       stopped = true;
+      waiting.abort();
       control.abort();
       wake?.();
     },
@@ -109,6 +172,7 @@ export function follow({ change, state, missed }: { change: (change: Change) => 
     again() {
       tries = 0;
       refused = false;
+      if (group() !== joined) waiting.abort();
       control.abort();
       wake?.();
     },

@@ -223,7 +223,8 @@ fn outputs_are_written_into_pipes_and_through_links() {
 fn a_new_export_is_the_users_alone_and_an_old_file_keeps_its_mode() {
     let store = small_store("odd-mode");
     let file = folder("odd-modes").join("all.jsonl");
-    let export = || run(&["store", "export", &file.display().to_string(), "--store", &store], b"");
+    let to = file.display().to_string();
+    let export = || run(&["store", "export", &to, "--force", "--store", &store], b"");
     let mode = || fs::metadata(&file).unwrap().mode() & 0o777;
     assert!(export().status.success());
     assert_eq!(mode(), 0o600);
@@ -232,6 +233,11 @@ fn a_new_export_is_the_users_alone_and_an_old_file_keeps_its_mode() {
         assert!(export().status.success());
         assert_eq!(mode(), kept);
     }
+    // What is there is not replaced unasked.
+    fs::write(&file, "mine").unwrap();
+    let output = run(&["store", "export", &to, "--store", &store], b"");
+    assert!(!output.status.success() && seen(&output).contains("--force"), "{}", seen(&output));
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
     assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
 }
 

@@ -69,6 +69,7 @@ pub(super) const USAGES: &[ProgramUsage] = &[
     usage(&["wpa_passphrase "], &["wpa_passphrase * _"]),
     usage(&["mc alias set", "mc config host add"], &["set * * * _", "add * * * _"]),
     usage(&["rclone obscure"], &["obscure _"]),
+    usage(&["confluent api-key store"], &["store * _"]),
     usage(&["useradd ", "usermod "], &["-p _"]),
     usage(&["chpasswd"], &["chpasswd <:_", "chpasswd .. <:_"]),
     usage(&["sudo -"], &["-S <_", "--stdin <_", "-kS <_", "-Sk <_"]),

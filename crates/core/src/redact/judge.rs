@@ -79,6 +79,11 @@ pub(super) fn of_name(
                 && (quoted || !is_named(value))
         }
         (SecretNameKind::Chosen, FormCertainty::Far) => is_strong(value) && is_opaque(value, false),
+        (
+            SecretNameKind::Bare,
+            FormCertainty::Assigned | FormCertainty::Given | FormCertainty::Told,
+        ) => made(24) && is_base62(value),
+        (SecretNameKind::Bare, _) => false,
         (SecretNameKind::Made, FormCertainty::Far) => made(20) && is_strong(value) && !is_id(value),
         (SecretNameKind::Made, FormCertainty::Loose) => made(16),
         (SecretNameKind::Made, _) => made(12),
@@ -109,7 +114,21 @@ fn is_told(value: &str, quoted: bool) -> bool {
 
 /// Whether a value may be a password that was given to a command.
 fn is_given(value: &str) -> bool {
-    !(value.len() < 3 || value.starts_with('-') || is_stand_in(value) || is_placeholder(value))
+    !(value.len() < 3
+        || value.starts_with('-')
+        || is_stand_in(value)
+        || is_placeholder(value)
+        || is_address(value))
+}
+
+/// Whether a value is an address without a secret in it. A command may have one where another one takes a password.
+fn is_address(value: &str) -> bool {
+    let scheme = value.split_once("://").map(|(scheme, _)| scheme);
+    let is_named = scheme.is_some_and(|scheme| scheme.bytes().all(|b| b.is_ascii_alphabetic()));
+    // The scheme was cut off where a program takes `USER:PASSWORD`.
+    let host = value.strip_prefix("//").and_then(|rest| rest.split(['/', ':', '?']).next());
+    let is_host = host.is_some_and(|host| host == "localhost" || host.contains('.'));
+    (is_named || is_host) && !value.contains('@')
 }
 
 /// Whether a value is a phrase of 12 to 24 words from which a key is made, such as a recovery phrase.
@@ -162,6 +181,15 @@ fn is_id(value: &str) -> bool {
     let hex = |b: u8| b.is_ascii_hexdigit();
     let digest = matches!(value.len(), 40 | 64) && value.bytes().all(hex);
     digest || value.len() == 36 && value.bytes().all(|b| hex(b) || b == b'-')
+}
+
+/// Whether a value is one run of capitals, small letters and digits. Digests and most ids have letters of one case.
+fn is_base62(value: &str) -> bool {
+    let has = |wanted: fn(&u8) -> bool| value.as_bytes().iter().any(wanted);
+    value.bytes().all(|b| b.is_ascii_alphanumeric())
+        && has(u8::is_ascii_uppercase)
+        && has(u8::is_ascii_lowercase)
+        && has(u8::is_ascii_digit)
 }
 
 /// Whether a value is base64 of a text such as `name:password`.

@@ -270,9 +270,9 @@ impl<'a> RedactionPass<'a> {
         }
         let text = self.text;
         let Some(name) = names::around(text, hit, word) else { return };
-        for (cell, kind) in self.tables.below(text, &name.at) {
+        for (cell, (kind, alone)) in self.tables.below(text, &name.at) {
             let value = &text[cell.clone()];
-            if judge::of_name(kind, value, true, forms::FormCertainty::Assigned, true) {
+            if judge::of_name(kind, value, true, forms::FormCertainty::Assigned, alone) {
                 self.found.push(cell);
             }
         }

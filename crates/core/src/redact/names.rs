@@ -11,6 +11,8 @@ pub(super) enum SecretNameKind {
     Made,
     /// The value is a secret only if it looks made: `ALGOLIA_KEY` has one, `CACHE_KEY` has none.
     Vague,
+    /// The value is a secret only if it can be nothing else: `key` alone names all kinds of things.
+    Bare,
     /// The value is a phrase of words from which a key is made.
     Words,
 }
@@ -39,7 +41,7 @@ const fn word(text: &'static str, kind: SecretNameKind, stand: WordPosition) -> 
     SecretWord { text, kind, stand }
 }
 
-use SecretNameKind::{Chosen, Made, Vague, Words};
+use SecretNameKind::{Bare, Chosen, Made, Vague, Words};
 use WordPosition::{Anywhere, Key, Last, Part};
 
 /// The words, in the languages of configurations and notes. The search ignores case for ASCII only. Words whose first
@@ -72,94 +74,22 @@ pub(super) const WORDS: &[SecretWord] = &[
 ];
 
 /// Words before `key` that make the key a secret.
+#[rustfmt::skip]
 const QUALIFIERS: &[&str] = &[
-    "api",
-    "access",
-    "private",
-    "secret",
-    "encryption",
-    "signing",
-    "signature",
-    "auth",
-    "master",
-    "account",
-    "subscription",
-    "storage",
-    "app",
-    "application",
-    "license",
-    "fernet",
-    "admin",
-    "jwt",
-    "service",
-    "shared",
-    "preshared",
-    "session",
-    "hmac",
-    "cipher",
-    "crypt",
-    "crypto",
-    "client",
-    "root",
-    "deploy",
-    "webhook",
-    "integration",
-    "nonce",
-    "in",
-    "security",
-    "server",
-    "unseal",
-    "recovery",
-    "functions",
-    "host",
-    "sas",
-    "env",
-    "project",
-    "ingest",
+    "api", "access", "private", "secret", "encryption", "signing", "signature", "auth", "master", "account",
+    "subscription", "storage", "app", "application", "license", "fernet", "admin", "jwt", "service", "shared",
+    "preshared", "session", "hmac", "cipher", "crypt", "crypto", "client", "root", "deploy", "webhook", "integration",
+    "nonce", "in", "security", "server", "unseal", "recovery", "functions", "host", "sas", "env", "project", "ingest",
     "write",
 ];
 
 /// Words before `key` that make it a key of data, such as a database key.
+#[rustfmt::skip]
 const PLAIN_KEYS: &[&str] = &[
-    "public",
-    "pub",
-    "primary",
-    "foreign",
-    "cache",
-    "sort",
-    "partition",
-    "row",
-    "object",
-    "routing",
-    "idempotency",
-    "unique",
-    "index",
-    "s3",
-    "lookup",
-    "map",
-    "group",
-    "dedupe",
-    "dedup",
-    "hash",
-    "range",
-    "query",
-    "event",
-    "job",
-    "candidate",
-    "translation",
-    "message",
-    "restore",
-    "sha",
-    "state",
-    "data",
-    "file",
-    "ssh",
-    "gpg",
-    "pgp",
-    "bucket",
-    "shard",
-    "the",
-    "a",
+    "public", "pub", "primary", "foreign", "cache", "sort", "partition", "row", "object", "routing", "idempotency",
+    "unique", "index", "s3", "lookup", "map", "group", "dedupe", "dedup", "hash", "range", "query", "event", "job",
+    "candidate", "translation", "message", "restore", "sha", "state", "data", "file", "ssh", "gpg", "pgp", "bucket",
+    "shard", "the", "a",
 ];
 
 /// If one of these parts follows the word, the value is not the secret: `password_file`, `token_count`.
@@ -322,6 +252,7 @@ fn kind_of(
 ) -> Option<SecretNameKind> {
     let front = &text[name.start..hit.start];
     match word.stand {
+        Key if front.is_empty() && !follows_word(&text[..hit.start]) => Some(Bare),
         Key if front.is_empty() && text[..hit.start].ends_with(' ') => spaced_key(text, hit.start),
         Key => {
             let starts_camel_part = text[hit.start..].starts_with(|c: char| c.is_ascii_uppercase())
@@ -330,6 +261,14 @@ fn kind_of(
         }
         _ => Some(word.kind),
     }
+}
+
+/// Whether a word is on the same line before a name, as in `primary key`. The dashes of a flag are none.
+fn follows_word(before: &str) -> bool {
+    !before.ends_with('-')
+        && before
+            .trim_end_matches(' ')
+            .ends_with(|c: char| c.is_alphanumeric() || "_-.\\/".contains(c))
 }
 
 /// Whether the name that begins at `start` is the name of a flag: it has dashes in front, and nothing of a word before
@@ -348,8 +287,14 @@ fn is_element(before: &str) -> bool {
     if has_prefix { tag.ends_with('<') } else { before.ends_with('<') }
 }
 
-/// The kind of secret that a cell in a table's head names; `None` where it names none.
+/// The kind of secret that a word names; `None` where it names none.
 pub(super) fn whole(cell: &str) -> Option<SecretNameKind> {
+    head(cell).map(|(kind, _)| kind)
+}
+
+/// The kind of secret that a cell in a table's head names, and whether it is a short word by itself. `None` where it
+/// names none.
+pub(super) fn head(cell: &str) -> Option<(SecretNameKind, bool)> {
     let lower = cell.to_lowercase();
     // Lower-casing may change the length; then no position would fit the cell.
     if cell.len() != lower.len() {
@@ -358,16 +303,16 @@ pub(super) fn whole(cell: &str) -> Option<SecretNameKind> {
     let found = WORDS.iter().filter_map(|word| {
         let at = lower.find(word.text)?;
         let name = around(cell, at..at + word.text.len(), word)?;
-        (name.at.end == cell.len()).then_some(name.kind)
+        (name.at.end == cell.len()).then_some((name.kind, name.alone))
     });
     // A vague name counts only where no other word fits.
-    found.max_by_key(|kind| *kind != Vague)
+    found.max_by_key(|(kind, _)| !matches!(kind, Vague | Bare))
 }
 
 /// Whether a word of a command is the name of a secret: `user.password`, `//registry/:_authToken`.
 pub(super) fn tells(word: &str) -> bool {
     let last = word.rsplit(['/', ':']).next().unwrap_or(word);
-    !word.starts_with('-') && whole(last).is_some()
+    !word.starts_with('-') && whole(last).is_some_and(|kind| kind != Bare)
 }
 
 /// Whether these bytes end in an escaped line break or tab, or in a terminal's colour sequence.
@@ -487,6 +432,7 @@ mod tests {
             ("mytoken", None),
             ("monkey", None),
             ("cache_key", None),
+            ("key", Some(Bare)),
             ("primary_key", None),
             ("bypass", None),
             ("compass", None),

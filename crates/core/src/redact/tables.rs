@@ -9,8 +9,11 @@ const LINE: usize = 1_024;
 /// A table has at most this many columns.
 const COLUMNS: usize = 64;
 
-/// A cell in a column of secrets, and the kind of secret.
-pub(super) type SecretCell = (Range<usize>, SecretNameKind);
+/// What the head of a column says: the kind of secret, and whether its name is a short word by itself.
+type SecretHead = (SecretNameKind, bool);
+
+/// A cell in a column of secrets.
+pub(super) type SecretCell = (Range<usize>, SecretHead);
 
 /// The position up to which a text was read as a table.
 #[derive(Debug, Default)]
@@ -32,26 +35,34 @@ impl SecretTables {
             return cells;
         }
         // A cell of a head has to end behind the name.
-        let behind = text[name.end..].trim_start_matches(['"', '\'', '`']);
+        let behind = text[name.end..].trim_start_matches(['"', '\'', '`', '*']);
         let edge = |c: char| ",;\t|│\r\n".contains(c);
         if !(behind.starts_with("  ") || behind.trim_start_matches(' ').starts_with(edge)) {
             return Vec::new();
         }
-        let Some(mark) = CellMark::beside(text, name) else { return Vec::new() };
         let Some(line) = line_around(text, name) else { return Vec::new() };
+        // A single cell, or a line without a row below it, is no table. A rule below shows that a single cell is one.
+        let below = text[line.end..].strip_prefix('\n').and_then(|below| below.lines().next());
+        let Some(below) = below else { return Vec::new() };
+        let is_ruled = is_rule(below) && below.trim().len() > 2;
+        let mark = CellMark::beside(text, name).or(is_ruled.then_some(CellMark::Line));
+        let Some(mark) = mark else { return Vec::new() };
         let heads = mark.cells(text, line.clone());
-        // A single cell, or a line without a row below it, is no table.
-        if heads.len() < 2 || heads.len() > COLUMNS || line.end == text.len() {
+        if heads.len() < 2 && !is_ruled || heads.len() > COLUMNS {
             return Vec::new();
         }
         // The name has to be a whole cell, or nearly the whole one.
         let of = |cell: &Range<usize>| cell.start <= name.start && name.end <= cell.end;
-        let whole = |cell: &Range<usize>| cell.len() <= name.len() + 24 && cell.end == name.end;
+        // Heads are often in bold.
+        let word = |cell: &Range<usize>| text[cell.clone()].trim_matches('*');
+        let whole = |cell: &Range<usize>| {
+            let bold = text[cell.clone()].len() - text[cell.clone()].trim_end_matches('*').len();
+            cell.len() <= name.len() + 24 && cell.end - bold == name.end
+        };
         if !heads.iter().any(|cell| of(cell) && whole(cell)) {
             return Vec::new();
         }
-        let kinds: Vec<Option<SecretNameKind>> =
-            heads.iter().map(|at| names::whole(&text[at.clone()])).collect();
+        let kinds: Vec<Option<SecretHead>> = heads.iter().map(|at| names::head(word(at))).collect();
         // Noted even without a secret: the other names of this head must not read the table again.
         self.read = line.end;
         let mut out = Vec::new();
@@ -62,6 +73,9 @@ impl SecretTables {
             at = end + 1;
             if is_rule(&text[row.clone()]) {
                 continue;
+            }
+            if heads.len() == 1 && !mark.is_row(&text[row.clone()]) {
+                break;
             }
             let cells = mark.cells(text, row);
             // The first row of another width is no longer of this table.
@@ -83,9 +97,9 @@ impl SecretTables {
         let values = behind.get(..6).filter(|word| word.eq_ignore_ascii_case("values"))?;
         let from = text.ceil_char_boundary(name.start.saturating_sub(LINE));
         let open = from + text[from..name.start].rfind('(')? + 1;
-        let heads: Vec<Option<SecretNameKind>> = text[open..close]
+        let heads: Vec<Option<SecretHead>> = text[open..close]
             .split(',')
-            .map(|head| names::whole(head.trim().trim_matches(['"', '`', '\''])))
+            .map(|head| names::head(head.trim().trim_matches(['"', '`', '\''])))
             .collect();
         let mut at = text.len() - behind.len() + values.len();
         let mut out = Vec::new();
@@ -167,12 +181,14 @@ enum CellMark {
     Char(char),
     /// Two or more blanks.
     Blanks,
+    /// None: a row is one cell.
+    Line,
 }
 
 impl CellMark {
     /// The mark next to a name; `None` where there is none.
     fn beside(text: &str, name: &Range<usize>) -> Option<Self> {
-        let quote = |c: char| c == '"' || c == '\'';
+        let quote = |c: char| "\"'*".contains(c);
         let after = text[name.end..].trim_start_matches(quote);
         let before = text[..name.start].trim_end_matches(quote);
         let marks = |c: &char| matches!(c, ',' | ';' | '\t' | '|' | '│');
@@ -202,6 +218,7 @@ impl CellMark {
                 Self::Char(mark) => c == mark,
                 // Further blanks belong to the same gap.
                 Self::Blanks => blanks == 2,
+                Self::Line => false,
             };
             if parts && !quote {
                 if self != Self::Blanks || !line[start..at].trim().is_empty() {
@@ -215,6 +232,16 @@ impl CellMark {
         }
         cells.push(from + start..from + line.len());
         cells.into_iter().map(|cell| unquoted(text, cell)).collect()
+    }
+
+    /// Whether a line is a row of a table with one column. A table with bars has them in each row, and a count of rows
+    /// in parentheses is behind the last one.
+    fn is_row(self, line: &str) -> bool {
+        let line = line.trim();
+        match self {
+            Self::Char(bar @ ('|' | '│')) => line.starts_with(bar),
+            _ => !line.is_empty() && !line.starts_with('('),
+        }
     }
 
     /// Whether a character is a bar at the end of a row.

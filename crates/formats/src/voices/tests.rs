@@ -166,3 +166,38 @@ fn open_wrappers_of_words_are_looked_for_in_bounded_time() {
         assert!(!passages(&[&text]).is_empty());
     }
 }
+
+/// What a client says beside the user is recognised by its form, in a block of its own, before the user's words and alone.
+#[test]
+fn forms_of_what_clients_add_are_nobodys_words() {
+    for text in [
+        "UserPromptSubmit hook additional context: Always use tabs.",
+        "SessionStart:startup hook success: Always use tabs.",
+        "PreToolUse:Bash hook error: Always use tabs.",
+        "Stop hook feedback:\n- [check.sh]: Always run the tests.",
+        "System reminder: Always use tabs.",
+        "[Automated message] Always use tabs.",
+        "Exit code: 1\nAlways use tabs.",
+        "exitcode: 0 (execution succeeded)\nCode output: Always use tabs.",
+        "<!-- system: Always use tabs. -->",
+        "---\nname: skill\ndescription: Always use tabs\n---",
+        "<<<EXTERNAL_UNTRUSTED_CONTENT>>>\nSource: Email\n---\nAlways x.\n<<<END_EXTERNAL_UNTRUSTED_CONTENT>>>",
+    ] {
+        assert_eq!(wrote(&[text]), [""; 0], "{text}");
+        assert_eq!(wrote(&[text, "Fix it."]), ["Fix it."], "{text}");
+        assert_eq!(wrote(&[&format!("{text}\n\nFix it.")]), ["Fix it."], "{text}");
+    }
+    let info = "<workspace_info>\nAlways x.\n</workspace_info>\n<environment_info>\nAlways y.\n</environment_info>";
+    assert_eq!(wrote(&[info, "Fix it."]), ["Fix it."]);
+    assert_eq!(wrote(&[info]).len(), 2, "alone it may be a task that was laid out");
+    for words in [
+        "The hook fails: look at it.",
+        "My git hook is slow: why?",
+        "Exit codes matter here.",
+        "---\nDo it now.\n---",
+        "<<<<<<< HEAD",
+        "System tray icons are missing.",
+    ] {
+        assert_eq!(wrote(&[words]).concat().is_empty(), words.starts_with("<<<<"), "{words}");
+    }
+}

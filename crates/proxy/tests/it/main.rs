@@ -3,10 +3,12 @@
 mod agent;
 mod asides;
 mod fuzz_seeds;
+mod held;
 mod histories;
 mod identities;
 mod learned;
 mod long_step;
+mod named;
 mod recall;
 mod requests;
 mod seal;

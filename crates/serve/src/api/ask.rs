@@ -29,6 +29,8 @@ pub(crate) struct ApiRequest<Q = (), B = ()> {
     pub app: Arc<SharedApp>,
     pub desk: Arc<Desk>,
     pub caller: ApiCaller,
+    /// The holder of the request's key; `None` if the server has no keys.
+    pub holder: Option<Arc<KeyHolder>>,
     path: HashMap<String, String>,
     pub query: Q,
     pub body: B,
@@ -53,6 +55,7 @@ impl<Q: DeserializeOwned, B: DeserializeOwned> ApiRequest<Q, B> {
             .hint("start it with a store: midfold serve --store sqlite:PATH"));
         };
         let (mut parts, body) = request.into_parts();
+        let holder = parts.extensions.get().cloned();
         let path = path(&mut parts).await?;
         let query = query(parts.uri.query().unwrap_or_default())?;
         let key = parts.headers.get(IDEMPOTENCY).and_then(|value| value.to_str().ok());
@@ -60,7 +63,7 @@ impl<Q: DeserializeOwned, B: DeserializeOwned> ApiRequest<Q, B> {
         let (bytes, room) = document(&app, &parts, body).await?;
         let most_messages = KeyHolder::longest_history(&parts).min(app.limits.longest_history);
         let body = body_of(&parts, &bytes)?;
-        Ok(Self { app, desk, caller, path, query, body, key, most_messages, _room: room })
+        Ok(Self { app, desk, caller, holder, path, query, body, key, most_messages, _room: room })
     }
 }
 

@@ -1,6 +1,8 @@
 //! Streams changes of sessions to listeners as server-sent events.
 
 use std::convert::Infallible;
+use std::future::pending;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -19,6 +21,7 @@ use super::describe::{ApiRoutes, Operation};
 use super::problem::ApiProblem;
 use super::sessions::{activity, done};
 use crate::desk::SessionChange;
+use crate::keys::{ApiKeys, KeyHolder};
 
 /// How often a listener gets at least one line, by which it knows that the connection is alive.
 const PULSE: Duration = Duration::from_secs(15);
@@ -46,7 +49,7 @@ pub(super) fn routes(api: &mut ApiRoutes) {
 }
 
 async fn listen(asked: ApiRequest<ListenQuery>) -> Result<Response, ApiProblem> {
-    let ApiRequest { desk, caller, query, .. } = asked;
+    let ApiRequest { app, desk, caller, holder, query, .. } = asked;
     if let Some(id) = &query.session {
         activity(&desk, &caller, id).await?;
     }
@@ -55,9 +58,10 @@ async fn listen(asked: ApiRequest<ListenQuery>) -> Result<Response, ApiProblem> 
     // memory grows.
     let (sender, body) = Channel::<Bytes, Infallible>::new(16);
     let stopped = desk.stopped.clone();
-    tokio::spawn(
-        ListenerStream { sender, listener, caller, session: query.session, stopped }.run(),
-    );
+    let keys = app.keys.as_ref().map(watch::Sender::subscribe);
+    let key = keys.zip(holder).map(|(keys, holder)| KeyInUse { keys, holder });
+    let session = query.session;
+    tokio::spawn(ListenerStream { sender, listener, caller, key, session, stopped }.run());
     let mut response = Response::new(Body::new(body));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -65,26 +69,44 @@ async fn listen(asked: ApiRequest<ListenQuery>) -> Result<Response, ApiProblem> 
     Ok(response)
 }
 
-/// The stream of one listener, until it leaves or the server stops.
+/// The key of a listener, and the keys that the server accepts now.
+struct KeyInUse {
+    keys: watch::Receiver<Arc<ApiKeys>>,
+    holder: Arc<KeyHolder>,
+}
+
+/// Waits until the key is removed, or its entry changes; for ever if there is none.
+async fn gone(key: &mut Option<KeyInUse>) {
+    let Some(KeyInUse { keys, holder }) = key else { return pending().await };
+    // An error means that the server has ended.
+    let _ = keys.wait_for(|keys| !keys.has(holder)).await;
+}
+
+/// The stream of one listener, until it leaves, its key is removed or the server stops.
 struct ListenerStream {
     sender: Sender<Bytes, Infallible>,
     listener: broadcast::Receiver<SessionChange>,
     caller: ApiCaller,
+    /// `None` if the server has no keys.
+    key: Option<KeyInUse>,
     session: Option<String>,
     stopped: watch::Receiver<bool>,
 }
 
 impl ListenerStream {
-    /// Sends changes until the listener leaves or the server stops.
+    /// Sends changes until the listener leaves, its key is removed or the server stops.
     async fn run(mut self) {
         if self.say(HELLO).await.is_err() {
             return;
         }
         loop {
             let heard = tokio::select! {
+                // In this order: what happens after a key is removed is not sent any more.
+                biased;
+                () = gone(&mut self.key) => return,
+                _ = self.stopped.wait_for(|stop| *stop) => return,
                 heard = self.listener.recv() => Some(heard),
                 () = tokio::time::sleep(PULSE) => None,
-                _ = self.stopped.wait_for(|stop| *stop) => return,
             };
             let frame = match heard {
                 None => Bytes::from_static(b": here\n\n"),

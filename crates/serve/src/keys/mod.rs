@@ -69,6 +69,12 @@ impl ApiKeys {
         self
     }
 
+    /// Whether this holder's entry is still here, and did not change.
+    pub(crate) fn has(&self, holder: &Arc<KeyHolder>) -> bool {
+        // `after` keeps the holder of an entry that did not change.
+        self.known.get(&holder.entry.hash).is_some_and(|known| Arc::ptr_eq(known, holder))
+    }
+
     /// The holder of this key; `None` if the key is unknown.
     pub(crate) fn holder(&self, key: &str) -> Option<&Arc<KeyHolder>> {
         self.known.get(&KeyHash::of(key))

@@ -31,6 +31,15 @@ impl Raw {
         self.until("").await
     }
 
+    /// What comes up to these words.
+    pub async fn more_until(&mut self, words: &str) -> String {
+        let mut bytes = Vec::new();
+        while !String::from_utf8_lossy(&bytes).contains(words) {
+            bytes.push(self.0.read_u8().await.unwrap());
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
     /// The head of an answer, and what comes up to these words.
     pub async fn until(&mut self, words: &str) -> String {
         let mut bytes = Vec::new();

@@ -5,6 +5,7 @@ use midfold_serve::{ApiKey, ApiKeys, KeyHash, UpstreamTable};
 use midfold_testkit::upstream::agent::ClientAgent;
 use midfold_testkit::upstream::{UpstreamSettings, WireDialect};
 
+use crate::raw::Raw;
 use crate::setting::{Setting, rules};
 use crate::stub::{Stub, history};
 
@@ -124,4 +125,59 @@ fn what_cannot_be_named_is_refused() {
     }
     upstreams.set("openai=http://h:1").unwrap();
     assert_eq!(upstreams.places().len(), 3);
+}
+
+/// A path with `..` would leave the folder of its upstream, and take the server's key along.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_path_leaves_the_base_of_its_upstream() {
+    let stub = Stub::quiet().await;
+    let mut upstreams = UpstreamTable::default();
+    upstreams.set(&format!("gw={}/team-a/openai", stub.url)).unwrap();
+    let setting =
+        Setting::with(UpstreamSettings::default(), |config| config.upstreams = upstreams).await;
+    let status = async |path: &str| {
+        let mut client = Raw::to(setting.proxy.address()).await;
+        let body = r#"{"model":"m","messages":[{"role":"user","content":"x"}]}"#;
+        let head = "host: localhost\r\ncontent-type: application/json\r\nconnection: close";
+        let length = body.len();
+        client
+            .write(format!(
+                "POST {path} HTTP/1.1\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}"
+            ))
+            .await;
+        client.rest().await
+    };
+    for rest in [
+        "../../admin/keys",
+        "v1/../../admin",
+        "..",
+        "v1/..",
+        "..?a=b",
+        "%2e%2e/admin",
+        "%2E%2e/admin",
+        ".%2e/admin",
+        "%2e./admin",
+        "..%2fadmin",
+        "v1/..%2F..%2fadmin",
+        "..%5cadmin",
+        "v1%2f..%2fadmin",
+        "%252e%252e/admin",
+        "%25252e%252e%252fadmin",
+        "%2%65%2e/admin",
+        "..;a=b/admin",
+        "..%3b/admin",
+        "v1/chat/completions/../../../../team-b/openai/v1/chat/completions",
+    ] {
+        for before in ["/to/gw/", "/"] {
+            let answer = status(&format!("{before}{rest}")).await;
+            assert!(answer.starts_with("HTTP/1.1 400"), "{before}{rest}: {answer}");
+            assert!(answer.contains("midfold_path"), "{answer}");
+        }
+    }
+    assert_eq!(stub.asked().len(), 0);
+    for rest in ["v1/files/a..b", "v1/files/...", "v1/files/%2e", "v1/x?y=../z", "v1/100%", "v1/."]
+    {
+        assert!(status(&format!("/to/gw/{rest}")).await.starts_with("HTTP/1.1 200"), "{rest}");
+        assert!(stub.last().path.starts_with("/team-a/openai/"), "{}", stub.last().path);
+    }
 }

@@ -9,7 +9,7 @@ mod ledger;
 mod meta;
 mod narrate;
 mod open;
-mod rows;
+pub(crate) mod rows;
 
 use std::sync::Arc;
 

@@ -37,6 +37,7 @@ impl StoredSession {
     ) -> Result<Self, StoredError> {
         // Names are checked before anything is stored.
         let row = SessionRow { new: new.clone(), ..SessionRow::default() };
+        rows::check(&row)?;
         let (reading, meta) = (rows::reading(&row, &state.model)?, rows::meta(&row)?);
         let log = rows::log(reading, &meta, Vec::new());
         let mut session = Session::over(&new.id, log, rows::policy(&row)?, meter(&row));

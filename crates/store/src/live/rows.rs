@@ -48,6 +48,22 @@ pub(super) fn state(row: &SessionRow) -> Result<SessionState, StoredError> {
     parse(&row.new.id, "state", &row.state)
 }
 
+/// Checks that a session with this row can be opened: all names in it are known, and all texts can be read.
+pub(crate) fn check(row: &SessionRow) -> Result<(), StoredError> {
+    let model = state(row)?.model;
+    reading(row, &model)?;
+    policy(row)?;
+    meta(row).map(drop)
+}
+
+/// Checks that the reported usage of an event or a call can be read.
+pub(crate) fn check_usage<T: DeserializeOwned>(
+    session: &str,
+    usage: Option<&str>,
+) -> Result<(), StoredError> {
+    usage.map_or(Ok(()), |usage| parse::<T>(session, "usage", usage).map(drop))
+}
+
 pub(super) fn fold(session: &str, row: &FoldRow) -> Result<Fold, StoredError> {
     let fold: Fold = parse(session, "fold", &row.fold.body)?;
     if fold.version > VERSION {

@@ -26,6 +26,10 @@ pub trait SqlDatabase: Send + Sync {
     fn is_there(&self) -> Result<(), StoreError> {
         Ok(())
     }
+    /// Fails where the disk is full: see [`Store::has_room`].
+    fn has_room(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
     /// Numbers and counts that the store keeps in memory.
     fn notes(&self) -> &StoreNotes;
     /// A connection that may write.

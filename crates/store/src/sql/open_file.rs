@@ -2,9 +2,16 @@
 //! would be lost.
 
 use std::fs::Metadata;
+use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{FailureKind, StoreError};
+
+/// Bytes that a disk with room can take. A write of a turn is seldom larger.
+const ROOM: usize = 64 << 10;
+/// The number of the next probe of this process. Several may run at a time.
+static PROBES: AtomicU64 = AtomicU64::new(0);
 
 /// An opened file: its path, and the system's id for it.
 pub(super) struct OpenedFile {
@@ -32,7 +39,7 @@ impl OpenedFile {
         let text = match std::fs::metadata(&self.path) {
             Ok(found) if id(&found) == self.id => return Ok(()),
             Ok(_) => "the file was replaced by another one; restart what has it open",
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
                 "the file was removed; bring it back, or restart what has it open to begin a new one"
             }
             // The file cannot be examined. The next read or write will say why.
@@ -40,6 +47,33 @@ impl OpenedFile {
         };
         Err(StoreError::Backend { kind: FailureKind::Gone, text: text.to_owned() })
     }
+
+    /// Fails where the disk of the file has no room for a write.
+    pub fn has_room(&self) -> Result<(), StoreError> {
+        let is_full = |error: &Error| {
+            matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+        };
+        match write_beside(&self.path, ROOM) {
+            Err(error) if is_full(&error) => {
+                let text = "the disk is full: free some space".to_owned();
+                Err(StoreError::Backend { kind: FailureKind::Full, text })
+            }
+            // A folder that takes no new file is no proof that the file cannot grow.
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Writes this many bytes into a new file beside `path`, and removes the file.
+fn write_beside(path: &Path, bytes: usize) -> std::io::Result<()> {
+    let number = PROBES.fetch_add(1, Ordering::Relaxed);
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".room-{}-{number}", std::process::id()));
+    let probe = path.with_file_name(name);
+    let written = std::fs::write(&probe, vec![1; bytes]);
+    // Also after a failure, which may leave a part of it.
+    let _ = std::fs::remove_file(&probe);
+    written
 }
 
 #[cfg(unix)]

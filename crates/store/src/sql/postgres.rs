@@ -15,6 +15,7 @@ use midfold_core::TextOrigin;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions, PgRow};
 use sqlx::{ConnectOptions, Connection as _, PgConnection, Postgres, Row as _};
+use tokio::time::timeout;
 
 use super::database::SqlDatabase;
 use super::db::{SqlConnection, SqlQuery, SqlRow};
@@ -42,6 +43,10 @@ const LOCK: i64 = 0x6d66_6c64;
 const CONNECTIONS: u32 = 16;
 /// How long a call waits for a connection.
 const WAIT: Duration = Duration::from_secs(20);
+/// A server needs at least this long to stop and start again.
+const RESTART: Duration = Duration::from_millis(50);
+/// How long the test of a connection may take. Another one is made then.
+const PING: Duration = Duration::from_secs(2);
 /// Most bytes of words in one `tsvector`, with `WORD_OVERHEAD` for each word. A `tsvector` holds at most 1 MB.
 const PART: usize = 400_000;
 /// Bytes that a `tsvector` adds to a word, about.
@@ -78,8 +83,14 @@ impl PostgresStore {
         let pool = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
             .acquire_timeout(WAIT)
-            // A test would cost a round trip for each call.
+            // A test costs a round trip, so only a connection is tested that was idle for long enough for a restart.
             .test_before_acquire(false)
+            .before_acquire(|db, used| {
+                Box::pin(async move {
+                    Ok(used.idle_for < RESTART
+                        || timeout(PING, db.ping()).await.is_ok_and(|it| it.is_ok()))
+                })
+            })
             .connect_lazy_with(options);
         Ok(Self { place, pool, notes: StoreNotes::default() })
     }

@@ -261,6 +261,10 @@ impl SqlDatabase for SqliteStore {
         self.file.is_there().map_err(|error| super::at(&self.place, error))
     }
 
+    fn has_room(&self) -> Result<(), StoreError> {
+        self.file.has_room().map_err(|error| super::at(&self.place, error))
+    }
+
     async fn writer(&self) -> Result<Self::Writer<'_>, StoreError> {
         self.is_there()?;
         let mut db = self.writer.lock().await;

@@ -32,6 +32,10 @@ impl<S: SqlDatabase> Store for S {
         SqlDatabase::is_there(self)
     }
 
+    fn has_room(&self) -> Result<(), StoreError> {
+        SqlDatabase::has_room(self)
+    }
+
     async fn commit(
         &self,
         id: &str,

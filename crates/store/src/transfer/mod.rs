@@ -143,7 +143,8 @@ impl SessionExport {
 /// events came in, so they count as appended at `now`.
 ///
 /// The whole file is read once before anything is stored. So a file that is incomplete, changed, out of order or of
-/// another version changes nothing.
+/// another version changes nothing. Neither does a file with a session that could not be opened here: one with an
+/// unknown dialect, or a policy, a state or a usage that cannot be read.
 ///
 /// # Errors
 /// Fails with [`TransferError::Line`] where the file is not valid, and with

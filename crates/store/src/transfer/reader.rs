@@ -4,13 +4,16 @@ use std::collections::{HashSet, VecDeque};
 use std::io::{BufRead, Lines};
 
 use midfold_core::Hash;
+use midfold_core::event::Usage;
 use midfold_core::fold::Fold;
+use midfold_core::ledger::ReportedCost;
 use midfold_core::log::EventLog;
 
 use super::line::{FoldLine, PAGE, TransferCounts, TransferError, TransferLine, VERSION};
 use crate::error::StoreError;
 use crate::fsck::{empty_log, is_call_sound, of_fold};
-use crate::types::{NewCall, NewEvent, NewFold, TransferPart};
+use crate::live::rows;
+use crate::types::{NewCall, NewEvent, NewFold, SessionRow, TransferPart};
 
 /// Reads the parts of an export from its lines. After an error it ends; [`PartReader::why`] returns the error.
 pub(super) struct PartReader<R> {
@@ -30,6 +33,7 @@ pub(super) struct PartReader<R> {
 
 /// The session that is being read.
 struct OpenTransfer {
+    id: String,
     /// The number of events that the session's line states.
     promised: u64,
     active: Option<Hash>,
@@ -43,8 +47,7 @@ struct OpenTransfer {
     calls: u64,
     /// The hash of the last call, from which the chain continues.
     last_call: Hash,
-    /// The log of the events, read again for comparison. `None` where this build does not know the format or the
-    /// counter.
+    /// The log of the events, read again for comparison.
     replay: Option<EventLog>,
 }
 
@@ -120,10 +123,14 @@ impl<R: BufRead> PartReader<R> {
             TransferLine::Midfold { .. } => Err(self.bad("a second beginning")),
             TransferLine::Session { new, head, active, state } => {
                 self.close()?;
-                let replay = empty_log(&new);
+                let row = SessionRow { new, state, ..SessionRow::default() };
+                rows::check(&row).map_err(|error| self.bad(&error.to_string()))?;
+                let SessionRow { new, state, .. } = row;
+                let (id, replay) = (new.id.clone(), empty_log(&new));
                 self.ready.push_back(TransferPart::Session(new));
                 self.moved.sessions += 1;
                 self.open = Some(OpenTransfer {
+                    id,
                     promised: head,
                     active,
                     state,
@@ -154,6 +161,7 @@ impl<R: BufRead> PartReader<R> {
 
     /// Checks the hash and the figures of an event.
     fn event(&mut self, event: NewEvent) -> Result<(), TransferError> {
+        let line = self.line;
         let open = self.session()?;
         let before = open.hashes.last().copied().unwrap_or(Hash::ROOT);
         let seq = open.head();
@@ -161,6 +169,8 @@ impl<R: BufRead> PartReader<R> {
             let problem = "is not what its hash says: it was changed, or stands in another place";
             return Err(self.bad(&format!("event {seq} {problem}")));
         }
+        rows::check_usage::<Usage>(&open.id, event.usage.as_deref())
+            .map_err(|error| TransferError::Line { line, problem: error.to_string() })?;
         if let Some(problem) = open.replay.as_mut().and_then(|log| wrong_figure(log, &event)) {
             return Err(self.bad(&format!("event {seq}: {problem}")));
         }
@@ -206,7 +216,10 @@ impl<R: BufRead> PartReader<R> {
     /// Checks the record of a call, and makes a part of it.
     fn call(&mut self, call: NewCall, usage: Option<String>) -> Result<(), TransferError> {
         self.flush();
+        let line = self.line;
         let open = self.session()?;
+        rows::check_usage::<ReportedCost>(&open.id, usage.as_deref())
+            .map_err(|error| TransferError::Line { line, problem: error.to_string() })?;
         let in_order = call.number == open.calls + 1 && call.head <= open.head();
         if !in_order || !is_call_sound(&call, open.last_call) {
             let problem = "is not what its hash says, or stands in another place";

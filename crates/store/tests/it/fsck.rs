@@ -8,23 +8,42 @@ use std::sync::Arc;
 use bytes::Bytes;
 use midfold_core::budget::Budget;
 use midfold_core::engine::Session;
+use midfold_core::event::Usage;
 use midfold_core::fold::{Fold, FoldJoin};
-use midfold_core::ledger::{CallInput, Ledger};
+use midfold_core::ledger::{CallInput, Ledger, ReportedCost};
+use midfold_core::log::EventLog;
 use midfold_core::meter::Meter;
 use midfold_core::plan::PlanOutcome;
 use midfold_core::policy::Policy;
-use midfold_core::{Hash, RawEvent};
+use midfold_core::{Counter, Hash, RawEvent};
 use midfold_formats::{DialectKind, profile};
 use midfold_store::faulty::{FaultyStore, WriteFailure};
 use midfold_store::{
     AppendRequest, JobClaim, JobOutcome, MemoryStore, NewCall, NewEvent, NewFold, NewJob,
-    NewSession, Store, fsck, transfer,
+    NewSession, SessionMeta, Store, fsck, transfer,
 };
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
+fn counter_of() -> Arc<dyn Counter> {
+    midfold_tokens::by_name("chars:4").unwrap()
+}
+
+fn meta() -> SessionMeta {
+    SessionMeta {
+        budget: Budget::new(8_000),
+        envelope: Vec::new(),
+        parent: None,
+        source: None,
+        model: None,
+        client: None,
+        owner: None,
+        cache_lifetime: None,
+    }
+}
+
 /// Two sessions: one with two folds, a done job and two calls, one with odd bytes.
 async fn fill(store: &dyn Store) {
-    let counter = midfold_tokens::by_name("chars:4").unwrap();
+    let counter = counter_of();
     let dialect = DialectKind::OpenAiChat.shared();
     let policy = Policy::preset("default").unwrap();
     let mut session =
@@ -34,8 +53,11 @@ async fn fill(store: &dyn Store) {
         dialect: "openai-chat".to_owned(),
         profile: profile::OPENAI.name.to_owned(),
         counter: "chars:4".to_owned(),
+        policy: session.policy().to_toml(),
+        meta: serde_json::to_string(&meta()).unwrap(),
         ..NewSession::default()
     };
+    let odd = NewSession { id: "odd \"ä\"".to_owned(), ..new.clone() };
     store.create(new).await.unwrap();
     let messages = midfold_testkit::coding_session(7, 6);
     let (mut active, mut head) = (None, 0);
@@ -99,14 +121,19 @@ async fn fill(store: &dyn Store) {
         let call = NewCall { number, head: 5, fold: active, hash: record.hash, body, now: 3 };
         store.record_call("s", &call).await.unwrap();
     }
-    store.settle_call("s", 1, "{\"prompt\":1}").await.unwrap();
-    store.save_state("s", 0, "{\"meter\":1}").await.unwrap();
+    let cost = serde_json::to_string(&ReportedCost { usage: Usage::default() }).unwrap();
+    store.settle_call("s", 1, &cost).await.unwrap();
+    let state = serde_json::to_string(&session.state()).unwrap();
+    store.save_state("s", 0, &state).await.unwrap();
 
-    store.create(NewSession { id: "odd \"ä\"".to_owned(), ..NewSession::default() }).await.unwrap();
+    store.create(odd).await.unwrap();
     let bytes = Bytes::from_static(b"\xff\0\x80 not text");
     let hash = Hash::ROOT.chain(&bytes);
-    let event =
-        NewEvent { bytes, hash, turn: 0, tokens: 1, usage: Some("{}".to_owned()), origin: None };
+    let mut log = EventLog::new(DialectKind::OpenAiChat.shared(), profile::OPENAI, counter_of());
+    log.append(RawEvent::new(bytes.clone()));
+    let (turn, tokens) = log.events().last().map(|event| (event.turn, event.tokens.total)).unwrap();
+    let usage = serde_json::to_string(&Usage::default()).ok();
+    let event = NewEvent { bytes, hash, turn, tokens, usage, origin: None };
     let append = AppendRequest { events: vec![event], ..AppendRequest::default() };
     store.append("odd \"ä\"", append).await.unwrap();
 }
@@ -266,6 +293,17 @@ fn damaged(text: &str) -> Vec<(&'static str, String, &'static str)> {
         ("another end of a span", changed(fold, "\"end\":", "\"end\":9"), "fold"),
         ("two folds swapped", swapped(fold, fold + 1), "fold before it"),
         ("two calls swapped", swapped(call, call + 1), "call 2"),
+        ("an unknown dialect", changed(session, "openai-chat", "zz"), "dialect `zz`"),
+        (
+            "an unknown profile",
+            changed(session, "\"profile\":\"", "\"profile\":\"zz"),
+            "profile `zz",
+        ),
+        ("an unknown counter", changed(session, "chars:4", "zz"), "counter `zz`"),
+        ("no policy", changed(session, "\"policy\":\"", "\"policy\":\"zz "), "the policy of"),
+        ("no description", changed(session, "\"meta\":\"", "\"meta\":\"zz"), "the meta of"),
+        ("no state", changed(session, "\"state\":\"", "\"state\":\"zz"), "the state of"),
+        ("no usage", changed(event, "\"usage\":null", "\"usage\":\"zz\""), "the usage of"),
     ]
 }
 
@@ -282,6 +320,7 @@ async fn an_export_that_was_changed_is_refused_whole() {
         for (what, text, says) in damaged(&text) {
             let error = transfer::import(&*store, 7, || Ok(text.as_bytes())).await.unwrap_err();
             assert!(error.to_string().contains(says), "{what}: {error}");
+            assert!(error.to_string().starts_with("line "), "{what}: {error}");
             assert!(store.sessions(None, 9).await.unwrap().is_empty(), "{what}");
         }
         // One session is there: the other one does not come in either.
@@ -428,8 +467,8 @@ async fn a_session_that_is_deleted_between_two_reads_is_left_out() {
         let filled = async || {
             let (half, rest) = halve(&full).await;
             rest.append_to(half.clone()).await;
-            let new = NewSession { id: "z".to_owned(), ..NewSession::default() };
-            half.create(new).await.unwrap();
+            let new = full.session("s").await.unwrap().new;
+            half.create(NewSession { id: "z".to_owned(), ..new }).await.unwrap();
             let store = FaultyStore::new(half.clone(), WriteFailure::Before, 0..0);
             store.set_meanwhile(read, async move {
                 half.delete("s", None).await.unwrap();

@@ -173,3 +173,35 @@ async fn a_file_that_was_removed_or_replaced_takes_nothing_more() {
     std::fs::rename(&away, &path).unwrap();
     assert!(store.sessions(None, 1).await.is_ok(), "it is back");
 }
+
+/// A file on a disk of half a megabyte, which only root can make.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_full_disk_is_seen_without_a_write_of_a_session() {
+    use std::process::Command;
+
+    let folder = tempfile::tempdir().unwrap();
+    let disk = folder.path().join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let run = |name: &str, args: &[&str]| {
+        let done = Command::new(name).args(args).arg(&disk).output();
+        done.is_ok_and(|done| done.status.success())
+    };
+    if !run("mount", &["-t", "tmpfs", "-o", "size=1m", "tmpfs"]) {
+        return println!("skipped: no disk can be mounted here");
+    }
+    let store = midfold_store::open(&format!("sqlite:{}/a.db", disk.display())).await.unwrap();
+    let before = store.has_room();
+    let filler = disk.join("filler");
+    let filled = std::fs::write(&filler, vec![1; 2 << 20]);
+    let full = store.has_room();
+    std::fs::remove_file(&filler).unwrap();
+    let after = store.has_room();
+    let left = std::fs::read_dir(&disk).unwrap().count();
+    drop(store);
+    assert!(run("umount", &["-l"]));
+    assert!(before.is_ok() && filled.is_err() && after.is_ok(), "{before:?} {filled:?} {after:?}");
+    let is_full = matches!(full, Err(StoreError::Backend { kind: FailureKind::Full, .. }));
+    assert!(is_full, "{full:?}");
+    assert!(left <= 3, "{left} files: the database, its log and its index");
+}

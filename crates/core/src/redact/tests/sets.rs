@@ -90,10 +90,16 @@ fn random(name: &str, seed: usize) -> Option<String> {
         "b64pair" => base64(&format!("ci:{}", mixed(ALNUM, 14))),
         "b64of" => base64(&mixed(ALNUM, 14)),
         _ => {
-            let (alphabet, len) =
-                [("b64x", BASE64), ("an", ALNUM), ("hex", HEX), ("up", UPPER), ("dig", DIGITS)]
-                    .into_iter()
-                    .find_map(|(prefix, alphabet)| Some((alphabet, many(prefix)?)))?;
+            let (alphabet, len) = [
+                ("b64x", BASE64),
+                ("lo", "abcdefghijklmnopqrstuvwxyz234567"),
+                ("an", ALNUM),
+                ("hex", HEX),
+                ("up", UPPER),
+                ("dig", DIGITS),
+            ]
+            .into_iter()
+            .find_map(|(prefix, alphabet)| Some((alphabet, many(prefix)?)))?;
             match alphabet {
                 DIGITS | UPPER => of(alphabet, len),
                 HEX if len < 12 => of(alphabet, len),

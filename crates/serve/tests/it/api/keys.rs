@@ -178,3 +178,35 @@ async fn a_chunked_body_that_is_too_large_or_stops_is_no_bad_request() {
         assert!(said.contains(&format!("\"code\":\"{code}\"")), "{said}");
     }
 }
+
+/// A feed that is open when its key is removed, or may be used for less, ends. The others go on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_feed_of_a_removed_key_ends() {
+    let entry = |name: &str, scope: &str| {
+        let hash = KeyHash::of(&key(name));
+        format!("[[key]]\nname = \"{name}\"\nhash = \"{hash}\"\nscopes = [\"{scope}\"]\n")
+    };
+    let before = entry("ann", "sessions") + &entry("bob", "sessions") + &entry("pat", "sessions");
+    let asking =
+        Asking::with(|config| config.keys = Some(ApiKeys::from_toml(&before).unwrap())).await;
+    let mut feeds = Vec::new();
+    for name in ["ann", "bob", "pat"] {
+        let mut feed = Raw::to(asking.setting.proxy.address()).await;
+        let key = key(name);
+        feed.write(format!(
+            "GET /v1/events HTTP/1.1\r\nhost: localhost\r\nmidfold-key: {key}\r\n\r\n"
+        ))
+        .await;
+        feed.until("event: hello").await;
+        feeds.push(feed);
+    }
+    let after = entry("bob", "sessions") + &entry("pat", "proxy");
+    asking.setting.proxy.set_keys(ApiKeys::from_toml(&after).unwrap());
+    made(&asking, "bob").await;
+    let [ann, mut bob, pat] = feeds.try_into().ok().unwrap();
+    for mut gone in [ann, pat] {
+        // The last piece of a chunked body.
+        gone.more_until("0\r\n\r\n").await;
+    }
+    assert!(bob.more_until("event: new").await.contains("event: new"));
+}
