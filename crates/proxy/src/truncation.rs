@@ -55,7 +55,7 @@ const SHORT: u64 = 1_000;
 /// A count is at most this many tenths of the estimate (measured: 0.9 to 2.2 times the estimate), plus `MORE`.
 const MOST_TIMES_TENTHS: u64 = 25;
 const MORE: u64 = 300;
-/// Caches hold whole blocks of tokens, and none of more than this.
+/// Caches hold whole blocks of tokens, of at most this many.
 const CACHE_BLOCK: u64 = 1_024;
 /// A count of at least this share of the estimate counts the whole prompt. An error of this size still folds in time.
 const WHOLE_PERCENT: u64 = 80;

@@ -16,8 +16,8 @@
 //! | Chinese | 1 | 0.77 | 0.67 | 1.02 |
 //!
 //! Rulers, banners and boxes are runs of one character, of which a token holds many. The vocabularies of Gemini and Claude
-//! are not public, those of Gemma 3 and of Claude 2 are: a token holds 16 or 64 characters of `===`, 16 or 8 of `───`,
-//! and 31 or more spaces.
+//! are not public, but those of Gemma 3 and of Claude 2 are. There a token holds 16 or 64 characters of `===`, 16 or 8 of
+//! `───`, and 31 or more spaces.
 
 use midfold_core::view::MediaRef;
 use midfold_core::{Counter, TextKind};

@@ -177,7 +177,12 @@ impl StoredSession {
         now: Millis,
     ) -> Result<NumberedContext, StoredError> {
         let before = self.row.active;
-        let context = self.current(now).await?;
+        let made = self.current(now).await;
+        if let Err(StoredError::Plan(_)) = &made {
+            // The host may send its messages all the same, and then reports a count that is not of the context before.
+            self.save().await?;
+        }
+        let context = made?;
         let call = if record { Some(self.record(&context, None, now).await?) } else { None };
         self.save().await?;
         let folded = self.row.active.filter(|fold| Some(*fold) != before);
