@@ -113,15 +113,33 @@ impl Meter {
         self.samples = self.samples.saturating_add(1);
     }
 
+    /// Whether `real` can be the provider's count of a request of `counted` tokens. A server that drops messages that do
+    /// not fit, or that leaves out what its cache had, counts only the rest.
+    #[must_use]
+    pub fn may_count(&self, counted: u64, real: u64) -> bool {
+        let least = u128::from(self.ratio.0.min(10_000)) * u128::from(BOUNDS.0) / 10_000;
+        real > 0 && u128::from(real) * 10_000 >= u128::from(counted) * least
+    }
+
+    /// Other readings of the last counts, where by this one nothing fits. The first ones take the unseen tokens for part
+    /// of the `counted` ones, because some text is denser than the counter assumes; each takes half as many as the one
+    /// before. The last one takes a high ratio for that of such a text.
+    pub(crate) fn less_certain(self, counted: u64) -> impl Iterator<Item = Self> {
+        let share = u128::from(self.unseen) * 10_000 / u128::from(counted.max(1));
+        let share = u32::try_from(share).unwrap_or(u32::MAX);
+        let halves = std::iter::successors(Some(share), |share| Some(share / 2));
+        let ratios = halves
+            .take_while(|share| *share > 0)
+            .map(move |share| Ratio(self.ratio.0.saturating_add(share)));
+        let usual = Self::chars_over_four().ratio;
+        let last = (self.ratio > usual).then_some(usual);
+        ratios.chain(last).map(move |ratio| Self { ratio, unseen: 0, ..self })
+    }
+
     /// Takes the provider's count `real` for a whole request of `counted` tokens. If it is higher than expected, the
     /// rest was not in the log (`unseen`). If it is lower, the ratio was too high.
     pub fn anchor(&mut self, counted: u64, real: u64) {
-        if counted == 0 || real == 0 {
-            return;
-        }
-        let least = u128::from(self.ratio.0.min(10_000)) * u128::from(BOUNDS.0) / 10_000;
-        if u128::from(real) * 10_000 < u128::from(counted) * least {
-            // A server that drops messages that do not fit counts only the rest: that is no count of this prompt.
+        if counted == 0 || !self.may_count(counted, real) {
             return;
         }
         self.unseen = real.saturating_sub(self.ratio.of(counted));

@@ -228,7 +228,9 @@ impl CompactionWork<'_> {
         let mut cutting = policy.clone();
         cutting.tail.cut_results = Some(true);
         let fits = !policy.tail.cuts_results() && self.fold(&cutting, self.prepared.window).is_ok();
-        fits.then(|| format!("or set {CUT_RESULTS}: the newest step's results are then shown cut"))
+        fits.then(|| {
+            format!("or set {CUT_RESULTS}: the newest step's long parts are then shown cut")
+        })
     }
 
     fn fewer_pins(&self, floor: &FloorError) -> Option<String> {

@@ -115,6 +115,12 @@ impl WindowSource {
         }
     }
 
+    /// Whether somebody set the window: the caller, or the client in its request.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        matches!(self, Self::Given | Self::Request)
+    }
+
     /// Whether the window is only assumed, not said by the caller, the request or the server. A window that is learned
     /// from a provider replaces it then.
     #[must_use]

@@ -8,7 +8,7 @@ use midfold_core::log::{Event, EventLog};
 use midfold_core::meter::Meter;
 use midfold_core::profile::ReasoningBinding;
 use midfold_core::project::Context;
-use midfold_core::{Hash, RawEvent, Role};
+use midfold_core::{Counter, Hash, RawEvent, Role};
 use midfold_formats::recall_tool::{ToolOffer, tools};
 use midfold_formats::request::{Request, without_marks};
 use midfold_formats::vendor::is_compaction;
@@ -16,12 +16,12 @@ use midfold_store::{IdentifiedSession, Millis, SessionMeta, StoreError};
 
 use super::calls::CallLedger;
 use super::fold_marks::FoldMarks;
-use super::learned_windows::WindowReport;
+use super::learned_windows::{WindowOwner, WindowReport};
 use super::recalled::RecalledCalls;
 use super::rules::RequestReading;
 use super::sender::RequestSender;
 use super::stored_parts::StoredParts;
-use super::truncation::CountPair;
+use super::truncation::CountTrail;
 
 /// How far a conversation has come. A store keeps a conversation or not because of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +60,8 @@ pub(super) struct ProxyConversation {
     beside: Hash,
     /// The budget that its last request had to fit.
     pub budget: Budget,
-    /// The last counts of a prompt, by midfold and by the provider.
-    pub counted: Option<CountPair>,
+    /// The provider's counts of its prompts, and whose window they tell of.
+    counts: Option<(WindowOwner, CountTrail)>,
     /// The window that its policy was made for.
     window: u64,
     /// Its requests have tools of the client's own.
@@ -116,8 +116,7 @@ impl ProxyConversation {
         let RequestReading { kind, profile, counter, .. } = reading;
         let log = EventLog::new(kind.shared(), *profile, counter.clone());
         let log = if reading.is_replay { log } else { log.kept() };
-        let meter =
-            if counter.name() == "chars:4" { Meter::chars_over_four() } else { Meter::exact() };
+        let meter = first_meter(&**counter);
         let policy = reading.policy_for(request, told, reading.fixed(request));
         let session =
             Session::over(&id, log, policy, meter).with_answers_behind().with_turns_kept();
@@ -134,7 +133,7 @@ impl ProxyConversation {
             envelope: Vec::new(),
             beside: Hash::ROOT,
             budget: Budget::new(reading.window),
-            counted: None,
+            counts: None,
             window: reading.window,
             has_tools: false,
             offer: ToolOffer::default(),
@@ -171,7 +170,7 @@ impl ProxyConversation {
             // Not known yet: the next request brings these parts, and they are counted then.
             beside: Hash::ROOT,
             budget: meta.budget.clone(),
-            counted: None,
+            counts: None,
             window: meta.budget.window,
             // The next request brings these two as well.
             has_tools: false,
@@ -266,7 +265,7 @@ impl ProxyConversation {
             envelope: self.envelope.clone(),
             beside: self.beside,
             budget: self.budget.clone(),
-            counted: None,
+            counts: self.counts.clone(),
             window: self.window,
             has_tools: self.has_tools,
             offer: self.offer,
@@ -351,7 +350,7 @@ impl ProxyConversation {
         let fixed = self.fixed_tokens();
         let room = told.window.saturating_sub(fixed);
         let (own, asked) = (self.session.policy(), reading.policy_in(room));
-        let is_other = own.name != asked.name;
+        let is_other = own.name != asked.name || own.tail.cuts_results() != reading.cuts_results;
         let (own, asked) = (&own.trigger, &asked.trigger);
         // A policy that an earlier version stored has other trigger settings under the same name: it is replaced, too.
         let is_earlier = asked.floor_tokens == 0 && own.floored_share != asked.floored_share;
@@ -369,13 +368,42 @@ impl ProxyConversation {
         }
     }
 
+    /// The provider's counts so far. Another model, or another server, begins anew.
+    pub fn counts_of(&mut self, source: &WindowOwner) -> &mut CountTrail {
+        if self.counts.as_ref().is_none_or(|(of, _)| of != source) {
+            self.counts = None;
+        }
+        let (_, counts) =
+            self.counts.get_or_insert_with(|| (source.clone(), CountTrail::default()));
+        counts
+    }
+
+    /// The tokens of reasoning and pictures in its messages. A provider may leave them out of a prompt, or count them
+    /// in another way.
+    pub fn unsure_tokens(&self) -> u64 {
+        let of = |event: &Event| {
+            let blocks = event.view.blocks.iter().zip(&event.tokens.blocks);
+            let unsure =
+                blocks.filter(|(block, _)| block.is_reasoning() || !block.media.is_empty());
+            unsure.map(|(_, tokens)| u64::from(*tokens)).sum::<u64>()
+        };
+        self.session.log().events().iter().map(of).sum()
+    }
+
+    /// Forgets what counts taught the meter: some of them were counts of a cut prompt.
+    pub fn forget_counts(&mut self) {
+        let meter = first_meter(&**self.session.log().counter());
+        self.session.forget_counts(meter);
+    }
+
     /// The tokens that no fold can remove, in the provider's count: system prompt, tools, and the messages before the
     /// model's first one.
     pub fn fixed_tokens(&self) -> u64 {
         let log = self.session.log();
         let is_model = |event: &Event| event.view.role == Role::Assistant;
         let leading = log.events().iter().position(is_model).unwrap_or(log.len());
-        self.session.meter().calibrated(log.envelope_tokens() + log.tokens_in(0..leading))
+        // Without the unseen tokens of the last count: a fold may remove the dense text that they are of.
+        self.session.meter().ratio.of(log.envelope_tokens() + log.tokens_in(0..leading))
     }
 
     /// The context to send, and why a fold that is due cannot be made. `None` if the history is sent as it is.
@@ -457,6 +485,11 @@ impl ProxyConversation {
     pub fn bytes(&self) -> usize {
         self.bytes
     }
+}
+
+/// The meter of a conversation whose prompts nobody has counted yet.
+fn first_meter(counter: &dyn Counter) -> Meter {
+    if counter.name() == "chars:4" { Meter::chars_over_four() } else { Meter::exact() }
 }
 
 /// The id for a new conversation. `end` is the last link of its history.

@@ -1,4 +1,4 @@
-//! Windows that providers reported. Each belongs to the client's key that got the report, and is not used for other
+//! Windows that providers reported, and hints that their counts give. Each belongs to the client's key that got the report, and is not used for other
 //! keys.
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -65,6 +65,8 @@ pub struct LearnedWindows {
     order: VecDeque<WindowOwner>,
     /// The largest prompt and answer, in tokens, of models whose assumed window was smaller.
     taken: HashMap<WindowOwner, u64>,
+    /// The most tokens that servers read of a prompt, by their counts. A hint: it is in no store.
+    cuts: HashMap<WindowOwner, u64>,
     /// Changes that wait to be written; at most one for each owner.
     news: VecDeque<(WindowOwner, WindowNews)>,
     /// Owners for whom a store was already asked.
@@ -103,10 +105,26 @@ impl LearnedWindows {
         self.taken.get(source).copied()
     }
 
+    /// The most tokens that a server reads of a prompt, if the counts of a conversation showed it.
+    #[must_use]
+    pub fn cut(&self, source: &WindowOwner) -> Option<u64> {
+        self.cuts.get(source).copied()
+    }
+
+    /// Notes that a server reads at most `tokens` of a prompt, by its counts.
+    pub fn note_cut(&mut self, source: &WindowOwner, tokens: u64) {
+        make_room(&mut self.cuts, source);
+        self.cuts.insert(source.clone(), tokens);
+    }
+
     /// Notes that a provider accepted a prompt and answered: the window holds both. `guess` is the assumed window;
     /// `None` if the window was set by somebody.
     pub fn note_accepted(&mut self, source: &WindowOwner, usage: Usage, guess: Option<u64>) {
         let took = usage.prompt.saturating_add(usage.output);
+        // The server counted more than it was thought to read.
+        if self.cut(source).is_some_and(|cut| usage.prompt > cut + cut / 100) {
+            self.cuts.remove(source);
+        }
         if let Some(told) = self.windows.get_mut(source) {
             let is_raised = took > told.window;
             told.window = told.window.max(took);
@@ -116,9 +134,7 @@ impl LearnedWindows {
                 self.note(source, WindowNews::Raised);
             }
         } else if guess.is_some_and(|guess| took > guess) {
-            if self.taken.len() >= MOST && !self.taken.contains_key(source) {
-                self.taken.clear();
-            }
+            make_room(&mut self.taken, source);
             let most = self.taken.entry(source.clone()).or_default();
             *most = took.max(*most);
         }
@@ -168,5 +184,12 @@ impl LearnedWindows {
         if let Some(told) = found.filter(|_| !self.windows.contains_key(source)) {
             self.insert(source, told);
         }
+    }
+}
+
+/// Empties a full map before one more owner comes into it.
+fn make_room(map: &mut HashMap<WindowOwner, u64>, source: &WindowOwner) {
+    if map.len() >= MOST && !map.contains_key(source) {
+        map.clear();
     }
 }

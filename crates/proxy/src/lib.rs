@@ -120,16 +120,22 @@ impl Proxy {
                 let conversation = aside
                     .unwrap_or_else(|| self.conversation(&request, &chain, &reading, &who, now));
                 let source = WindowOwner::new((&who.scope, &who.upstream), request.kind(), &model);
-                let learned = {
+                let (learned, hint) = {
                     let known = lock(&self.learned);
                     let taken = known.largest_accepted(&source).filter(|it| *it > reading.window);
                     if let Some(taken) = taken.filter(|_| reading.window_from.is_guess()) {
                         (reading.window, reading.window_from) = (taken, WindowSource::Learned);
                     }
-                    known.of(&source)
+                    // Another conversation's counts are too weak a proof against a window that somebody set.
+                    let hint = known.cut(&source).filter(|_| !reading.window_from.is_set());
+                    (known.of(&source), hint)
                 };
-                let kept = lock(&conversation).session.gate().learned_window;
-                let least = learned.map(|told| told.window).into_iter().chain(kept).min();
+                let (kept, cut) = {
+                    let mut held = lock(&conversation);
+                    (held.session.gate().learned_window, held.counts_of(&source).cut())
+                };
+                let told = learned.map(|told| told.window);
+                let least = [told, kept, cut.or(hint)].into_iter().flatten().min();
                 let told = WindowReport {
                     window: least.unwrap_or(reading.window).min(reading.window),
                     counts_reply: learned.is_some_and(|told| told.counts_reply),
@@ -151,4 +157,5 @@ impl Proxy {
 pub mod inside {
     pub use crate::identities::MessageIdentities;
     pub use crate::learned_windows::{LearnedWindows, MOST, WindowNews, WindowOwner, WindowReport};
+    pub use crate::truncation::{CountKind, CountPair, CountTrail};
 }

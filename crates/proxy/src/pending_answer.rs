@@ -5,7 +5,6 @@ use std::sync::Arc;
 use midfold_core::Hash;
 use midfold_core::event::Usage;
 use midfold_core::ledger::ClientHistory;
-use midfold_core::log::Event;
 use midfold_core::spending::FoldedPrompt;
 use midfold_formats::answer::AnswerFacts;
 use midfold_formats::request::Request;
@@ -14,7 +13,7 @@ use midfold_store::Millis;
 use super::conversation::ProxyConversation;
 use super::fold_marks::WatchedAnswer;
 use super::history::RequestHistory;
-use super::learned_windows::{WindowOwner, WindowReport};
+use super::learned_windows::WindowOwner;
 use super::lock::lock;
 use super::narrate::NarrationTarget;
 use super::shared::Proxy;
@@ -61,8 +60,8 @@ impl PendingAnswer {
     }
 
     /// Takes the facts of the answer: the provider's count, and the id by which a later request may go on. Returns a
-    /// truncation if the count shows that the server silently dropped a part of the prompt; the tokens that it read
-    /// then become its window.
+    /// truncation if the counts so far show that the server silently drops a part of the prompt; the conversation is
+    /// then folded for what it reads.
     pub fn take_facts(self, seen: &AnswerFacts, now: Millis) -> Option<SilentTruncation> {
         // This comes before the place is asked for: the next request may also name the answer to a first one, which has
         // no place.
@@ -79,15 +78,16 @@ impl PendingAnswer {
         }
         let count = seen.usage.map_or(CountKind::Other, |usage| self.judge(place, usage));
         let truncation = self.truncation(place, count);
-        if let Some(SilentTruncation { window, .. }) = &truncation {
-            let told = WindowReport { window: *window, counts_reply: false };
-            let source = self.source.iter();
-            source.for_each(|source| lock(&self.proxy.learned).note_refused(source, told));
-        } else if let (Some(source), Some(usage)) = (&self.source, seen.usage) {
-            let reading = &place.reading;
-            let is_guess = reading.window_from.is_guess() && count == CountKind::Prompt;
-            let guess = is_guess.then_some(reading.window);
-            lock(&self.proxy.learned).note_accepted(source, usage, guess);
+        match (&self.source, seen.usage, count) {
+            (Some(source), _, CountKind::Truncated(window)) => {
+                lock(&self.proxy.learned).note_cut(source, window);
+            }
+            (Some(source), Some(usage), CountKind::Prompt) => {
+                let reading = &place.reading;
+                let guess = reading.window_from.is_guess().then_some(reading.window);
+                lock(&self.proxy.learned).note_accepted(source, usage, guess);
+            }
+            _ => {}
         }
         let mut held = lock(&place.conversation);
         let ProxyConversation { session, calls, .. } = &mut *held;
@@ -115,26 +115,22 @@ impl PendingAnswer {
 
     /// Decides what the provider's count is evidence of.
     fn judge(&self, place: &ConversationSlot, usage: Usage) -> CountKind {
-        let Some(counted) = CountPair::of(self.counted, usage) else { return CountKind::Other };
+        let counted = CountPair::of(self.counted, usage);
+        let (Some(counted), Some(source)) = (counted, &self.source) else {
+            return CountKind::Other;
+        };
         if place.is_aside {
             return CountKind::Prompt;
         }
         let mut held = lock(&place.conversation);
-        let before = held.counted;
-        let count = counted.judge(before);
-        if count == CountKind::Prompt && before.is_none_or(|before| !counted.stands(before)) {
-            held.counted = Some(counted);
+        let mut counts = *held.counts_of(source);
+        let is_set = place.reading.window_from.is_set();
+        let count = counts.judge(counted, is_set, || held.unsure_tokens());
+        *held.counts_of(source) = counts;
+        if matches!(count, CountKind::Truncated(_)) {
+            held.forget_counts();
         }
-        // The tokens of pictures are estimated more coarsely, so a first count that differs is no sign of truncation.
-        let has_media = |event: &Event| event.view.blocks.iter().any(|it| !it.media.is_empty());
-        match count {
-            CountKind::Truncated(_) | CountKind::Other
-                if before.is_none() && held.session.log().events().iter().any(has_media) =>
-            {
-                CountKind::Prompt
-            }
-            count => count,
-        }
+        count
     }
 
     fn truncation(&self, place: &ConversationSlot, count: CountKind) -> Option<SilentTruncation> {
@@ -151,6 +147,6 @@ pub struct SilentTruncation {
     pub session: String,
     /// The tokens that were sent.
     pub sent: u64,
-    /// The tokens that the server read; its window from now on.
+    /// The tokens that the server reads at most.
     pub window: u64,
 }

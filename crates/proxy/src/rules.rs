@@ -109,6 +109,9 @@ impl RequestReading {
     /// [`RequestReading::line`].
     pub fn policy_for(&self, request: &Request, told: WindowReport, fixed: u64) -> Policy {
         let mut policy = self.policy_in(told.window.saturating_sub(fixed)).clone();
+        if self.cuts_results {
+            policy.tail.cut_results = Some(true);
+        }
         if let Some(line) = self.line(request, told, fixed) {
             policy.trigger.floor_tokens = line;
         }

@@ -116,7 +116,7 @@ pub(crate) fn log_truncation(truncation: &SilentTruncation) {
         session,
         sent,
         window,
-        "the server cut the prompt in silence: what it read is its window from now on, and the history is folded"
+        "the server cuts prompts in silence: the history is folded for what it reads"
     );
 }
 

@@ -14,6 +14,10 @@
 //! | JSON | 3.6 | 2.85 | 2.25 | 2.7 |
 //! | numbers | 1.85 | 1.85 | 1.71 | 1.05 |
 //! | Chinese | 1 | 0.77 | 0.67 | 1.02 |
+//!
+//! Rulers, banners and boxes are runs of one character, of which a token holds many. The vocabularies of Gemini and Claude
+//! are not public, but those of Gemma 3 and of Claude 2 are. There a token holds 16 or 64 characters of `===`, 16 or 8 of
+//! `───`, and 31 or more spaces.
 
 use midfold_core::view::MediaRef;
 use midfold_core::{Counter, TextKind};
@@ -37,6 +41,8 @@ struct Factors {
     marks: u64,
     /// Characters outside ASCII.
     wide: u64,
+    /// The cost of a character in a ruler, in 1/1,024 of a token.
+    rulers: u64,
     /// A further factor for call arguments, which have many escapes and quotes.
     arguments: u64,
     /// Tokens around each message. For `OpenAI`, these are 3, and one for the role's name (their cookbook). For others
@@ -50,6 +56,7 @@ const OPEN_AI: Factors = Factors {
     numbers: 1_000,
     marks: 1_000,
     wide: 1_000,
+    rulers: 32,
     arguments: 1_000,
     per_message: 4,
 };
@@ -59,6 +66,7 @@ const CLAUDE: Factors = Factors {
     numbers: 900,
     marks: 1_950,
     wide: 1_490,
+    rulers: 32,
     arguments: 1_050,
     per_message: 8,
 };
@@ -68,6 +76,7 @@ const CLAUDE_OLD: Factors = Factors {
     numbers: 900,
     marks: 1_550,
     wide: 1_300,
+    rulers: 32,
     arguments: 1_050,
     per_message: 8,
 };
@@ -77,9 +86,14 @@ const GEMINI: Factors = Factors {
     numbers: 1_650,
     marks: 1_450,
     wide: 980,
+    rulers: 64,
     arguments: 1_000,
     per_message: 4,
 };
+
+/// The cost of a space in a long run and of a character of a box, in 1/1,024 of a token.
+const BLANK: u64 = 32;
+const BOX: u64 = 128;
 
 impl EstimateCounter {
     /// The counter for a family.
@@ -121,11 +135,14 @@ impl Counter for EstimateCounter {
 
     fn count(&self, text: &str, content: TextKind) -> u32 {
         let factors = self.factors();
-        let [words, numbers, marks, wide] = parts(&TextShape::of(text));
+        let shape = TextShape::of(text);
+        let [words, numbers, marks, wide] = parts(&shape);
+        let runs = factors.rulers * shape.rulers + BLANK * shape.blanks + BOX * shape.boxes;
         let scaled = words * factors.words
             + numbers * factors.numbers
             + marks * factors.marks
-            + wide * factors.wide;
+            + wide * factors.wide
+            + runs * 1_000;
         let tokens = match content {
             // All factors are in thousandths, so one thousand is divided out again.
             TextKind::Arguments => (scaled / 1_000).saturating_mul(factors.arguments),

@@ -36,6 +36,12 @@ pub(crate) struct TextShape {
     pub three: u64,
     /// Four-byte characters: emoji, rare CJK.
     pub four: u64,
+    /// Letters, and marks of which rulers are made, in long runs of the same one. They count nowhere else.
+    pub rulers: u64,
+    /// Spaces and tabs in long runs of the same one. They count nowhere else.
+    pub blanks: u64,
+    /// Characters of boxes and blocks (U+2500 to U+259F) in long runs of the same one. They count nowhere else.
+    pub boxes: u64,
 }
 
 /// Bytes of a block. It has to be below 256, because the counters are `u8`s.
@@ -43,6 +49,13 @@ const BLOCK: usize = 192;
 
 /// Letters for each word above which the rest of a block's letters count as [`TextShape::excess`].
 const LONG_WORD: u64 = 12;
+
+/// The least characters of a long run. Vocabularies hold the shorter ones of code as one token, too, but among other
+/// tokens that the weights were fitted to.
+const RUN: usize = 16;
+
+/// The marks whose long runs the public vocabularies hold as one token.
+const RULERS: &[u8] = b"-=#*_~.";
 
 impl TextShape {
     /// Counts the features of a text.
@@ -61,7 +74,7 @@ impl TextShape {
     /// Adds the features of a block. `before` holds the byte before each byte of `now`.
     #[inline]
     fn add(&mut self, before: &[u8], now: &[u8]) {
-        let mut n = [0u8; 14];
+        let mut n = [0u8; 15];
         for (&p, &b) in before.iter().zip(now) {
             let (letter, was_letter) = (is_letter(b), is_letter(p));
             let (upper, digit, was_digit) = (is_upper(b), is_digit(b), is_digit(p));
@@ -82,9 +95,13 @@ impl TextShape {
             n[11] += u8::from(newline & !was_newline);
             n[12] += u8::from(b & 0xE0 == 0xC0);
             n[13] += u8::from(b >= 0xE0);
+            n[14] += u8::from(b == p);
         }
         let four: u8 = if n[13] == 0 { 0 } else { count(now, |b| b >= 0xF0) };
-        let n = n.map(u64::from);
+        let mut n = n.map(u64::from);
+        if n[14] as usize + 1 >= RUN || n[13] as usize >= RUN {
+            self.take_runs(now, &mut n);
+        }
         self.letters += n[0];
         self.words += n[1];
         self.humps += n[2];
@@ -103,6 +120,38 @@ impl TextShape {
         self.three += n[13] - u64::from(four);
         self.four += u64::from(four);
     }
+
+    /// Takes the long runs of a block out of its counts `n`.
+    fn take_runs(&mut self, now: &[u8], n: &mut [u64; 15]) {
+        for run in now.chunk_by(|a, b| a == b).filter(|run| run.len() >= RUN) {
+            let (b, len) = (run[0], run.len() as u64);
+            if is_space(b) {
+                n[8] -= len;
+                self.blanks += len;
+            } else if is_letter(b) {
+                n[0] -= len;
+                n[3] -= if is_upper(b) { len } else { 0 };
+                self.rulers += len;
+            } else if RULERS.contains(&b) {
+                n[6] -= len;
+                self.rulers += len;
+            }
+        }
+        let mut rest = now;
+        while let Some(at) = rest.windows(3).position(is_box) {
+            let same = rest[at..].chunks_exact(3).take_while(|it| *it == &rest[at..at + 3]).count();
+            if same >= RUN {
+                n[13] -= same as u64;
+                self.boxes += same as u64;
+            }
+            rest = &rest[at + 3 * same..];
+        }
+    }
+}
+
+/// Whether these three bytes are a character of boxes or blocks.
+fn is_box(bytes: &[u8]) -> bool {
+    matches!(bytes, [0xE2, 0x94..=0x96, _])
 }
 
 /// How many of these bytes are wanted. The callers pass fewer than 256.

@@ -218,9 +218,9 @@ export type TailRule = 'floors' | 'ceiling'
 /** The messages that stay unchanged at the end. */
 export interface TailPolicy {
   /**
-   * Whether the results of the newest step are shown cut where nothing smaller fits the window: their first and last
-   * lines, and a line that says what is left out. Left out: a server does so in front of local models, and nobody
-   * else does.
+   * Whether the results and arguments of the newest step are shown cut where nothing smaller fits the window: their
+   * first and last lines, and a line that says what is left out. Left out: a server does so in front of local models,
+   * and nobody else does.
    */
   cut_results?: boolean | null
   /**

@@ -4,6 +4,7 @@ use super::{GatherAhead, NarrationQueue, Session};
 use crate::budget::{Budget, BudgetError};
 use crate::event::Usage;
 use crate::fold::Fold;
+use crate::meter::Meter;
 use crate::plan::GatherMemo;
 use crate::policy::{Policy, RecapFallback};
 use crate::profile::ProviderProfile;
@@ -111,6 +112,12 @@ impl Session {
         self.gate.breaker = FoldBreaker::default();
         self.gate.declined = None;
         // The last count is the other model's, so growth since then would teach a wrong ratio.
+        self.settled = None;
+    }
+
+    /// Forgets what the provider's counts taught: some of them were no counts of what was sent.
+    pub fn forget_counts(&mut self, meter: Meter) {
+        self.meter = meter;
         self.settled = None;
     }
 

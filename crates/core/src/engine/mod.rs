@@ -323,7 +323,7 @@ impl Session {
     }
 
     /// Takes the prepared fold or plans one, lets the hooks decide, and makes the result active.
-    fn fold(
+    fn fold_by_meter(
         &mut self,
         budget: &Budget,
         focus: Option<&str>,
@@ -421,16 +421,9 @@ impl Session {
         }
         // A host may report a count without having asked for a context here.
         let sent = self.sent.unwrap_or_else(|| self.sending());
-        // Two counts under the same fold differ by the appended events alone: the meter learns its ratio from these.
-        if let Some((before, prompt)) = self.settled
-            && before.fold == sent.fold
-            && usage.prompt > prompt
-        {
-            self.meter.observe(sent.counted.saturating_sub(before.counted), usage.prompt - prompt);
+        if self.meter.may_count(sent.counted, usage.prompt) {
+            self.settle(sent, usage.prompt);
         }
-        self.settled = Some((sent, usage.prompt));
-        // After the ratio: the anchor takes what the ratio does not explain for tokens outside the log.
-        self.meter.anchor(sent.counted, usage.prompt);
         self.gate.recovering = false;
         self.gate.note_accepted(usage.prompt);
         self.gate.breaker.judge(usage.prompt, now);

@@ -1,14 +1,57 @@
 //! The request that a session hands to planning: its own state, the wishes of hooks, and the texts that are put back.
 
-use super::Session;
 use super::wish::FoldWishes;
+use super::{SentContext, Session};
 use crate::budget::Budget;
 use crate::hooks::HookDecision;
+use crate::meter::Meter;
 use crate::plan::{FoldCause, GatherMemo, NoOp, PlanError, PlanOutcome, PlanRequest, plan_from};
 use crate::put_back::PutBack;
 use crate::redact::Redactor;
 
 impl Session {
+    /// Folds as [`Session::fold_by_meter`] does. Where the context cannot fit because of what the last counts taught, that
+    /// may be of a dense text that a fold removes: no fold is refused because of it.
+    pub(super) fn fold(
+        &mut self,
+        budget: &Budget,
+        focus: Option<&str>,
+        cause: FoldCause,
+    ) -> Result<PlanOutcome, PlanError> {
+        let made = self.fold_by_meter(budget, focus, cause);
+        if !matches!(made, Err(PlanError::Floor(_))) {
+            return made;
+        }
+        let own = self.meter;
+        let counted = self.sent.map_or_else(|| self.load().counted, |sent| sent.counted);
+        for meter in own.less_certain(counted) {
+            self.meter = meter;
+            if let Ok(PlanOutcome::Folded(fold)) = self.fold_by_meter(budget, focus, cause) {
+                let (left, ratio) = (self.load().counted, own.ratio.min(meter.ratio));
+                // What this meter adds for density stays, for the messages that stay.
+                let unseen = meter.calibrated(left).saturating_sub(ratio.of(left));
+                self.meter = Meter { ratio, unseen, ..own };
+                return Ok(PlanOutcome::Folded(fold));
+            }
+        }
+        self.meter = own;
+        made
+    }
+
+    /// Moves the meter by the provider's count of a context.
+    pub(super) fn settle(&mut self, sent: SentContext, prompt: u64) {
+        // Two counts under the same fold differ by the appended events alone: the meter learns its ratio from these.
+        if let Some((before, settled)) = self.settled
+            && before.fold == sent.fold
+            && prompt > settled
+        {
+            self.meter.observe(sent.counted.saturating_sub(before.counted), prompt - settled);
+        }
+        self.settled = Some((sent, prompt));
+        // After the ratio: the anchor takes what the ratio does not explain for tokens outside the log.
+        self.meter.anchor(sent.counted, prompt);
+    }
+
     /// Asks the hooks about a planned fold. Where they pin events or bring a recap, the fold is planned again; of the
     /// second fold they can only say no. A cancelled fold is made all the same where the context would not fit without
     /// it.

@@ -11,9 +11,9 @@ use crate::log::is_recall;
 use crate::policy::ReducerName;
 use crate::recap::LEFT_OUT;
 use crate::recap::read_line::{is_joined, told_call};
-use crate::reduce::{cut_end, gap_lines};
+use crate::reduce::{cut_end, gap_lines, may_cut};
 use crate::tools::{ToolKind, ToolTable, code_mode};
-use crate::view::EventView;
+use crate::view::{BlockView, EventView};
 
 /// A shorter line is too common to be a mark.
 const LEAST: usize = 12;
@@ -73,9 +73,19 @@ impl PrintedMarks {
 
     /// Adds the marks of a message whose results are shown cut beside the fold.
     pub fn add_cut(&mut self, seq: u32, view: &EventView, bytes: &[u8]) {
-        for block in view.blocks.iter().filter(|block| block.is_result()) {
-            let text = block.text(bytes);
-            gap_lines(&text).for_each(|line| self.add(line, MarkKind::CutResult, &[seq]));
+        for block in view.blocks.iter().filter(|block| may_cut(block)) {
+            self.add_gaps(block, &block.text(bytes), &[seq]);
+        }
+    }
+
+    /// Adds the lines of a block in the place of what is left out. In arguments they are inside strings.
+    fn add_gaps(&mut self, block: &BlockView, text: &str, seq: &[u32]) {
+        if !block.is_call() {
+            gap_lines(text).for_each(|line| self.add(line, MarkKind::CutResult, seq));
+            return;
+        }
+        for argument in texts(text) {
+            gap_lines(&argument.text).for_each(|line| self.add(line, MarkKind::CutArgument, seq));
         }
     }
 
@@ -148,9 +158,7 @@ impl PrintedMarks {
             let seq = [edit.seq];
             match edit.reducer {
                 ReducerName::Arguments => self.add_arguments(&text, edit.seq),
-                ReducerName::Cut => {
-                    gap_lines(&text).for_each(|line| self.add(line, MarkKind::CutResult, &seq));
-                }
+                ReducerName::Cut => self.add_gaps(block, &text, &seq),
                 _ => self.add(text.lines().next().unwrap_or_default(), MarkKind::Line, &seq),
             }
         }

@@ -1,4 +1,4 @@
-//! The newest step as the last resort: its results are shown cut, where nothing smaller fits the window.
+//! The newest step as the last resort: its results and arguments are shown cut, where nothing smaller fits the window.
 
 use std::ops::Range;
 
@@ -7,24 +7,25 @@ use super::reducing::MiddleEdits;
 use super::request::PlanRequest;
 use crate::log::{Event, EventLog};
 use crate::project::Context;
-use crate::reduce::{LEAST_CUT, Middle, shorten};
+use crate::reduce::{LEAST_CUT, Middle, may_cut, shorten};
 use crate::tools::ToolTable;
 
 /// The most tokens of the newest unit, so that a context fits that is `least` with the whole unit. A quarter of the
-/// limit stays free for the next steps where that leaves enough of the results. `None` where the unit has no results.
+/// limit stays free for the next steps where that leaves enough of the results and arguments. `None` where the unit has
+/// neither.
 pub(super) fn room(request: &PlanRequest<'_>, scale: CounterScale, least: &Context) -> Option<u64> {
     let events = &request.log.events()[events(request.log)?];
-    let results: Vec<u64> = events.iter().flat_map(results_of).collect();
+    let long: Vec<u64> = events.iter().flat_map(tokens_to_cut).collect();
     let whole: u64 = events.iter().map(|event| u64::from(event.tokens.total)).sum();
     let beside = least.tokens().saturating_sub(whole);
-    let shortest = whole.saturating_sub(results.iter().sum())
-        + results.iter().map(|tokens| tokens.min(&LEAST_CUT)).sum::<u64>();
+    let shortest = whole.saturating_sub(long.iter().sum())
+        + long.iter().map(|tokens| tokens.min(&LEAST_CUT)).sum::<u64>();
     let wanted = (scale.limit - scale.limit / 4).saturating_sub(beside);
     let most = if wanted < shortest { scale.limit.saturating_sub(beside) } else { wanted };
-    (!results.is_empty()).then_some(most)
+    (!long.is_empty()).then_some(most)
 }
 
-/// Cuts the results of the newest unit so that it has at most `most` tokens, and returns the unit's events.
+/// Cuts the results and arguments of the newest unit so that it has at most `most` tokens, and returns the unit's events.
 pub(super) fn cut(
     request: &PlanRequest<'_>,
     tools: &ToolTable,
@@ -35,7 +36,7 @@ pub(super) fn cut(
     let Some(range) = events(log) else { return 0..0 };
     let editable = vec![true; range.len()];
     let mut newest = Middle::new(log.events(), range.clone(), editable, &**log.counter(), tools);
-    shorten(&mut newest, most);
+    shorten(&mut newest, most, may_cut);
     edits.extend(newest.into_edits());
     range
 }
@@ -45,8 +46,8 @@ fn events(log: &EventLog) -> Option<Range<usize>> {
     log.units().last().map(|unit| unit.events.clone())
 }
 
-/// The tokens of each result of an event.
-fn results_of(event: &Event) -> impl Iterator<Item = u64> {
+/// The tokens of each result and of the arguments of each call of an event.
+fn tokens_to_cut(event: &Event) -> impl Iterator<Item = u64> {
     let blocks = event.view.blocks.iter().zip(&event.tokens.blocks);
-    blocks.filter(|(block, _)| block.is_result()).map(|(_, tokens)| u64::from(*tokens))
+    blocks.filter(|(block, _)| may_cut(block)).map(|(_, tokens)| u64::from(*tokens))
 }

@@ -190,15 +190,15 @@ pub struct TailPolicy {
     /// large again; else it stays as a pin after the recap.
     #[serde(default)]
     pub last_user: bool,
-    /// Whether the results of the newest step are shown cut where nothing smaller fits the window: their first and last
-    /// lines, and a line that says what is left out. Left out: a server does so in front of local models, and nobody
+    /// Whether the results and arguments of the newest step are shown cut where nothing smaller fits the window: their
+    /// first and last lines, and a line that says what is left out. Left out: a server does so in front of local models, and nobody
     /// else does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_results: Option<bool>,
 }
 
 impl TailPolicy {
-    /// Whether the results of a newest step that alone is too long are shown cut.
+    /// Whether the results and arguments of a newest step that alone is too long are shown cut.
     #[must_use]
     pub fn cuts_results(&self) -> bool {
         self.cut_results == Some(true)

@@ -52,36 +52,12 @@ impl ArgumentClipping {
     /// Clips the string values of JSON `text`; other text is cut as a whole. JSON that is still longer than four times
     /// `max` characters (a huge list of numbers) becomes one object that quotes its start.
     fn clip(&self, text: &str, max: usize, coding: TextCoding) -> String {
-        let is_json = matches!(text.trim_start().as_bytes().first(), Some(b'{' | b'['));
-        let clipped = if is_json { self.clip_strings(text) } else { None };
-        match clipped {
+        let cut = |value: &str| self.cut(value);
+        match with_strings(text, self.leaf, cut) {
             Some(clipped) if clipped.chars().count() <= max * 4 => clipped,
             None if coding == TextCoding::Str => self.cut(text),
-            _ => format!("{{\"clipped\":{}}}", jsonstr::encode(&self.cut(text))),
+            _ => quoted(&self.cut(text)),
         }
-    }
-
-    /// Clips each string value of JSON. `None` when a string does not end, so that the text is no JSON.
-    fn clip_strings(&self, text: &str) -> Option<String> {
-        let bytes = text.as_bytes();
-        let mut out = String::with_capacity(text.len().min(4096));
-        let mut at = 0;
-        while let Some(start) = memchr::memchr(b'"', &bytes[at..]).map(|n| at + n) {
-            let end = string_end(bytes, start)?;
-            out.push_str(&text[at..start]);
-            let token = &text[start..end];
-            // Keys stay whole: a clipped one would be another argument.
-            let is_key = bytes[end..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
-            if is_key || token.len() <= self.leaf + 2 {
-                out.push_str(token);
-            } else {
-                let value = jsonstr::decode(token.as_bytes());
-                out.push_str(&jsonstr::encode(&self.cut(&value)));
-            }
-            at = end;
-        }
-        out.push_str(&text[at..]);
-        Some(out)
     }
 
     /// The first characters, and a note of how many are missing.
@@ -91,6 +67,40 @@ impl ArgumentClipping {
         let place = self.number.map_or_else(String::new, |number| format!(", @{number}"));
         format!("{}{}{missing}{}{place}]", &text[..at], MARK.0, MARK.1)
     }
+}
+
+/// The JSON `text` with each string value of more than `leaf` bytes changed. `None` when a string does not end, or when
+/// the text is no JSON.
+pub(super) fn with_strings(
+    text: &str,
+    leaf: usize,
+    mut change: impl FnMut(&str) -> String,
+) -> Option<String> {
+    matches!(text.trim_start().as_bytes().first(), Some(b'{' | b'[')).then_some(())?;
+    let bytes = text.as_bytes();
+    let mut out = String::with_capacity(text.len().min(4096));
+    let mut at = 0;
+    while let Some(start) = memchr::memchr(b'"', &bytes[at..]).map(|n| at + n) {
+        let end = string_end(bytes, start)?;
+        out.push_str(&text[at..start]);
+        let token = &text[start..end];
+        // Keys stay whole: a clipped one would be another argument.
+        let is_key = bytes[end..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
+        if is_key || token.len() <= leaf + 2 {
+            out.push_str(token);
+        } else {
+            let value = jsonstr::decode(token.as_bytes());
+            out.push_str(&jsonstr::encode(&change(&value)));
+        }
+        at = end;
+    }
+    out.push_str(&text[at..]);
+    Some(out)
+}
+
+/// Arguments that are one object with a quotation of `text`.
+pub(super) fn quoted(text: &str) -> String {
+    format!("{{\"clipped\":{}}}", jsonstr::encode(text))
 }
 
 /// The end of the string token that begins at `start`; `None` where it does not end.

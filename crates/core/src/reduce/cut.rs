@@ -1,18 +1,21 @@
 //! `cut`: shows the longest results cut, with their first and last lines, and a line between them that says which ones
-//! are left out. As the newest step's last resort it makes a step fit that alone is longer than the window.
+//! are left out. As the newest step's last resort it makes a step fit that alone is longer than the window; there the
+//! arguments of calls are cut, too.
 
 use bytes::Bytes;
 
+use super::arguments::{quoted, with_strings};
 use super::{BlockRef, Middle, MiddleBudget, MiddleEdit, Reducer, ReducerState, thousands};
 use crate::edit;
 use crate::log::EventLog;
 use crate::policy::ReducerName;
 use crate::tools::ToolTable;
+use crate::view::{BlockView, TextCoding};
 
 /// The reducer `cut`.
 pub struct CutReducer;
 
-/// A result keeps at least this many tokens: with fewer it would be little more than the line about the rest.
+/// A result, or the arguments of a call, keeps at least this many tokens: with fewer it would be little more than the line about the rest.
 pub(crate) const LEAST: u64 = 120;
 
 /// How often a cut text is shortened until its tokens are few enough. The first length is a guess by the text's mean,
@@ -30,35 +33,47 @@ impl Reducer for CutReducer {
         budget: &MiddleBudget,
         state: ReducerState<'a>,
     ) -> ReducerState<'a> {
-        shorten(middle, budget.tokens);
+        shorten(middle, budget.tokens, BlockView::is_result);
         state
     }
 }
 
-/// Cuts the longest results, so that the middle has at most `tokens` tokens where its results leave that.
-pub(crate) fn shorten(middle: &mut Middle<'_>, tokens: u64) {
+/// Whether a block of the newest step is shown cut where nothing smaller fits: a result, or the arguments of a call.
+pub(crate) fn may_cut(block: &BlockView) -> bool {
+    block.is_result() || block.is_call()
+}
+
+/// Cuts the longest blocks that `may_cut` lets, so that the middle has at most `tokens` tokens where these blocks leave
+/// that.
+pub(crate) fn shorten(middle: &mut Middle<'_>, tokens: u64, may_cut: impl Fn(&BlockView) -> bool) {
     let over = middle.tokens().saturating_sub(tokens);
-    let results: Vec<(BlockRef, u64)> =
-        middle.open_results().iter().map(|(at, _)| (*at, middle.tokens_at(*at))).collect();
-    let sizes: Vec<u64> = results.iter().map(|(_, tokens)| *tokens).collect();
+    let open = middle.blocks().filter(|(at, _, block)| may_cut(block) && !middle.is_edited(*at));
+    let long: Vec<(BlockRef, u64)> = open.map(|(at, ..)| (at, middle.tokens_at(at))).collect();
+    let sizes: Vec<u64> = long.iter().map(|(_, tokens)| *tokens).collect();
     let room = sizes.iter().sum::<u64>().saturating_sub(over);
     // Only the longest are cut, and all to the same size: a short result beside a long one stays whole.
     let most = level(&sizes, room).max(LEAST);
-    for (at, tokens) in results.into_iter().filter(|(_, tokens)| over > 0 && *tokens > most) {
+    for (at, tokens) in long.into_iter().filter(|(_, tokens)| over > 0 && *tokens > most) {
         let text = middle.text(at);
-        if let Some(cut) = cut(&text, tokens, most, |text| middle.tokens_of_result(text)) {
+        let coding = middle.call_coding(at);
+        let shown = |keep: usize| match coding {
+            Some(coding) => arguments_with_gaps(&text, keep, coding),
+            None => with_gap(&text, keep, RESULT),
+        };
+        if let Some(cut) = cut(&text, tokens, most, shown, |text| middle.tokens_as(at, text)) {
             middle.replace(at, cut, ReducerName::Cut, "too-long");
         }
     }
 }
 
-/// Cuts the longest results of a log, so that all its messages have at most `most` tokens where the results leave that. Returns the messages that change, with their places.
+/// Cuts the longest results of a log, so that all its messages have at most `most` tokens where the results leave that.
+/// Returns the messages that change, with their places.
 #[must_use]
 pub fn cut_results(log: &EventLog, most: u64) -> Vec<(usize, Bytes)> {
     let (events, tools) = (log.events(), ToolTable::of(&[]));
     let editable = vec![true; events.len()];
     let mut all = Middle::new(events, 0..events.len(), editable, &**log.counter(), &tools);
-    shorten(&mut all, most);
+    shorten(&mut all, most, may_cut);
     let apply = |(at, edits): (usize, Vec<(usize, MiddleEdit)>)| {
         let blocks = &events[at].view.blocks;
         let changes: Vec<_> =
@@ -86,16 +101,22 @@ fn level(sizes: &[u64], room: u64) -> u64 {
     u64::MAX
 }
 
-/// The text with lines left out of its middle, in at most `most` tokens. `tokens` is the size of the whole. `None` if
-/// no part of it is that short.
-fn cut(text: &str, tokens: u64, most: u64, mut count: impl FnMut(&str) -> u64) -> Option<String> {
+/// The text with lines left out of its middle, in at most `most` tokens. `tokens` is the size of the whole, and `shown`
+/// makes the text with about so many characters. `None` if no part of it is that short.
+fn cut(
+    text: &str,
+    tokens: u64,
+    most: u64,
+    shown: impl Fn(usize) -> Option<String>,
+    count: impl Fn(&str) -> u64,
+) -> Option<String> {
     let chars = text.chars().count();
     let mut keep = chars * usize::try_from(most).ok()? / usize::try_from(tokens.max(1)).ok()?;
     for _ in 0..TRIES {
-        let shown = with_gap(text, keep)?;
-        let has = count(&shown);
+        let cut = shown(keep)?;
+        let has = count(&cut);
         if has <= most {
-            return Some(shown);
+            return Some(cut);
         }
         // At least a tenth less each time, so that the search ends.
         let fits = keep * usize::try_from(most).ok()? / usize::try_from(has).ok()?;
@@ -104,9 +125,35 @@ fn cut(text: &str, tokens: u64, most: u64, mut count: impl FnMut(&str) -> u64) -
     None
 }
 
-/// The first and the last lines of `text`, in about `keep` characters, around the line that says what is left out.
-/// `None` if nothing would be left out.
-fn with_gap(text: &str, keep: usize) -> Option<String> {
+/// The arguments of a call with their longest strings cut, in about `keep` characters. JSON stays JSON.
+fn arguments_with_gaps(text: &str, keep: usize, coding: TextCoding) -> Option<String> {
+    let mut sizes: Vec<u64> = Vec::new();
+    let measure = |value: &str| {
+        sizes.push(value.chars().count() as u64);
+        String::new()
+    };
+    let Some(beside) = with_strings(text, 0, measure) else {
+        return match coding {
+            TextCoding::Str => with_gap(text, keep, ARGUMENT),
+            TextCoding::Raw => with_gap(text, keep, ARGUMENT).map(|cut| quoted(&cut)),
+        };
+    };
+    let room = keep.saturating_sub(beside.chars().count());
+    let longest = usize::try_from(level(&sizes, room as u64)).unwrap_or(usize::MAX);
+    if room == 0 {
+        // Numbers and names alone are too long.
+        return with_gap(text, keep, ARGUMENT).map(|cut| quoted(&cut));
+    }
+    let cut = |value: &str| match value.chars().nth(longest) {
+        Some(_) => with_gap(value, longest, ARGUMENT).unwrap_or_else(|| value.to_owned()),
+        None => value.to_owned(),
+    };
+    with_strings(text, longest, cut).filter(|cut| cut != text)
+}
+
+/// The first and the last lines of `text`, in about `keep` characters, around the line that says what is left out, for
+/// this reason. `None` if nothing would be left out.
+fn with_gap(text: &str, keep: usize, why: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().collect();
     let half = keep / 2;
     let first = whole_lines(lines.iter(), half);
@@ -120,7 +167,7 @@ fn with_gap(text: &str, keep: usize) -> Option<String> {
             thousands(lines.len())
         );
         let (start, end) = (lines[..first].join("\n"), lines[lines.len() - last..].join("\n"));
-        return (gap > 0).then(|| format!("{start}\n{}\n{end}", gap_line(&said)));
+        return (gap > 0).then(|| format!("{start}\n{}\n{end}", gap_line(&said, why)));
     }
     // A line alone is longer than the room, as in minified JSON: the cut is inside it.
     let chars = text.chars().count();
@@ -132,7 +179,7 @@ fn with_gap(text: &str, keep: usize) -> Option<String> {
         thousands(chars - half),
         thousands(chars)
     );
-    (half * 2 < chars).then(|| format!("{start}\n{}\n{end}", gap_line(&said)))
+    (half * 2 < chars).then(|| format!("{start}\n{}\n{end}", gap_line(&said, why)))
 }
 
 /// How many of these lines fit in `chars` characters with their line breaks.
@@ -157,10 +204,14 @@ pub(crate) fn gap_lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| line.starts_with(GAP))
 }
 
+/// Why a part of a result is left out, and how to see it.
+const RESULT: &str = "the whole result is too long for the context window. To see more, ask for a smaller part, such as \
+                      a range of lines or the matches of a search";
+/// Why a part of an argument is left out.
+const ARGUMENT: &str =
+    "the whole argument is too long for the context window. The call was made with all of it";
+
 /// The line in the place of what is left out.
-fn gap_line(said: &str) -> String {
-    format!(
-        "{GAP}{said}: the whole result is too long for the context window. To see more, ask for a smaller \
-         part, such as a range of lines or the matches of a search.]"
-    )
+fn gap_line(said: &str, why: &str) -> String {
+    format!("{GAP}{said}: {why}.]")
 }

@@ -12,7 +12,7 @@ use crate::log::{Event, content_of};
 use crate::policy::ReducerName;
 use crate::redact::KnownSecrets;
 use crate::tools::{CallFacts, CallResult, ToolTable};
-use crate::view::{BlockKind, BlockView};
+use crate::view::{BlockKind, BlockView, TextCoding};
 
 pub use crate::edit::BlockChange;
 
@@ -265,9 +265,16 @@ impl<'a> Middle<'a> {
         self.change(at, BlockChange::Replace(text), tokens, reducer, reason)
     }
 
-    /// Tokens of a text as the content of a result.
-    pub(super) fn tokens_of_result(&self, text: &str) -> u64 {
-        u64::from(self.counter.count(text, TextKind::Result))
+    /// Tokens of a text in the place of this block's.
+    pub(super) fn tokens_as(&self, at: BlockRef, text: &str) -> u64 {
+        let (event, block) = self.at(at);
+        u64::from(self.counter.count(text, content_of(event.view.role, &block.kind)))
+    }
+
+    /// How the text of a call is written where this block is a call.
+    pub(super) fn call_coding(&self, at: BlockRef) -> Option<TextCoding> {
+        let (_, block) = self.at(at);
+        block.is_call().then_some(block.body.coding)
     }
 
     /// Tokens of a replacement.

@@ -25,7 +25,7 @@ pub use reducer::{CarriedState, MiddleBudget, Reducer, ReducerState};
 pub use stub::thousands;
 
 pub(crate) use arguments::cut_end;
-pub(crate) use cut::{LEAST as LEAST_CUT, gap_lines, shorten};
+pub(crate) use cut::{LEAST as LEAST_CUT, gap_lines, may_cut, shorten};
 pub(crate) use reading::{EventEdits, as_read, edited_event, spare_spoken, with_edited};
 pub(crate) use tiers::enforce;
 pub(crate) use window::CAPPED;

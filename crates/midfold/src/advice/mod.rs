@@ -164,11 +164,10 @@ impl AdvisedError for PlanError {
     }
 }
 
-/// A hint to show results cut, where the newest step is more than half of what does not fit.
+/// A hint to show results and arguments cut, where the newest step is more than half of what does not fit.
 fn cut_results(floor: &FloorError) -> Option<String> {
     let is_most = floor.newest > floor.needed / 2;
-    is_most
-        .then(|| format!("or set {CUT_RESULTS}, if that step is results: they are then shown cut"))
+    is_most.then(|| format!("or set {CUT_RESULTS}: long results and arguments are then shown cut"))
 }
 
 /// The parts of a floor that are not 0 tokens, largest first, as a hint.

@@ -215,3 +215,68 @@ fn verify_agrees_in_every_dialect() {
         assert!(found.findings.is_empty(), "{kind:?}: {:?}", found.findings);
     }
 }
+
+/// A step that writes a file: a call with long arguments and a short result.
+fn writes(arguments: String) -> Vec<TestMessage> {
+    let call = TestCall { id: "call_0".to_owned(), name: "write_file".to_owned(), arguments };
+    let text = "I write the file.".to_owned();
+    vec![
+        TestMessage::User("Write all values to values.txt.".to_owned()),
+        TestMessage::Assistant { thought: None, text, calls: vec![call] },
+        TestMessage::Tool {
+            id: "call_0".to_owned(),
+            name: "write_file".to_owned(),
+            content: "ok".to_owned(),
+        },
+    ]
+}
+
+/// The arguments of the only call, as they are sent.
+fn sent_arguments(session: &Session, kind: DialectKind) -> serde_json::Value {
+    let view = session.view();
+    let calls = view.pieces().flat_map(|piece| {
+        let view = kind.dialect().view(&piece.bytes);
+        let calls = view.blocks.iter().filter(|block| block.is_call());
+        calls.map(|block| block.text(&piece.bytes).into_owned()).collect::<Vec<_>>()
+    });
+    serde_json::from_str(&calls.collect::<String>()).unwrap()
+}
+
+#[test]
+fn long_arguments_of_a_call_are_cut_in_every_dialect_and_stay_json() {
+    let text = listing(20_000);
+    let content = serde_json::json!({ "path": "values.txt", "content": text, "mode": 420 });
+    let numbers = serde_json::json!({ "values": (0..40_000).collect::<Vec<u32>>() });
+    for (arguments, is_text) in [(content, true), (numbers, false)] {
+        let messages = writes(arguments.to_string());
+        for (kind, profile, messages) in [
+            (DialectKind::OpenAiChat, profile::OPENAI, emit::openai_chat(&messages)),
+            (DialectKind::OpenAiResponses, profile::RESPONSES, emit::responses(&messages)),
+            (DialectKind::Anthropic, profile::ANTHROPIC, emit::anthropic(&messages).1),
+            (DialectKind::Gemini, profile::GEMINI, emit::gemini(&messages).1),
+            (DialectKind::Bedrock, profile::BEDROCK, emit::bedrock(&messages).1),
+            (DialectKind::Ollama, profile::OLLAMA, emit::ollama(&messages)),
+        ] {
+            let plain = Policy::preset("default").unwrap();
+            let refused =
+                session_of(kind, profile, &messages, plain).compact(&Budget::new(WINDOW), None);
+            assert!(matches!(refused, Err(PlanError::Floor(_))), "{kind:?}");
+            let mut session = session_of(kind, profile, &messages, policy());
+            let fold = fold(&mut session);
+            assert!(fold.tokens_after <= WINDOW, "{kind:?}: {}", fold.tokens_after);
+            let edits: Vec<_> = fold.edits.iter().map(|edit| edit.reducer).collect();
+            assert_eq!(edits, [ReducerName::Cut], "{kind:?}");
+            let sent = sent_arguments(&session, kind);
+            if is_text {
+                let shown = sent["content"].as_str().unwrap();
+                assert_eq!((&sent["path"], &sent["mode"]), (&"values.txt".into(), &420.into()));
+                assert!(shown.starts_with("1: value ") && shown.contains("\n20000: value "));
+                assert!(shown.contains("\n[midfold left out lines "), "{kind:?}: {shown}");
+            } else {
+                assert!(sent["clipped"].as_str().unwrap().starts_with("{\"values\":[0,1,2"));
+            }
+            let before: Vec<_> = session.log().events().iter().map(|it| it.bytes.clone()).collect();
+            assert_eq!(before, messages.iter().map(|it| it.as_bytes()).collect::<Vec<_>>());
+        }
+    }
+}

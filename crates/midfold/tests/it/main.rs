@@ -13,6 +13,7 @@ mod common;
 mod corpus;
 #[cfg(feature = "store")]
 mod delete;
+mod dense;
 mod dialogue;
 mod engine;
 #[cfg(feature = "blocking")]

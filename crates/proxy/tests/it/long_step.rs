@@ -110,3 +110,46 @@ fn without_leave_it_is_sent_as_it_came_and_says_why() {
         );
     }
 }
+
+/// The first step writes a file of three windows.
+fn writing() -> Vec<TestMessage> {
+    let content: String = (1..=3_000).map(|line| format!("{line}: value\n")).collect();
+    let arguments = serde_json::json!({ "path": "a.txt", "content": content }).to_string();
+    let call = TestCall { id: "call_9".to_owned(), name: "write_file".to_owned(), arguments };
+    let text = "I write it.".to_owned();
+    let result = TestMessage::Tool {
+        id: "call_9".to_owned(),
+        name: "write_file".to_owned(),
+        content: "ok".to_owned(),
+    };
+    let mut all = vec![TestMessage::User("Write the values.".to_owned())];
+    all.extend(step(1, 10));
+    all.extend([TestMessage::Assistant { thought: None, text, calls: vec![call] }, result]);
+    all.extend([step(2, 10), step(3, 10)].concat());
+    all
+}
+
+#[test]
+fn long_arguments_of_the_newest_call_are_shown_cut() {
+    let all = writing();
+    for (kind, messages) in [
+        (DialectKind::OpenAiChat, emit::openai_chat(&all)),
+        (DialectKind::OpenAiResponses, emit::responses(&all)),
+        (DialectKind::Anthropic, emit::anthropic(&all).1),
+        (DialectKind::Gemini, emit::gemini(&all).1),
+        (DialectKind::Ollama, emit::ollama(&all)),
+    ] {
+        let proxy = proxy(true);
+        let end = long_end(&messages) + 1;
+        let turn = send(&proxy, kind, &messages[..end], 0);
+        let what = turn.sent();
+        assert_eq!(what.fault, None, "{kind}");
+        assert!(what.tokens_after <= WINDOW, "{kind}: {}", what.tokens_after);
+        let body = String::from_utf8(what.body.to_vec()).unwrap();
+        assert!(body.contains("[midfold left out lines "), "{kind}");
+        let turn = send(&proxy, kind, &messages, 1);
+        let what = turn.sent();
+        assert_eq!(what.fault, None, "{kind}");
+        assert!(what.tokens_after <= WINDOW, "{kind}: {}", what.tokens_after);
+    }
+}

@@ -2,6 +2,7 @@
 
 mod agent;
 mod asides;
+mod counts;
 mod fuzz_seeds;
 mod held;
 mod histories;

@@ -112,7 +112,7 @@ async fn a_prompt_that_is_cut_in_silence_teaches_the_window() {
         let all = steps(&setting, str::to_owned).await;
         assert!(all.iter().all(|it| it.status == 200));
         let cut = stub.asked().iter().filter(|asked| tokens(asked) > WINDOW).count();
-        assert!(cut <= 2, "{left}: {cut} prompts were cut");
+        assert!(cut <= 3, "{left}: {cut} prompts were cut");
         assert_eq!(setting.figure("midfold_truncations_total"), 1, "{left}");
         assert!(all.last().unwrap().header("midfold-fold").is_some());
         let window = all.last().unwrap().header("midfold-window").unwrap();

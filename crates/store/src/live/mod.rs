@@ -187,7 +187,15 @@ impl StoredSession {
         now: Millis,
     ) -> Result<(Context, Option<InjectedContext>, Option<u64>), StoredError> {
         for _ in 0..ROUNDS {
-            let context = self.current(now).await?;
+            let context = match self.current(now).await {
+                Err(error @ StoredError::Plan(_)) => {
+                    // The host may send its messages all the same. Then it reports a count that is not of the context
+                    // before.
+                    self.commit_or_yield(&self.changes(now)?).await?;
+                    return Err(error);
+                }
+                made => made?,
+            };
             let mut changes = self.changes(now)?;
             let sent = match outputs.map(|outputs| self.inject(&context, outputs)).transpose() {
                 Ok(sent) => sent,

@@ -335,3 +335,28 @@ async fn hooks_speak_last_and_within_their_reserve() {
     assert_eq!(stored.calls().await.unwrap().len(), 1, "what was not sent is not recorded");
     assert_eq!(stored.calls().await.unwrap()[0].0.injections[0].hook, "memory");
 }
+
+/// The host sends its messages although no context fits, and reports their count after the session was opened again.
+#[tokio::test]
+async fn a_count_of_what_no_context_was_made_for_is_of_those_messages() {
+    let (store, mut stored) = make("s", false).await;
+    fill(&mut stored, 3, 40).await;
+    let sent = stored.context(true, 2).await.unwrap();
+    let usage = |prompt| Usage { prompt, output: 5, ..Usage::default() };
+    stored.observe(usage(sent.context.tokens()), sent.call, 3).await.unwrap();
+    let long = serde_json::json!({"role": "user", "content": "fn y() {}\n".repeat(4_000)});
+    stored.append(vec![RawEvent::new(long.to_string().into())], None, 4).await.unwrap();
+    let refused = stored.context(true, 4).await.unwrap_err();
+    assert!(matches!(refused, StoredError::Plan(_)), "{refused}");
+    let mut stored = StoredSession::open(store.clone(), "s").await.unwrap();
+    let all = stored.whole().await.unwrap().view().tokens();
+    stored.observe(usage(all + 100), None, 5).await.unwrap();
+    assert!(stored.whole().await.unwrap().meter().unseen <= 200);
+    for (at, text) in ["I read it.", "go on"].iter().enumerate() {
+        let role = ["assistant", "user"][at];
+        let event = serde_json::json!({ "role": role, "content": text }).to_string();
+        stored.append(vec![RawEvent::new(event.into())], None, 6).await.unwrap();
+    }
+    let mut stored = StoredSession::open(store, "s").await.unwrap();
+    stored.context(true, 7).await.unwrap();
+}

