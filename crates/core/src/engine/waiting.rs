@@ -3,7 +3,7 @@
 
 use super::Session;
 use crate::budget::Budget;
-use crate::plan::STEPS;
+use crate::plan::{SMALL_ROOM, STEPS, step_tokens};
 use crate::trigger::{ContextLoad, FoldDue, HoldReason, LineRule};
 
 impl Session {
@@ -14,28 +14,19 @@ impl Session {
             FoldDue::Threshold(line)
                 if line.rule == LineRule::Share && self.policy.aims_at_size() =>
             {
-                let step = self.step_tokens();
+                let step = self.meter.calibrated(step_tokens(&self.log));
                 let fixed = self.meter.calibrated(self.log.envelope_tokens());
                 let left = self.policy.fold.target.of(budget.tokens()).max(fixed + step);
                 // An estimate that no provider has confirmed may be too low, so a step's room stays free.
                 let next = if self.meter.samples > 0 { 0 } else { step };
+                let is_small = budget.tokens().saturating_sub(fixed) < SMALL_ROOM;
                 let fits_few = left + STEPS as u64 * step > line.tokens;
-                match fits_few && load.upper + next <= budget.tokens() {
+                match is_small && fits_few && load.upper + next <= budget.tokens() {
                     true => FoldDue::Held(HoldReason::FewSteps),
                     false => due,
                 }
             }
             due => due,
         }
-    }
-
-    /// The mean size of the newest steps, as the provider would count them.
-    fn step_tokens(&self) -> u64 {
-        let events = self.log.events();
-        let newest = events.last().map_or(0, |event| event.step);
-        let from = newest.saturating_sub(STEPS as u32);
-        let steps = events.iter().rev().take_while(|event| event.step > from);
-        let tokens = steps.map(|event| u64::from(event.tokens.total)).sum::<u64>();
-        self.meter.calibrated(tokens / u64::from((newest - from).max(1)))
     }
 }

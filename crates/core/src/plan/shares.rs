@@ -4,6 +4,7 @@ use super::cut::FoldCut;
 use super::limits::{CounterScale, DraftLimits, MIN_RECAP};
 use super::request::PlanRequest;
 use crate::budget::Ratio;
+use crate::log::EventLog;
 use crate::policy::Policy;
 use crate::trigger::FoldCause;
 use crate::unit::EventUnit;
@@ -15,8 +16,12 @@ const FLOOR: Ratio = Ratio(1_000);
 /// The least size, in tokens, that the recap's share is taken of: its header alone takes about a hundred tokens.
 const SMALL: u64 = 4_000;
 
-/// The steps that a fold leaves room for, as large as the newest ones were.
+/// The steps that a fold in a small window leaves room for, as large as the newest ones were.
 pub(crate) const STEPS: usize = 3;
+
+/// A window with less room than this, in tokens, is small: it holds a few steps beside what is fixed. In larger ones a
+/// step takes a small part, or is an exception that says nothing of the next.
+pub(crate) const SMALL_ROOM: u64 = 32_000;
 
 /// Tokens of the recap's message beside its text.
 pub(super) const FRAME: u64 = 8;
@@ -66,7 +71,8 @@ impl<'a> FoldShares<'a> {
         let halves = matches!(request.cause, FoldCause::Manual | FoldCause::Overflow);
         let whole = if aims { scale.budget.min(worked(request, scale)) } else { scale.budget };
         let share = if halves || !request.cause.is_free() { whole.min(before) } else { whole };
-        let own = goals.target.of(whole).min(scale.limit);
+        let steps = if aims { room_before_steps(request, scale) } else { u64::MAX };
+        let own = goals.target.of(whole).min(scale.limit).min(steps);
         let halved = goals.target.of(before).max(before / 2);
         let target = match () {
             () if halves => own.min(halved),
@@ -138,7 +144,7 @@ impl<'a> FoldShares<'a> {
         let mut cut = FoldCut::of(self.request, units, share, tail);
         let Some(aim) = self.aim else { return cut };
         let recap = self.roomy(target).max(aim.floor) + FRAME;
-        let most = target.saturating_sub(recap).min(self.before_steps(units).saturating_sub(recap));
+        let most = target.saturating_sub(recap).min(self.before_steps().saturating_sub(recap));
         // Each round takes off at least a token. Messages that leave the tail may stay as pins.
         while cut.rest() > most && !cut.tail_is_newest && !self.keeps_floors {
             let over = cut.rest() - most;
@@ -150,15 +156,15 @@ impl<'a> FoldShares<'a> {
 
     /// The most tokens of a context that leaves room for [`STEPS`] more steps before the line. In a small window the next
     /// fold would else be due after a step or two, and each fold costs the provider's cache.
-    fn before_steps(&self, units: &[EventUnit]) -> u64 {
+    fn before_steps(&self) -> u64 {
         // Nobody waits for the next fold of a conversation that is compacted by hand.
-        if self.request.cause == FoldCause::Manual || self.scale.asked.is_some() {
+        let fixed = self.request.log.envelope_tokens();
+        let is_small = self.scale.budget.saturating_sub(fixed) < SMALL_ROOM;
+        if !self.request.cause.is_due() || self.scale.asked.is_some() || !is_small {
             return u64::MAX;
         }
-        let log = self.request.log;
-        let newest = &units[units.len().saturating_sub(STEPS)..];
-        let step = newest.iter().map(|unit| log.tokens_in(unit.events.clone())).sum::<u64>();
-        self.request.policy.trigger.threshold.of(self.share).saturating_sub(step)
+        let steps = STEPS as u64 * step_tokens(self.request.log);
+        self.request.policy.trigger.threshold.of(self.share).saturating_sub(steps)
     }
 
     /// The most tokens of the tail where somebody asked for a size: the same part of that size as the tail has of a
@@ -227,6 +233,31 @@ impl<'a> FoldShares<'a> {
         }
         cap
     }
+}
+
+/// The size that leaves room for as many more steps in the window as a context of the newest one and a short recap can
+/// leave, at most [`STEPS`].
+fn room_before_steps(request: &PlanRequest<'_>, scale: CounterScale) -> u64 {
+    if !request.cause.is_due() || scale.asked.is_some() {
+        return u64::MAX;
+    }
+    if scale.budget.saturating_sub(request.log.envelope_tokens()) >= SMALL_ROOM {
+        return u64::MAX;
+    }
+    let step = step_tokens(request.log);
+    let least = request.log.envelope_tokens() + step + FLOOR.of(scale.budget) + FRAME;
+    let rooms = (1..=STEPS as u64).rev().map(|steps| scale.limit.saturating_sub(steps * step));
+    rooms.filter(|room| *room >= least).min().unwrap_or(u64::MAX)
+}
+
+/// The mean size of the newest [`STEPS`] steps, in counted tokens.
+pub(crate) fn step_tokens(log: &EventLog) -> u64 {
+    let events = log.events();
+    let newest = events.last().map_or(0, |event| event.step);
+    let from = newest.saturating_sub(STEPS as u32);
+    let steps = events.iter().rev().take_while(|event| event.step > from);
+    let tokens = steps.map(|event| u64::from(event.tokens.total)).sum::<u64>();
+    tokens / u64::from((newest - from).max(1))
 }
 
 /// The tokens of which `of` is the share that `whole` is of `tokens`.

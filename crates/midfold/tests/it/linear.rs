@@ -97,8 +97,9 @@ fn steps(n: usize, output: impl Fn(usize) -> String) -> String {
     })
 }
 
-/// Reads, folds, projects and checks a conversation: what `midfold compact` does, and what a session does.
-fn work(messages: &str) {
+/// Reads, folds, projects and checks a conversation: what `midfold compact` does. Appended one by one, too, where that
+/// is the question; a session gathers only from a size on, so twice the size is more than twice the work there.
+fn work(messages: &str, is_appended: bool) {
     let mut input = String::new();
     let head = [text("system", "s"), text("user", "Do it.")].join(",");
     let tail: String =
@@ -108,7 +109,9 @@ fn work(messages: &str) {
     let counter = midfold::tokens::by_name("chars:4").unwrap();
     let prepared = Setup::new().counter(counter).prepare(conversation).unwrap();
     let policy = Policy::preset("default").unwrap();
-    append_each(&prepared.log, &policy);
+    if is_appended {
+        append_each(&prepared.log, &policy);
+    }
     let budget = Budget::new((prepared.log.tokens() / 2).max(2_000));
     let outcome = plan(&prepared.plan(&policy, &budget)).unwrap();
     let PlanOutcome::Folded(fold) = outcome else { return };
@@ -133,8 +136,8 @@ fn append_each(log: &EventLog, policy: &Policy) {
 fn one_shape() {
     let Ok(asked) = std::env::var(ASKED) else { return };
     let (shape, size) = asked.split_once(':').unwrap();
-    let (_, _, make) = SHAPES[shape.parse::<usize>().unwrap()];
-    work(&make(size.parse().unwrap()));
+    let (name, _, make) = SHAPES[shape.parse::<usize>().unwrap()];
+    work(&make(size.parse().unwrap()), name.starts_with("parallel"));
 }
 
 /// Instructions of a process that does one shape; none where there is nobody to count them.

@@ -47,6 +47,7 @@ mod said;
 mod secrets;
 #[cfg(feature = "store")]
 mod sessions;
+mod small_window;
 mod sources;
 mod stays;
 mod survey;

@@ -14,7 +14,7 @@ mod node;
 mod tally;
 mod world;
 
-pub(crate) use node::now;
+pub(crate) use midfold::store::run_in_memory as now;
 
 use tally::Tally;
 use world::World;

@@ -11,7 +11,7 @@ use super::events::{answer, head, take_key};
 use super::folds::{activate, put_fold};
 use super::jobs::enqueue;
 use super::rows::integer_of;
-use super::sessions::{create, identify, save_state, session};
+use super::sessions::{create, find_number, identify, save_state, session};
 use super::{failed, jobs};
 use crate::changes::{CommitOutcome, SessionChanges};
 use crate::error::StoreError;
@@ -32,7 +32,14 @@ pub(super) async fn commit<D: SqlConnection>(
         Err(error) => {
             // The first failure is the one that the caller has to know. A failed rollback is repeated at the next use.
             let _ = tx.rollback().await;
-            Err(error)
+            match error {
+                // Only now, because PostgreSQL answers nothing in a transaction with a refused insert.
+                StoreError::Conflict { expected, .. } => {
+                    let no = find_number(db, id).await?;
+                    Err(StoreError::Conflict { expected, actual: head(db, no).await? })
+                }
+                error => Err(error),
+            }
         }
     }
 }
@@ -134,7 +141,7 @@ async fn append_events<D: SqlConnection>(
     };
     match done {
         true => Ok(AppendOutcome { first: *expected, count: events.len() as u64, repeated: false }),
-        // The session is locked, so the events were refused because they do not follow its head.
-        false => Err(StoreError::Conflict { expected: *expected, actual: head(db, no).await? }),
+        // The session is there, so the events were refused because they do not follow its head.
+        false => Err(StoreError::Conflict { expected: *expected, actual: *expected }),
     }
 }

@@ -74,7 +74,7 @@ impl PostgresStore {
         let place = place_of(&options);
         let at = |error: StoreError| super::at(&place, error);
         // The pool would try an unreachable server again and again, so one connection is tried first.
-        let first = tokio::time::timeout(WAIT, options.connect()).await;
+        let first = timeout(WAIT, options.connect()).await;
         let first = first.map_err(|_| at(failed(sqlx::Error::PoolTimedOut)))?;
         let mut db = first.map_err(|error| at(failed(error)))?;
         migrate(&mut db).await.map_err(at)?;

@@ -192,7 +192,7 @@ async fn many_writers_that_expect_nothing_all_append() {
 #[tokio::test]
 async fn two_nodes_that_fold_at_once_end_with_one_fold() {
     let (store, mut first) = make("s", false).await;
-    fill(&mut first, 3, 82).await;
+    fill(&mut first, 3, 92).await;
     let mut second = StoredSession::open(store.clone(), "s").await.unwrap();
     let one = first.context(false, 3).await.unwrap();
     let two = second.context(false, 3).await.unwrap();
@@ -290,7 +290,7 @@ async fn a_refused_reply_is_on_record_and_the_fallback_stands() {
 #[tokio::test]
 async fn undo_pin_fork_and_restart() {
     let (store, mut stored) = make("s", false).await;
-    fill(&mut stored, 3, 82).await;
+    fill(&mut stored, 3, 92).await;
     let whole = stored.whole().await.unwrap().view().bytes();
     stored.pin(5, true).await.unwrap();
     assert!(matches!(stored.pin(5_000, true).await, Err(StoredError::NoEvent { .. })));
