@@ -1072,6 +1072,8 @@ export interface components {
         Due: {
             /** @description Held: the folds before freed too little. */
             breaker?: null;
+            /** @description Held: the window fits few steps, and is not full. */
+            "few-steps"?: null;
             /** @description What fits, in tokens. */
             limit?: number;
             /** @description Held: the last fold freed little. */
@@ -3469,8 +3471,8 @@ export interface components {
         /** @description The messages that stay unchanged at the end. */
         TailPolicy: {
             /**
-             * @description Whether the results of the newest step are shown cut where nothing smaller fits the window: their first and last
-             *     lines, and a line that says what is left out. Left out: a server does so in front of local models, and nobody
+             * @description Whether the results and arguments of the newest step are shown cut where nothing smaller fits the window: their
+             *     first and last lines, and a line that says what is left out. Left out: a server does so in front of local models, and nobody
              *     else does.
              */
             cut_results?: boolean | null;
