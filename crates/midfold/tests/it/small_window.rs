@@ -52,24 +52,27 @@ fn few_prompts_are_rewritten() {
     }
 }
 
-/// An imitated tool folds at its own line.
-#[test]
-fn what_imitates_another_tool_does_not_wait() {
-    assert!(appended("hermes", 2_000) < 11);
-}
-
-/// The reason is named while it waits.
-#[test]
-fn who_asks_learns_why_it_waits() {
+/// A session of ten messages that fill a small window by 80 %.
+fn full(preset: &str) -> Session {
     let counter = midfold::tokens::by_name("chars:4").unwrap();
     let log = EventLog::new(DialectKind::OpenAiChat.shared(), profile::OPENAI, counter);
-    let mut session = Session::over("s", log, Policy::preset("default").unwrap(), Meter::exact());
-    let budget = Budget::new(12_000);
+    let mut session = Session::over("s", log, Policy::preset(preset).unwrap(), Meter::exact());
     for at in 0..10 {
         let role = if at % 2 == 0 { "user" } else { "assistant" };
         let message = json!({"role": role, "content": format!("{at} ") + &"a b c d ".repeat(490)});
         session.append(RawEvent::new(message.to_string().into()));
     }
-    assert_eq!(session.due(&budget, 0), FoldDue::Held(HoldReason::FewSteps));
-    assert_eq!(session.status(&budget, 0).due, FoldDue::Held(HoldReason::FewSteps));
+    session
+}
+
+/// The reason is named while it waits. Imitated tools do not wait.
+#[test]
+fn who_asks_learns_why_it_waits() {
+    let budget = Budget::new(12_000);
+    let waits = FoldDue::Held(HoldReason::FewSteps);
+    let session = full("default");
+    assert_eq!((session.due(&budget, 0), session.status(&budget, 0).due), (waits, waits));
+    for preset in ["hermes", "nucleic", "head-tail"] {
+        assert_ne!(full(preset).due(&budget, 0), waits, "{preset}");
+    }
 }

@@ -290,7 +290,7 @@ async fn a_refused_reply_is_on_record_and_the_fallback_stands() {
 #[tokio::test]
 async fn undo_pin_fork_and_restart() {
     let (store, mut stored) = make("s", false).await;
-    fill(&mut stored, 3, 92).await;
+    fill(&mut stored, 5, 85).await;
     let whole = stored.whole().await.unwrap().view().bytes();
     stored.pin(5, true).await.unwrap();
     assert!(matches!(stored.pin(5_000, true).await, Err(StoredError::NoEvent { .. })));
