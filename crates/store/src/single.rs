@@ -81,7 +81,7 @@ pub trait SingleChange: Store {
 
     /// Ends a job.
     async fn finish(&self, lease: &Lease, done: &JobOutcome) -> Result<bool, StoreError> {
-        self.end(lease, &JobEnd::Done(done.clone())).await
+        self.end(lease, &JobEnd::Done(Box::new(done.clone()))).await
     }
 
     /// Gives a job back after a failure.

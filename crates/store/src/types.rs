@@ -335,7 +335,7 @@ pub struct JobOutcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobEnd {
     /// The job is done.
-    Done(JobOutcome),
+    Done(Box<JobOutcome>),
     /// The attempt failed. The job is tried again at `retry_at`; with `None` it is dead, and keeps the reason.
     Failed {
         /// Why it failed.

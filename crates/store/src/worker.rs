@@ -304,9 +304,8 @@ impl JobWorker {
             if detail.is_empty() { code.to_string() } else { format!("{code}: {detail}") };
         let fold = fold.map(|fold| NewFold::of(fold, (self.clock)())).transpose()?;
         let folded = fold.is_some();
-        let kept =
-            self.store.end(&job.lease(), &JobEnd::Done(JobOutcome { verdict, fold })).await?;
-        if !kept {
+        let end = JobEnd::Done(Box::new(JobOutcome { verdict, fold }));
+        if !self.store.end(&job.lease(), &end).await? {
             let detail = "another worker has the job, or its session was deleted";
             return Ok(report(job, JobCode::Lost, detail, false));
         }

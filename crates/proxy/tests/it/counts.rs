@@ -1,5 +1,4 @@
 //! A provider's counts, and what they show together: none of them alone shows that a prompt was cut.
-#![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
 use midfold_proxy::inside::{CountKind, CountPair, CountTrail};
 

@@ -1,4 +1,5 @@
 //! What conversations take of memory, and what is counted.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 #![cfg(target_os = "linux")]
 
 use std::sync::Arc;

@@ -1,4 +1,5 @@
 //! Names of sessions in headers: one that changes with each request names none, and what a client hears of is stored.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

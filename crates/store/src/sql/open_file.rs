@@ -64,11 +64,12 @@ impl OpenedFile {
     }
 }
 
-/// Writes this many bytes into a new file beside `path`, and removes the file.
+/// Writes this many bytes into a file beside `path`, and removes the file. Where another process does the same at this
+/// moment, both still learn whether there is room.
 fn write_beside(path: &Path, bytes: usize) -> std::io::Result<()> {
     let number = PROBES.fetch_add(1, Ordering::Relaxed);
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".room-{}-{number}", std::process::id()));
+    name.push(format!(".room-{number}"));
     let probe = path.with_file_name(name);
     let written = std::fs::write(&probe, vec![1; bytes]);
     // Also after a failure, which may leave a part of it.

@@ -23,7 +23,7 @@ pub(super) async fn restore<D: SqlConnection>(
             TransferPart::Session(new) => {
                 crate::check::session(&new)?;
                 let made = create(&mut *tx, &new).await?;
-                (no, next) = (made.ok_or_else(|| StoreError::Exists(new.id))?, 0);
+                (no, next) = (made.ok_or(StoreError::Exists(new.id))?, 0);
             }
             TransferPart::Events(events) => {
                 if !tx.insert_events(no, next, &events, now).await? {
