@@ -119,7 +119,7 @@ impl CompactionRequest {
         let Some(messages) = self.keep_last else { return Cow::Borrowed(&self.policy) };
         let mut policy = self.policy.clone();
         policy.tail.min_messages = messages;
-        // What is asked for is kept as it is, also where the policy prunes the older part of its tail.
+        // These messages stay as they are, also where the policy prunes the older part of its tail.
         policy.tail.protect_messages = policy.tail.protect_messages.max(messages);
         Cow::Owned(policy)
     }

@@ -12,7 +12,7 @@ use midfold_core::{Counter, Hash, RawEvent, Role};
 use midfold_formats::recall_tool::{ToolOffer, tools};
 use midfold_formats::request::{Request, without_marks};
 use midfold_formats::vendor::is_compaction;
-use midfold_store::{IdentifiedSession, Millis, SessionMeta, StoreError};
+use midfold_store::{Millis, SessionMeta, StoreError};
 
 use super::calls::CallLedger;
 use super::fold_marks::FoldMarks;
@@ -194,28 +194,6 @@ impl ProxyConversation {
         at == self.chain.len() && !(is_other && (self.is_named || at == length))
     }
 
-    /// Its id; `None` if it is not in a store yet.
-    pub fn stored_id(&self) -> Option<&str> {
-        self.saved.is_made.then(|| self.session.id())
-    }
-
-    /// Whether the store has nothing of a history that is missing here. `found` is the session in the store, and the
-    /// first `at` messages here belong to the history.
-    pub fn is_current(&self, at: usize, found: &IdentifiedSession) -> bool {
-        if found.id != self.session.id() {
-            return at as u64 >= found.events;
-        }
-        let active = self.session.active().map(|fold| fold.id);
-        // The store has the fold that is active here, or the one that was active at this process's last write.
-        !self.saved.is_foreign
-            && (found.active == active || found.active == self.saved.parts.active)
-    }
-
-    /// Whether another process has written the session's state since this one did.
-    pub fn is_changed_in(&self, found: &IdentifiedSession) -> bool {
-        found.id == self.session.id() && found.state_version > self.saved.parts.version
-    }
-
     /// Takes over the pins and the agent's wishes from a newer state in the store.
     pub fn take_wishes(&mut self, state: String, version: u64) -> Result<(), StoreError> {
         if state == self.saved.parts.state || state.is_empty() {
@@ -234,11 +212,6 @@ impl ProxyConversation {
         self.brought = RecalledCalls::of(&self.session);
         (self.saved.parts.state, self.saved.parts.version) = (state, version);
         Ok(())
-    }
-
-    /// Stops writing to the session with this id, because another value in memory holds it from now on.
-    pub fn give_way(&mut self, id: &str) {
-        self.saved.is_foreign |= self.session.id() == id;
     }
 
     /// The id for a fork that shares the first `at` messages. `end` is the last link of the history that the fork has.

@@ -33,6 +33,7 @@ mod find;
 mod fold_marks;
 mod history;
 mod identities;
+mod in_store;
 mod index;
 mod items;
 mod keep;

@@ -3,7 +3,7 @@
 
 use super::Session;
 use crate::budget::Budget;
-use crate::plan::{SMALL_ROOM, STEPS, step_tokens};
+use crate::plan::{SMALL_ROOM, STEPS, aims_at_size, step_tokens};
 use crate::trigger::{ContextLoad, FoldDue, HoldReason, LineRule};
 
 impl Session {
@@ -12,7 +12,7 @@ impl Session {
         match due {
             // Lines that are a number of tokens are meant as they are, and imitated tools fold at their own.
             FoldDue::Threshold(line)
-                if line.rule == LineRule::Share && self.policy.aims_at_size() =>
+                if line.rule == LineRule::Share && aims_at_size(&self.policy) =>
             {
                 let step = self.meter.calibrated(step_tokens(&self.log));
                 let fixed = self.meter.calibrated(self.log.envelope_tokens());

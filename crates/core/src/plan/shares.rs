@@ -5,7 +5,7 @@ use super::limits::{CounterScale, DraftLimits, MIN_RECAP};
 use super::request::PlanRequest;
 use crate::budget::Ratio;
 use crate::log::EventLog;
-use crate::policy::Policy;
+use crate::policy::{CoverExtent, Policy, RecapFallback};
 use crate::trigger::FoldCause;
 use crate::unit::EventUnit;
 
@@ -65,7 +65,7 @@ impl<'a> FoldShares<'a> {
         limits: DraftLimits,
     ) -> Self {
         let goals = &request.policy.fold;
-        let aims = request.policy.aims_at_size();
+        let aims = aims_at_size(request.policy);
         // A person who asks for a compaction wants one even of a short conversation: aim at half of it, or at the
         // policy's share of it where that is more.
         let halves = matches!(request.cause, FoldCause::Manual | FoldCause::Overflow);
@@ -282,6 +282,14 @@ fn next(size: u64) -> u64 {
 /// The bits of a size that rounding clears.
 fn shift(size: u64) -> u32 {
     size.checked_ilog2().unwrap_or(0).saturating_sub(DIGITS - 1)
+}
+
+/// Whether a fold by this policy aims at a size of its own: a computed recap covers the whole middle, and the tail leaves
+/// it room. The others imitate tools that let the tail take what it takes.
+pub(crate) fn aims_at_size(policy: &Policy) -> bool {
+    policy.recap.cover == CoverExtent::Middle
+        && policy.recap.fallback == RecapFallback::Computed
+        && !policy.fold.holds_floors()
 }
 
 /// The budget in which the policy's line would be its share. It is smaller than the budget where a number of tokens, a

@@ -441,15 +441,6 @@ impl RecapRole {
 }
 
 impl Policy {
-    /// Whether a fold by this policy aims at a size of its own: a computed recap covers the whole middle, and the tail
-    /// leaves it room. The others imitate tools that let the tail take what it takes.
-    #[must_use]
-    pub(crate) fn aims_at_size(&self) -> bool {
-        self.recap.cover == CoverExtent::Middle
-            && self.recap.fallback == RecapFallback::Computed
-            && !self.fold.holds_floors()
-    }
-
     /// The tokens that a narration may take in the recap of a context of `tokens` tokens. `None` where nothing limits
     /// it: the recap has no computed sections and no length that scales with the covered span.
     #[must_use]

@@ -200,7 +200,7 @@ impl StoredSession {
             let sent = match outputs.map(|outputs| self.inject(&context, outputs)).transpose() {
                 Ok(sent) => sent,
                 Err(error) => {
-                    // The fold is none of the hook's business.
+                    // The hook has nothing to do with the fold, which stays.
                     self.commit_or_yield(&changes).await?;
                     return Err(error.into());
                 }
