@@ -65,7 +65,7 @@ hosted('a window that is too large is learned from the refusal', { window: 200_0
   assert.equal(model.overflows, 1)
 })
 
-hosted('a policy that shortens results shortens those of the surface', { config: { preset: 'hermes' } }, async ({ session, model, ask }) => {
+hosted('a policy that shortens results shortens those of the surface', { config: { preset: 'verbatim' } }, async ({ session, model, ask }) => {
   await ask(TASK)
   assert.match(read(session.deriveMessages()), /All 24 steps are done/)
   assert.equal(model.overflows, 0)

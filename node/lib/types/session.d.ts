@@ -22,6 +22,8 @@ export type LineRule = 'share' | 'floor' | 'tokens' | 'reserve' | 'cliff' | { ti
 export interface Due {
   /** Held: the folds before freed too little. */
   breaker?: null
+  /** Held: the window fits few steps, and is not full. */
+  'few-steps'?: null
   /** What fits, in tokens. */
   limit?: number
   /** Held: the last fold freed little. */

@@ -2,23 +2,29 @@
 //! and each fold costs the provider's cache. There a fold waits until the next step might not fit.
 
 use super::Session;
-use crate::budget::Budget;
+use crate::budget::{Budget, Ratio};
 use crate::plan::{SMALL_ROOM, STEPS, aims_at_size, step_tokens};
 use crate::trigger::{ContextLoad, FoldDue, HoldReason, LineRule};
+
+/// Estimates of agent traffic by its length are too low by up to this part.
+const UNDERCOUNT: Ratio = Ratio(3_500);
 
 impl Session {
     /// The decision, where waiting may be worth more than a fold at the line.
     pub(super) fn wait(&self, due: FoldDue, budget: &Budget, load: ContextLoad) -> FoldDue {
         match due {
-            // Lines that are a number of tokens are meant as they are, and imitated tools fold at their own.
+            // A proxy sees each request as a whole, and sends a refused one again; other hosts may have more to send
+            // than they say. Lines that are a number of tokens are meant as they are, and imitated tools fold at their
+            // own.
             FoldDue::Threshold(line)
-                if line.rule == LineRule::Share && aims_at_size(&self.policy) =>
+                if self.is_answered
+                    && line.rule == LineRule::Share
+                    && aims_at_size(&self.policy) =>
             {
                 let step = self.meter.calibrated(step_tokens(&self.log));
                 let fixed = self.meter.calibrated(self.log.envelope_tokens());
                 let left = self.policy.fold.target.of(budget.tokens()).max(fixed + step);
-                // An estimate that no provider has confirmed may be too low, so a step's room stays free.
-                let next = if self.meter.samples > 0 { 0 } else { step };
+                let next = self.unsure_tokens().unwrap_or(step);
                 let is_small = budget.tokens().saturating_sub(fixed) < SMALL_ROOM;
                 let fits_few = left + STEPS as u64 * step > line.tokens;
                 match is_small && fits_few && load.upper + next <= budget.tokens() {
@@ -28,5 +34,13 @@ impl Session {
             }
             due => due,
         }
+    }
+
+    /// What the estimate may be too low by: a part of the messages that the provider has not counted yet. `None` where it
+    /// has counted none.
+    fn unsure_tokens(&self) -> Option<u64> {
+        let (sent, _) = self.settled.as_ref()?;
+        let new = (sent.events as usize).min(self.log.len())..self.log.len();
+        Some(UNDERCOUNT.of(self.meter.calibrated(self.log.tokens_in(new))))
     }
 }

@@ -1,4 +1,4 @@
-//! In a window of a few steps a fold leaves room for three more, and waits until no further step fits.
+//! In a window of a few steps a fold behind a proxy leaves room for three more, and waits until no further step fits.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use midfold::core::Usage;
@@ -12,7 +12,8 @@ fn appended(preset: &str, step: usize) -> usize {
     let counter = midfold::tokens::by_name("chars:4").unwrap();
     let log = EventLog::new(DialectKind::OpenAiChat.shared(), profile::OPENAI, counter);
     let mut session =
-        Session::over("s", log, Policy::preset(preset).unwrap(), Meter::chars_over_four());
+        Session::over("s", log, Policy::preset(preset).unwrap(), Meter::chars_over_four())
+            .with_answers_behind();
     let budget = Budget::new(12_000);
     let task = json!({"role": "user", "content": "Go through all parts and say what each holds."});
     session.append(RawEvent::new(task.to_string().into()));
@@ -42,7 +43,7 @@ fn few_prompts_are_rewritten() {
     for (preset, step, least) in [
         ("default", 2_000, 11),
         ("lean", 2_000, 11),
-        ("default", 3_000, 9),
+        ("default", 3_000, 8),
         ("lean", 3_000, 9),
         // The window holds two of these and no third.
         ("default", 4_500, 7),
@@ -56,7 +57,8 @@ fn few_prompts_are_rewritten() {
 fn full(preset: &str) -> Session {
     let counter = midfold::tokens::by_name("chars:4").unwrap();
     let log = EventLog::new(DialectKind::OpenAiChat.shared(), profile::OPENAI, counter);
-    let mut session = Session::over("s", log, Policy::preset(preset).unwrap(), Meter::exact());
+    let session = Session::over("s", log, Policy::preset(preset).unwrap(), Meter::exact());
+    let mut session = session.with_answers_behind();
     for at in 0..10 {
         let role = if at % 2 == 0 { "user" } else { "assistant" };
         let message = json!({"role": role, "content": format!("{at} ") + &"a b c d ".repeat(490)});

@@ -67,6 +67,8 @@ Due = TypedDict(
     {
         # Held: the folds before freed too little.
         "breaker": "NotRequired[None]",
+        # Held: the window fits few steps, and is not full.
+        "few-steps": "NotRequired[None]",
         # What fits, in tokens.
         "limit": "NotRequired[int]",
         # Held: the last fold freed little.
