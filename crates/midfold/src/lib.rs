@@ -70,7 +70,7 @@
 //! let now = 0; // milliseconds since 1970, from your clock
 //! let start = Start::new("my-session", Policy::preset("default")?);
 //! // Errors come with hints; the door says how these spell options.
-//! let mut session = start.check(&prepared, now, Door::Http)?.store(store).await?;
+//! let mut session = start.check(&prepared, now, Door::Http)?.store(store, Vec::new()).await?;
 //! let message = RawEvent::new(r#"{"role":"user","content":"hi"}"#.into());
 //! session.append(vec![message], Some("request-1".into()), now).await?; // durable from here on
 //! let sent = session.context(true, now).await?;
