@@ -96,8 +96,8 @@ impl CountTrail {
         self.cut
     }
 
-    /// Judges the next count. `is_set` says that somebody set the window, and `unsure` is the tokens of reasoning and pictures in the prompt: a provider may leave them
-    /// out.
+    /// Judges the next count. `is_set` says that somebody set the window, and `unsure` is the tokens of reasoning and
+    /// pictures in the prompt: a provider may leave them out.
     pub fn judge(
         &mut self,
         now: CountPair,

@@ -121,7 +121,7 @@ impl SessionChanges {
         self.appended.as_ref().map_or(0, |append| append.events.len())
     }
 
-    /// The only event of an append that changes nothing else.
+    /// The append, where nothing else changes and it has no key.
     pub(crate) fn events_alone(&self) -> Option<&AppendRequest> {
         let alone = self.is_alone() && self.state.is_none();
         self.appended.as_ref().filter(|append| alone && append.key.is_none())

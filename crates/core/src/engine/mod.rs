@@ -263,7 +263,7 @@ impl Session {
     pub fn due(&self, budget: &Budget, now: Millis) -> FoldDue {
         let budget = self.gate.budget(budget, &self.policy);
         let load = self.load_at(&budget, now);
-        self.wait(self.gate.due(&self.policy.trigger, &budget, load, now), &budget, load)
+        self.due_by(&budget, load, now)
     }
 
     /// The tokens of the present context, and the conditions that the trigger weighs.

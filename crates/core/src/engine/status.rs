@@ -194,11 +194,7 @@ impl Session {
             threshold_tokens: self.policy.trigger.line(budget.tokens()).tokens,
             due: match self.policy.engine {
                 EngineName::Passthrough => FoldDue::Held(HoldReason::Off),
-                _ => self.wait(
-                    self.gate.due(&self.policy.trigger, &budget, load, now),
-                    &budget,
-                    load,
-                ),
+                _ => self.due_by(&budget, load, now),
             },
             last_prompt_tokens: self.usage.prompt,
             last_completion_tokens: self.usage.output,

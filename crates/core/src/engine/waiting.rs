@@ -3,16 +3,16 @@
 
 use super::Session;
 use crate::budget::{Budget, Ratio};
-use crate::plan::{SMALL_ROOM, STEPS, aims_at_size, step_tokens};
-use crate::trigger::{ContextLoad, FoldDue, HoldReason, LineRule};
+use crate::plan::{STEPS, aims_at_size, is_small, step_tokens};
+use crate::trigger::{ContextLoad, FoldDue, HoldReason, LineRule, Millis};
 
 /// Estimates of agent traffic by its length are too low by up to this part.
 const UNDERCOUNT: Ratio = Ratio(3_500);
 
 impl Session {
-    /// The decision, where waiting may be worth more than a fold at the line.
-    pub(super) fn wait(&self, due: FoldDue, budget: &Budget, load: ContextLoad) -> FoldDue {
-        match due {
+    /// Whether a fold is due for `load` in `budget` (from `FoldGate::budget`), and worth more than waiting.
+    pub(super) fn due_by(&self, budget: &Budget, load: ContextLoad, now: Millis) -> FoldDue {
+        match self.gate.due(&self.policy.trigger, budget, load, now) {
             // A proxy sees each request as a whole, and sends a refused one again; other hosts may have more to send
             // than they say. Lines that are a number of tokens are meant as they are, and imitated tools fold at their
             // own.
@@ -25,11 +25,13 @@ impl Session {
                 let fixed = self.meter.calibrated(self.log.envelope_tokens());
                 let left = self.policy.fold.target.of(budget.tokens()).max(fixed + step);
                 let next = self.unsure_tokens().unwrap_or(step);
-                let is_small = budget.tokens().saturating_sub(fixed) < SMALL_ROOM;
                 let fits_few = left + STEPS as u64 * step > line.tokens;
-                match is_small && fits_few && load.upper + next <= budget.tokens() {
+                match is_small(budget.tokens(), fixed)
+                    && fits_few
+                    && load.upper + next <= budget.tokens()
+                {
                     true => FoldDue::Held(HoldReason::FewSteps),
-                    false => due,
+                    false => FoldDue::Threshold(line),
                 }
             }
             due => due,

@@ -20,7 +20,7 @@ pub use self::kept_parts::kept;
 pub use self::memo::GatherMemo;
 pub use self::outcome::{FloorError, NoOp, PlanError, PlanOutcome};
 pub use self::request::PlanRequest;
-pub(crate) use self::shares::{SMALL_ROOM, STEPS, aims_at_size, step_tokens};
+pub(crate) use self::shares::{STEPS, aims_at_size, is_small, step_tokens};
 pub(crate) use self::stays::stays;
 pub use crate::trigger::FoldCause;
 

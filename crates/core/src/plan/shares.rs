@@ -19,9 +19,11 @@ const SMALL: u64 = 4_000;
 /// The steps that a fold in a small window leaves room for, as large as the newest ones were.
 pub(crate) const STEPS: usize = 3;
 
-/// A window with less room than this, in tokens, is small: it holds a few steps beside what is fixed. In larger ones a
-/// step takes a small part, or is an exception that says nothing of the next.
-pub(crate) const SMALL_ROOM: u64 = 32_000;
+/// Whether a window of `budget` tokens is small: it holds a few steps beside the `fixed` tokens. In a larger one a step
+/// takes a small part, or is an exception that says nothing of the next.
+pub(crate) fn is_small(budget: u64, fixed: u64) -> bool {
+    budget.saturating_sub(fixed) < 32_000
+}
 
 /// Tokens of the recap's message beside its text.
 pub(super) const FRAME: u64 = 8;
@@ -157,10 +159,7 @@ impl<'a> FoldShares<'a> {
     /// The most tokens of a context that leaves room for [`STEPS`] more steps before the line. In a small window the next
     /// fold would else be due after a step or two, and each fold costs the provider's cache.
     fn before_steps(&self) -> u64 {
-        // Nobody waits for the next fold of a conversation that is compacted by hand.
-        let fixed = self.request.log.envelope_tokens();
-        let is_small = self.scale.budget.saturating_sub(fixed) < SMALL_ROOM;
-        if !self.request.cause.is_due() || self.scale.asked.is_some() || !is_small {
+        if !leaves_room_for_steps(self.request, self.scale) {
             return u64::MAX;
         }
         let steps = STEPS as u64 * step_tokens(self.request.log);
@@ -235,13 +234,16 @@ impl<'a> FoldShares<'a> {
     }
 }
 
+/// Whether the fold has to leave room for more steps: it is due in a small window, and nobody asked for a size.
+fn leaves_room_for_steps(request: &PlanRequest<'_>, scale: CounterScale) -> bool {
+    let fixed = request.log.envelope_tokens();
+    request.cause.is_due() && scale.asked.is_none() && is_small(scale.budget, fixed)
+}
+
 /// The size that leaves room for as many more steps in the window as a context of the newest one and a short recap can
 /// leave, at most [`STEPS`].
 fn room_before_steps(request: &PlanRequest<'_>, scale: CounterScale) -> u64 {
-    if !request.cause.is_due() || scale.asked.is_some() {
-        return u64::MAX;
-    }
-    if scale.budget.saturating_sub(request.log.envelope_tokens()) >= SMALL_ROOM {
+    if !leaves_room_for_steps(request, scale) {
         return u64::MAX;
     }
     let step = step_tokens(request.log);

@@ -15,7 +15,8 @@ use crate::view::{BlockView, TextCoding};
 /// The reducer `cut`.
 pub struct CutReducer;
 
-/// A result, or the arguments of a call, keeps at least this many tokens: with fewer it would be little more than the line about the rest.
+/// A result, or the arguments of a call, keeps at least this many tokens: with fewer it would be little more than the line
+/// about the rest.
 pub(crate) const LEAST: u64 = 120;
 
 /// How often a cut text is shortened until its tokens are few enough. The first length is a guess by the text's mean,
