@@ -51,7 +51,7 @@ impl UrlNarrator {
         let verdict = session
             .complete(&request, answer, time)
             .map_err(|error| CommandError::failed(error.to_string()))?;
-        let narrated = session.narration().ready.clone();
+        let narrated = session.narration().accepted().cloned();
         Ok(ModelNarration { narrated, verdicts: vec![verdict], recap: None })
     }
 }

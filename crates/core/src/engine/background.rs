@@ -2,7 +2,7 @@
 //! late answer is used by the next fold that still covers its span.
 
 use super::Session;
-use super::narration::WantedNarration;
+use super::narration::{ReadyNarration, RequestState, WantedNarration};
 use crate::budget::Budget;
 use crate::event::Hash;
 use crate::fold::{DroppedLine, Fold, Span, VerdictCode, VerdictRecord};
@@ -38,7 +38,7 @@ impl Session {
     /// where neither exists.
     pub(super) fn latest_narration(&self) -> Option<&AcceptedNarration> {
         let folded = self.active().and_then(|fold| fold.narrated.as_ref());
-        self.narration.ready.as_ref().or(folded)
+        self.narration.accepted().or(folded)
     }
 
     /// The span that a model should narrate now. `None` unless the context is above the buffer line, no model is
@@ -97,9 +97,8 @@ impl Session {
     /// Whether an answer is still awaited, or a narration is ready that no fold has used yet. Either way no new
     /// narration is asked for.
     pub(super) fn is_narration_pending(&self, now: Millis) -> bool {
-        let ready = self.narration.ready.as_ref();
-        (self.narration.asked.is_some() && !self.narration.is_overdue(now))
-            || ready.is_some_and(|ready| {
+        (self.narration.open().is_some() && !self.narration.is_overdue(now))
+            || self.narration.accepted().is_some_and(|ready| {
                 self.active().is_none_or(|fold| fold.span.end < ready.span.end)
             })
     }
@@ -131,9 +130,7 @@ impl Session {
 
     /// Notes that a span was handed to a queue.
     pub fn note_asked(&mut self, wanted: WantedNarration) {
-        self.narration.asked = Some(wanted);
-        self.narration.attempts = 0;
-        self.narration.is_focus_newer = false;
+        self.narration.note_asked(wanted);
     }
 
     /// The request for a wanted narration, built from the original events of its span.
@@ -149,8 +146,11 @@ impl Session {
         }
         let narration = &self.policy.narration;
         let covered = self.log.tokens_in(start..end);
-        let known = [self.narration.ready.as_ref()].into_iter().flatten();
-        let known = known.chain(self.folds.iter().filter_map(|fold| fold.narrated.as_ref()));
+        let known = self
+            .narration
+            .accepted()
+            .into_iter()
+            .chain(self.folds.iter().filter_map(|fold| fold.narrated.as_ref()));
         let previous = known
             .filter(|narrated| Some(narrated.request) == wanted.previous)
             .map(|narrated| narrated.text(narration.style))
@@ -274,8 +274,8 @@ impl Session {
 
     /// Notes that the queue is still working on the request, so that it does not count as overdue and is not repeated.
     pub fn note_still_running(&mut self, now: Millis) {
-        if let Some(asked) = &mut self.narration.asked {
-            asked.at = now;
+        if let RequestState::Open(open) = &mut self.narration.request {
+            open.wanted.at = now;
         }
     }
 
@@ -290,23 +290,21 @@ impl Session {
         again: Option<Millis>,
         now: Millis,
     ) {
-        if self.narration.asked.as_ref().is_none_or(|asked| asked.id != request) {
-            return;
-        }
-        for _ in self.narration.attempts..attempts {
+        let Some(open) = self.narration.open_mut(request) else { return };
+        for _ in open.attempts..attempts {
             self.gate.cooldown.note_failure(class, now);
             // The worker tries again at its own time; the session must not hold it back longer.
             self.gate.cooldown.until = again.unwrap_or(self.gate.cooldown.until);
         }
-        self.narration.attempts = attempts.max(self.narration.attempts);
+        open.attempts = attempts.max(open.attempts);
     }
 
     /// How long, in milliseconds, a worker should leave the model alone after `attempts` failed attempts at a request.
     /// The failures before that request make the pause longer.
     #[must_use]
     pub fn pause_after(&self, request: Hash, attempts: u32) -> Millis {
-        let asked = self.narration.asked.as_ref().is_some_and(|asked| asked.id == request);
-        let counted = if asked { self.narration.attempts } else { 0 };
+        let open = self.narration.open().filter(|open| open.wanted.id == request);
+        let counted = open.map_or(0, |open| open.attempts);
         // The cooldown counts the failures of this request, too, and `attempts` would count them again.
         let before = u32::from(self.gate.cooldown.failures).saturating_sub(counted);
         crate::trigger::rung(before.saturating_add(attempts.saturating_sub(1)))
@@ -315,12 +313,12 @@ impl Session {
     /// Notes the verdict on a request that a worker ran and judged.
     pub fn note_verdict(&mut self, verdict: VerdictRecord) {
         // A failure was counted by `attempted` already, so the cooldown is left alone.
-        self.narration.note_answered(verdict.request);
+        let open = self.narration.note_answered(verdict.request);
         if verdict.code == VerdictCode::ACCEPTED {
             self.gate.cooldown.note_success();
             // The verdict does not say which words the worker's request had. Words that may be missing from it stay
             // for the next request: a repeated wish costs less than a lost one.
-            if !self.narration.is_focus_newer {
+            if open.is_none_or(|open| !open.lacks_focus) {
                 self.narration.focus = None;
             }
         }
@@ -331,7 +329,7 @@ impl Session {
     /// crossed. `None` where no narration is ready, or planning makes no fold.
     #[must_use]
     pub fn prepare(&self, budget: &Budget) -> Option<Fold> {
-        let narrated = self.narration.ready.as_ref()?;
+        let narrated = self.narration.accepted()?;
         let budget = self.gate.budget(budget, &self.policy);
         let outcome = plan(&PlanRequest {
             prior: self.active(),
@@ -362,11 +360,10 @@ impl Session {
         if !fold.applies_to(&self.log) {
             return Err(CompleteError::Changed);
         }
-        if let Some(narrated) = &fold.narrated {
-            self.narration.note_answered(narrated.request);
+        if let Some(narration) = fold.narrated.clone() {
+            self.narration.note_answered(narration.request);
+            self.narration.ready = Some(ReadyNarration { narration, fold: Some(fold) });
         }
-        self.narration.ready.clone_from(&fold.narrated);
-        self.narration.prepared = Some(fold);
         Ok(())
     }
 
@@ -380,8 +377,7 @@ impl Session {
         cause: FoldCause,
     ) -> Option<Fold> {
         if let Some(focus) = focus {
-            self.narration.focus = Some(focus.to_owned());
-            self.narration.is_focus_newer = self.narration.asked.is_some();
+            self.narration.note_focus(focus);
         }
         if !matches!(
             cause,
@@ -391,7 +387,7 @@ impl Session {
         {
             return None;
         }
-        let fold = self.narration.prepared.take()?;
+        let fold = self.narration.ready.as_mut()?.fold.take()?;
         // The session has folded or undone since: this fold builds on another one.
         if fold.prev != self.active().map(|fold| fold.id) || !fold.applies_to(&self.log) {
             return None;

@@ -41,7 +41,7 @@ pub use background::CompleteError;
 pub use brief::{BriefError, BriefReading, BriefSession, kept_ranges};
 pub use contract::{BuiltInEngine, Engine, EngineRegistry, Passthrough, UnknownEngine, engine};
 use gather_ahead::GatherAhead;
-pub use narration::{NarrationQueue, WantedNarration};
+pub use narration::{NarrationQueue, OpenRequest, ReadyNarration, RequestState, WantedNarration};
 pub use overflow::{RecoverError, ReportedOverflow};
 pub use status::{NewPolicy, SessionState, SessionStatus};
 use wish::FoldWishes;

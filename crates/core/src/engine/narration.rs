@@ -7,24 +7,15 @@ use crate::fold::{Fold, Span, VerdictCode, VerdictRecord};
 use crate::narrate::{AcceptedNarration, FailureClass};
 use crate::trigger::Millis;
 
-/// The narration that is asked for, the accepted one, and the verdicts since the last fold.
+/// The last request to a model, the answer for the next fold, and the verdicts since the last fold.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NarrationQueue {
-    /// The last request that has no answer yet.
-    pub asked: Option<WantedNarration>,
-    /// Failed attempts at `asked` that the cooldown has counted.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub attempts: u32,
-    /// The id of the request that was answered last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub handled: Option<Hash>,
+    /// The last request.
+    pub request: RequestState,
     /// The text that a person wants kept, for the next narration alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<String>,
-    /// Whether `focus` was set while a request had no answer yet. That request may lack these words.
-    #[serde(skip_serializing_if = "is_false")]
-    pub is_focus_newer: bool,
     /// The text that a client wants kept and repeats with each request: for each narration and each fold until it says
     /// otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,12 +24,43 @@ pub struct NarrationQueue {
     #[serde(skip)]
     pub idle_until: u64,
     /// An accepted narration for the next fold.
-    pub ready: Option<AcceptedNarration>,
-    /// A fold that a worker prepared with that narration.
-    #[serde(skip)]
-    pub prepared: Option<Fold>,
+    pub ready: Option<ReadyNarration>,
     /// Verdicts since the last fold.
     pub verdicts: Vec<VerdictRecord>,
+}
+
+/// The state of the last request for a narration.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestState {
+    /// No request was made.
+    #[default]
+    Absent,
+    /// The request has no answer yet.
+    Open(OpenRequest),
+    /// The request with this id has an answer or failed for good.
+    Answered(Hash),
+}
+
+/// A request that has no answer yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenRequest {
+    /// The span that it asks for.
+    pub wanted: WantedNarration,
+    /// Failed attempts that the cooldown has counted.
+    pub attempts: u32,
+    /// Whether a person's focus is newer than the request, which then may lack those words.
+    pub lacks_focus: bool,
+}
+
+/// A narration that the next fold uses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReadyNarration {
+    /// The narration.
+    pub narration: AcceptedNarration,
+    /// A fold that a worker prepared with it.
+    #[serde(skip)]
+    pub fold: Option<Fold>,
 }
 
 /// A span that a model should narrate: what a queue stores of a request.
@@ -59,21 +81,47 @@ pub struct WantedNarration {
     pub at: Millis,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
 impl NarrationQueue {
+    /// The request that has no answer yet.
+    #[must_use]
+    pub fn open(&self) -> Option<&OpenRequest> {
+        match &self.request {
+            RequestState::Open(open) => Some(open),
+            RequestState::Absent | RequestState::Answered(_) => None,
+        }
+    }
+
+    /// The open request, if it has this id.
+    pub(super) fn open_mut(&mut self, id: Hash) -> Option<&mut OpenRequest> {
+        match &mut self.request {
+            RequestState::Open(open) if open.wanted.id == id => Some(open),
+            _ => None,
+        }
+    }
+
+    /// The accepted narration for the next fold.
+    #[must_use]
+    pub fn accepted(&self) -> Option<&AcceptedNarration> {
+        self.ready.as_ref().map(|ready| &ready.narration)
+    }
+
     /// Whether the answer is overdue, so that a new request may be made.
     #[must_use]
     pub fn is_overdue(&self, now: Millis) -> bool {
-        self.asked.as_ref().is_some_and(|asked| now.saturating_sub(asked.at) >= FORGOTTEN)
+        self.open().is_some_and(|open| now.saturating_sub(open.wanted.at) >= FORGOTTEN)
+    }
+
+    /// Notes a new request.
+    pub(super) fn note_asked(&mut self, wanted: WantedNarration) {
+        self.request = RequestState::Open(OpenRequest { wanted, attempts: 0, lacks_focus: false });
+    }
+
+    /// Notes what a person wants kept. A request that is open now was made without it.
+    pub(super) fn note_focus(&mut self, focus: &str) {
+        self.focus = Some(focus.to_owned());
+        if let RequestState::Open(open) = &mut self.request {
+            open.lacks_focus = true;
+        }
     }
 
     /// Whether a request's focus text contains what a person asked to keep; true where no person asked.
@@ -88,35 +136,34 @@ impl NarrationQueue {
     }
 
     /// Takes an accepted narration. One that no fold has used gives way to it, and has a verdict that says so.
-    pub(super) fn take(&mut self, narrated: AcceptedNarration) {
-        let request = narrated.request;
-        let before = self.ready.replace(narrated).filter(|before| before.request != request);
-        self.verdicts.extend(before.map(|before| VerdictRecord {
-            request: before.request,
+    pub(super) fn take(&mut self, narration: AcceptedNarration) {
+        let request = narration.request;
+        let before = self.ready.replace(ReadyNarration { narration, fold: None });
+        let unused = before.map(|before| before.narration.request).filter(|&it| it != request);
+        self.verdicts.extend(unused.map(|request| VerdictRecord {
+            request,
             code: VerdictCode::Unused,
             detail: "a later narration took its place".to_owned(),
             dropped: Vec::new(),
         }));
     }
 
-    /// Takes note that the request is answered, whether with a narration or a failure.
-    pub(super) fn note_answered(&mut self, request: Hash) {
-        if self.asked.as_ref().is_some_and(|asked| asked.id == request) {
-            self.asked = None;
-            self.attempts = 0;
-            self.handled = Some(request);
-        }
+    /// Notes that the request has an answer or failed for good. Returns it, if it was open.
+    pub(super) fn note_answered(&mut self, request: Hash) -> Option<OpenRequest> {
+        let open = self.open_mut(request)?.clone();
+        self.request = RequestState::Answered(request);
+        Some(open)
     }
 
     /// The verdicts for the record of a fold that is made now, with one for a request that is still awaited.
     pub(super) fn on_record(&self, failed: Option<FailureClass>) -> Vec<VerdictRecord> {
         let mut verdicts = self.verdicts.clone();
         // With a narration at hand, the fold waits for none.
-        let asked = self.asked.iter().filter(|_| self.ready.is_none());
-        verdicts.extend(asked.map(|asked| VerdictRecord {
-            request: asked.id,
+        let open = self.open().filter(|_| self.ready.is_none());
+        verdicts.extend(open.map(|open| VerdictRecord {
+            request: open.wanted.id,
             code: VerdictCode::Pending,
-            detail: match (self.attempts, failed) {
+            detail: match (open.attempts, failed) {
                 (0, _) => "asked for, and not answered yet".to_owned(),
                 (1, Some(class)) => format!("one attempt failed ({class}), to be tried again"),
                 (n, Some(class)) => format!("{n} attempts failed ({class}), to be tried again"),
@@ -130,11 +177,12 @@ impl NarrationQueue {
     /// Takes note of a fold: its record has the verdicts, and the narration that it used is removed.
     pub(super) fn note_folded(&mut self, fold: &Fold) {
         self.verdicts.clear();
-        self.prepared = None;
         let used = fold.narrated.as_ref().map(|narrated| narrated.request);
-        // Another narration, which was accepted meanwhile, stays for the next fold.
-        if self.ready.as_ref().map(|ready| ready.request) == used {
+        // Another narration, which was accepted meanwhile, stays for the next fold; its own fold built on another one.
+        if self.accepted().map(|ready| ready.request) == used {
             self.ready = None;
+        } else if let Some(ready) = &mut self.ready {
+            ready.fold = None;
         }
     }
 }

@@ -168,7 +168,7 @@ impl Session {
         let stand = standings(&self.folds, self.active().map(|fold| fold.id), requests);
         let budget = self.gate.budget(budget, &self.policy);
         let load = self.load_at(&budget, now);
-        let ready = self.narration.ready.as_ref();
+        let ready = self.narration.accepted();
         SessionStatus {
             session: self.id.clone(),
             engine: match self.policy.engine {
@@ -205,7 +205,7 @@ impl Session {
             pins: self.pins.clone(),
             strikes: self.gate.breaker.strikes,
             cooldown_seconds: self.gate.cooldown.left(now).div_ceil(1_000),
-            narration_asked: self.narration.asked.is_some(),
+            narration_asked: self.narration.open().is_some(),
             narration_ready: ready.is_some(),
             meter: self.meter,
         }

@@ -2,7 +2,7 @@
 //! results.
 
 use midfold_core::Hash;
-use midfold_core::engine::WantedNarration;
+use midfold_core::engine::{RequestState, WantedNarration};
 use midfold_core::fold::{Fold, VerdictCode, VerdictRecord};
 
 use super::{LoadedParts, StoredError, StoredSession, rows};
@@ -64,14 +64,17 @@ impl StoredSession {
             LoadedParts::Brief(brief) => brief.narrates(),
             LoadedParts::Whole(session) => session.policy().narration.on,
         };
-        if self.narration().asked.is_some() || !narrates {
+        if self.narration().open().is_some() || !narrates {
             return Ok(());
         }
         let Some(job) = self.store.job(&self.row.new.id, None).await? else { return Ok(()) };
-        let handled = self.narration().handled.map(Hash::to_hex);
+        let answered = match &self.narration().request {
+            RequestState::Answered(request) => Some(request.to_hex()),
+            RequestState::Absent | RequestState::Open(_) => None,
+        };
         let wanted: Option<WantedNarration> = serde_json::from_str(&job.job.body).ok();
-        // The result of a handled job is known. Noted again, it would be waited for without an end.
-        if let Some(wanted) = wanted.filter(|_| handled.as_ref() != Some(&job.job.key)) {
+        // The result of an answered job is known. Noted again, it would be waited for without an end.
+        if let Some(wanted) = wanted.filter(|_| answered.as_ref() != Some(&job.job.key)) {
             match &mut self.inner {
                 LoadedParts::Brief(brief) => brief.note_asked(wanted),
                 LoadedParts::Whole(session) => session.note_asked(wanted),
@@ -84,23 +87,23 @@ impl StoredSession {
     /// in the store while a narration is queued, and nothing otherwise.
     pub(super) async fn learn(&mut self, now: Millis) -> Result<(), StoredError> {
         self.mend().await?;
-        let Some(asked) = self.narration().asked.clone() else { return Ok(()) };
-        let Some(job) = self.store.job(&self.row.new.id, Some(&asked.id.to_hex())).await? else {
+        let Some(open) = self.narration().open() else { return Ok(()) };
+        let (asked, attempts) = (open.wanted.id, open.attempts);
+        let Some(job) = self.store.job(&self.row.new.id, Some(&asked.to_hex())).await? else {
             return Ok(());
         };
         let done = job.state == JobState::Done;
         let over = done || job.state == JobState::Dead;
         // Only reported failures count: where a worker died, the model did not fail.
         let failed = job.failures;
-        let narration = self.narration();
-        if !over && failed <= narration.attempts && !narration.is_overdue(now) {
+        if !over && failed <= attempts && !self.narration().is_overdue(now) {
             return Ok(());
         }
         if done && job.fold.is_none() && is_accepted(&job) {
             // The narration was accepted without a fold of its own, so it waits for the next fold; the worker saved
             // it.
             self.reload().await?;
-            if self.narration().asked.as_ref().is_none_or(|still| still.id != asked.id) {
+            if self.narration().open().is_none_or(|still| still.wanted.id != asked) {
                 return Ok(());
             }
         }
@@ -110,17 +113,17 @@ impl StoredSession {
             None => None,
         };
         let LoadedParts::Whole(session) = &mut self.inner else { return Ok(()) };
-        let verdict = verdict(asked.id, &job, prepared.as_ref());
+        let verdict = verdict(asked, &job, prepared.as_ref());
         let code = verdict.code;
         let again = (!over).then_some(job.job.run_at);
-        session.note_failed_attempts(asked.id, failed, code.failure(), again, now);
+        session.note_failed_attempts(asked, failed, code.failure(), again, now);
         if !over {
             session.note_still_running(now);
             return Ok(());
         }
         // Nobody is to blame for a stale request, but a refused reply counts as a failure of the model.
         if done && job.fold.is_none() && !is_accepted(&job) && code != VerdictCode::Stale {
-            session.note_failed_attempts(asked.id, failed + 1, None, None, now);
+            session.note_failed_attempts(asked, failed + 1, None, None, now);
         }
         session.note_verdict(verdict);
         if let Some(fold) = prepared

@@ -206,7 +206,7 @@ impl StoredSession {
     /// Offers the fold that was prepared with the ready narration, so that every process takes the same one.
     fn offer_prepared(&mut self) {
         let LoadedParts::Whole(session) = &mut self.inner else { return };
-        let Some(ready) = session.narration().ready.as_ref().map(|ready| ready.request) else {
+        let Some(ready) = session.narration().accepted().map(|ready| ready.request) else {
             return;
         };
         let prepared = session.folds().iter().rev().find(|fold| {
