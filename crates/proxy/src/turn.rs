@@ -124,6 +124,15 @@ pub struct MatchedRequest {
     /// The owner of the window that it has to fit.
     pub(super) source: Option<WindowOwner>,
     pub(super) recall: RecallOffer,
+    tried: TriedRemedies,
+}
+
+/// The remedies for a refusal that a request has had. Each is tried once: a fold makes the request shorter, and where
+/// that fold made reasoning void which the provider binds, it is refused once more and sent without reasoning.
+#[derive(Clone, Copy, Default)]
+struct TriedRemedies {
+    shorter: bool,
+    without_reasoning: bool,
 }
 
 impl MatchedRequest {
@@ -157,6 +166,7 @@ impl MatchedRequest {
             kept: RequestHistory::default(),
             source: None,
             recall: RecallOffer::default(),
+            tried: TriedRemedies::default(),
         }
     }
 
@@ -333,15 +343,19 @@ impl MatchedRequest {
         found
     }
 
-    /// Handles a refusal: returns what to send instead, once. `None` if the request was not too long, or if nothing
-    /// smaller is possible; the client then gets the provider's error.
+    /// Handles a refusal: returns what to send instead, once for its length and once for its reasoning. `None` if
+    /// neither is the reason, or if nothing else is possible; the client then gets the provider's error.
     pub fn answer_refusal(
         &mut self,
         diagnosis: Diagnosis,
         now: Millis,
     ) -> Option<&OutgoingRequest> {
         if diagnosis == Diagnosis::BoundReasoning {
-            return self.drop_reasoning();
+            let is_first = !std::mem::replace(&mut self.tried.without_reasoning, true);
+            return is_first.then(|| self.drop_reasoning()).flatten();
+        }
+        if std::mem::replace(&mut self.tried.shorter, true) {
+            return None;
         }
         let Some((told, have)) = self.learn(diagnosis) else {
             return self.only_shortens_reply(diagnosis).then_some(&self.sent);

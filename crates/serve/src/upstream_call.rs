@@ -67,21 +67,22 @@ pub(crate) enum ResponseBody {
 }
 
 impl UpstreamCall {
-    /// Sends the request. If the provider found it too long, sends a shorter one instead.
+    /// Sends the request. If the provider refuses it for its length or its reasoning, sends another one instead, as long
+    /// as the turn knows one.
     pub async fn ask_and_recover(&mut self) -> Result<UpstreamAnswer, NoAnswer> {
-        let answer = self.ask().await?;
-        let Some(diagnosis) = answer.refused else { return Ok(answer) };
-        if !self.prepare_shorter(diagnosis) {
-            return Ok(answer);
+        let mut answer = self.ask().await?;
+        while let Some(diagnosis) = answer.refused
+            && self.prepare_another(diagnosis)
+        {
+            // The rest of the answer is not read. That closes its connection, which a small upstream may need.
+            drop(answer);
+            answer = self.ask().await?;
         }
-        // The rest of the first answer is not read. That closes its connection, which a small upstream may need.
-        drop(answer);
-        // A refusal of the second request is final, because `answer_refusal` gives a shorter one only once.
-        self.ask().await
+        Ok(answer)
     }
 
-    /// Prepares a shorter request after a refusal, and counts the overflow. Returns false if there is none.
-    fn prepare_shorter(&mut self, diagnosis: Diagnosis) -> bool {
+    /// Prepares another request after a refusal, and counts an overflow. Returns false if there is none.
+    fn prepare_another(&mut self, diagnosis: Diagnosis) -> bool {
         let app = &self.way.app;
         let since = SystemTime::now();
         let is_sent_again = self.turn.answer_refusal(diagnosis, app.now()).is_some();

@@ -123,6 +123,20 @@ async fn a_provider_that_binds_unexpectedly_is_believed() {
     }
 }
 
+/// The fold for the length of a request is what makes its thinking void: both are put right before the client knows.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_is_put_right_for_its_length_and_then_for_its_thinking() {
+    for stream in [false, true] {
+        let setting =
+            Setting::with(thinking(), |config| config.rules = rules().window(8 * LIMIT)).await;
+        let run = ClientAgent { stream, ..thinker(&setting.url(), "nobody-1") }.run().await;
+        assert!(finished(&run), "{:?}", run.end);
+        let stats = setting.upstream.stats();
+        assert_eq!((stats.overflows, stats.refused.len()), (1, 1), "{:?}", stats.refused);
+        assert!(run.exchanges.iter().all(|it| it.status == 200), "the client sees neither");
+    }
+}
+
 /// Valid before, valid after: roles alternate through every fold, though nobody said that they have to.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn turns_are_kept_before_a_provider_that_wants_them() {

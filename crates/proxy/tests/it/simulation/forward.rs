@@ -76,7 +76,7 @@ impl World {
         }
         let (mut status, mut text) =
             self.provider.answer(&letter.target, &letter.headers, &turn.sent().body);
-        if status != 200 {
+        while status != 200 {
             let found = turn.diagnose(Some(status), text.as_bytes());
             let is_again = turn.answer_refusal(found, time).is_some();
             self.tally.again += u64::from(is_again);
@@ -86,11 +86,11 @@ impl World {
                 self.tally.unexpected +=
                     u64::from(self.clients[at].is_known_to_bind && self.is_calm);
             }
-            if is_again {
-                let again =
-                    self.provider.answer(&letter.target, &letter.headers, &turn.sent().body);
-                (status, text) = again;
+            if !is_again {
+                break;
             }
+            (status, text) =
+                self.provider.answer(&letter.target, &letter.headers, &turn.sent().body);
         }
         let sent = turn.sent().clone();
         self.note(&format!(
