@@ -302,11 +302,22 @@ impl StepLoop {
     /// The highest step that is done. Look-ups and wishes bring up earlier steps later on; with them the highest step
     /// of all messages counts.
     fn done(&self, asked: &AskedParts) -> u32 {
-        let mut steps = asked.items.iter().rev().filter_map(|item| highest(&item.to_string()));
+        let end = self.end();
+        let step = |item: &Value| {
+            let text = item.to_string();
+            // Whoever reads that all is done needs no number of a step.
+            if text.contains(&end) { Some(self.steps) } else { highest(&text) }
+        };
+        let mut steps = asked.items.iter().rev().filter_map(step);
         let calls_others =
             self.look_ups.is_some() || !self.wishes.is_empty() || self.copies.is_some();
         let done = if calls_others { steps.max() } else { steps.next() };
         done.unwrap_or(0)
+    }
+
+    /// The sentence that begins the final answer.
+    fn end(&self) -> String {
+        format!("All {} steps are done.", self.steps)
     }
 
     fn last(&self, read: &str, noted: String, tools: bool) -> ScriptedReply {
@@ -321,8 +332,8 @@ impl StepLoop {
         let (before, after) =
             if tools { (String::new(), String::new()) } else { self.last_fence.clone() };
         let text = format!(
-            "{noted}{before}All {} steps are done. Codes: {}.{after}",
-            self.steps,
+            "{noted}{before}{} Codes: {}.{after}",
+            self.end(),
             codes.join(", ")
         );
         ScriptedReply {
