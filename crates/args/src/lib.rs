@@ -179,7 +179,7 @@ pub struct CompactArgs {
     /// What the files are written in [default: detected from their content]
     #[arg(long, value_name = "FORMAT", help_heading = "Formats")]
     pub from: Option<String>,
-    /// Convert to this dialect, before compacting: openai-chat, anthropic, gemini, bedrock or ollama
+    /// Convert to this dialect, before compacting: openai-chat, anthropic, gemini, bedrock, ollama or sharegpt
     #[arg(long, value_name = "DIALECT", help_heading = "Formats")]
     pub to: Option<String>,
     /// How tokens are counted, and what they have to fit.

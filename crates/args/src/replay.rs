@@ -99,7 +99,7 @@ pub struct ReplayMeasure {
     /// What the files are written in [default: detected from their content]
     #[arg(long, value_name = "FORMAT", help_heading = "Measuring")]
     pub from: Option<String>,
-    /// Convert the files to this dialect first: openai-chat, anthropic, gemini, bedrock or ollama (an engine outside may
+    /// Convert the files to this dialect first: openai-chat, anthropic, gemini, bedrock, ollama or sharegpt (an engine outside may
     /// know only one)
     #[arg(long, value_name = "DIALECT", help_heading = "Measuring")]
     pub to: Option<String>,

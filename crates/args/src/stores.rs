@@ -45,7 +45,7 @@ pub struct ImportArgs {
     /// What the file is written in [default: detected from its content]
     #[arg(long, value_name = "FORMAT", help_heading = "Formats")]
     pub from: Option<String>,
-    /// Convert to this dialect: openai-chat, anthropic, gemini, bedrock or ollama
+    /// Convert to this dialect: openai-chat, anthropic, gemini, bedrock, ollama or sharegpt
     #[arg(long, value_name = "DIALECT", help_heading = "Formats")]
     pub to: Option<String>,
     /// Only conversation N of several (from 1)

@@ -12,9 +12,11 @@ use crate::common::tokens;
 Examples:
   midfold trajectories runs.jsonl -o train.jsonl
   midfold trajectories runs/ -o train.jsonl --target-tokens 29k --trainer llamafactory --resume
+  midfold trajectories ~/.claude/projects -o train.jsonl --shape sharegpt
   midfold trajectories runs.jsonl.zst -o train.jsonl.zst --config trajectory_compression.yaml
 
 One JSON object a line in and out, in the same order: `conversations` (ShareGPT) or `messages`. \
+Transcripts that `midfold compact` reads become rows, one for each conversation. \
 Files called .zst are packed with zstd; .parquet is read and written where midfold was built with \
 it. The \
 first turn of each kind and the last turns stay; as many turns after the first ones as necessary \
@@ -23,7 +25,7 @@ NAME.rejects.jsonl beside the output, with line and reason; metrics go to NAME.m
 
 Until it is done the output is called OUT.part. A run that was killed goes on with --resume.")]
 pub struct TrajectoriesArgs {
-    /// Files of rows, or folders of them; `-` reads standard input
+    /// Files of rows or transcripts, or folders of them; `-` reads standard input
     #[arg(value_name = "IN", required = true)]
     pub input: Vec<PathBuf>,
     /// Write the rows to this file
@@ -48,6 +50,10 @@ pub struct TrajectoriesArgs {
     /// Reject rows that this trainer would drop or misread: llamafactory or trl
     #[arg(long, value_name = "TRAINER", help_heading = "Rows")]
     pub trainer: Option<String>,
+    /// The shape of rows that are made of transcripts: sharegpt or messages [default: what the
+    /// trainer takes, else messages]
+    #[arg(long, value_name = "SHAPE", help_heading = "Rows")]
+    pub shape: Option<String>,
     /// A list beside the turns with one element for each, like `mask` (may be repeated)
     #[arg(long, value_name = "FIELD", help_heading = "Rows")]
     pub align: Vec<String>,

@@ -124,6 +124,7 @@ pub mod inside {
     pub use crate::trajectories::config::{JobFile, family};
     pub use crate::trajectories::lines::{LineChunks, LinePosition};
     pub use crate::trajectories::lock::RunLock;
+    pub use crate::trajectories::transcripts::TranscriptRows;
     pub use crate::visible::{visible, visible_bytes};
 
     /// Hooks of Claude Code.

@@ -12,7 +12,7 @@ use midfold_core::meter::Meter;
 use midfold_core::plan::PlanRequest;
 use midfold_core::policy::Policy;
 use midfold_core::{Counter, ProviderProfile, RawEvent};
-use midfold_formats::convert::{convert_conversation, system_message};
+use midfold_formats::convert::{convert_conversation, put_system_first};
 use midfold_formats::media::unsized_images;
 use midfold_formats::read::Conversation;
 use midfold_formats::transcript::is_lines;
@@ -225,15 +225,7 @@ impl Setup {
             meter.learn(&counted(from, profile, counter.clone(), &source, source.events.clone()));
         }
         let mut problems = convert_conversation(&mut source, kind);
-        let envelope = &mut source.envelope;
-        if matches!(kind, DialectKind::OpenAiChat | DialectKind::Ollama)
-            && envelope.wrapper.is_none()
-            && let Some(text) = envelope.system.take()
-        {
-            // A session file keeps the system prompt beside the messages; a request of these dialects has it among
-            // them.
-            source.events.insert(0, RawEvent::new(system_message(&text)));
-        }
+        put_system_first(&mut source, kind);
         let events = std::mem::take(&mut source.events);
         let places = events.iter().map(|event| event.source.clone()).collect();
         let log = counted(kind, profile, counter, &source, events);

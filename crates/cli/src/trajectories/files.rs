@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::CommandError;
 use crate::output::reason;
-use crate::paths::{files_in, is_folder, is_stdin};
+use crate::paths::{files_in, is_folder, is_stdin, transcripts};
 
 /// The form of a file of rows, which the end of its name tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,14 +36,16 @@ pub struct InputFiles {
     pub files: Vec<PathBuf>,
     /// The bytes of all inputs. `None` if standard input is one of them, because its size is not known.
     pub bytes: Option<u64>,
+    /// A message for each folder that could not be read.
+    pub closed: Vec<String>,
 }
 
 impl InputFiles {
     pub fn new(named: &[PathBuf], output: &Path) -> Result<Self, CommandError> {
-        let mut files = Vec::new();
+        let (mut files, mut closed) = (Vec::new(), Vec::new());
         for path in named {
             if is_folder(path) {
-                files.extend(rows_in(path, RowFileKind::of(output))?);
+                files.extend(rows_in(path, RowFileKind::of(output), &mut closed)?);
             } else {
                 files.push(path.clone());
             }
@@ -66,7 +68,7 @@ impl InputFiles {
                 .hint("choose another file with -o"));
             }
         }
-        Ok(Self { files, bytes })
+        Ok(Self { files, bytes, closed })
     }
 
     pub fn has_stdin(&self) -> bool {
@@ -80,23 +82,30 @@ impl InputFiles {
     }
 }
 
-/// The files of a folder whose names look like rows for such an output, sorted by name.
-fn rows_in(folder: &Path, output: RowFileKind) -> Result<Vec<PathBuf>, CommandError> {
-    let is_made_by_us = |name: &str| name.ends_with(".rejects.jsonl");
-    let ends: &[&str] = match output {
-        RowFileKind::Parquet => &[".parquet"],
-        RowFileKind::Lines | RowFileKind::Packed => &[".jsonl", ".jsonl.zst"],
-    };
-    let is_rows = |name: &str| ends.iter().any(|end| name.ends_with(end)) && !is_made_by_us(name);
-    let found = files_in(folder, &is_rows).map_err(|error| unreadable(folder, &error))?;
-    if found.is_empty() {
-        return Err(CommandError::failed(format!(
-            "{}: there is no {} file in this folder",
-            folder.display(),
-            ends[0]
-        )));
+/// The files of a folder whose names look like rows for such an output, sorted by name. Adds a message for each folder
+/// in it that cannot be read to `closed`.
+fn rows_in(
+    folder: &Path,
+    output: RowFileKind,
+    closed: &mut Vec<String>,
+) -> Result<Vec<PathBuf>, CommandError> {
+    const OURS: [&str; 3] = [".rejects.jsonl", ".metrics.json", ".manifest.json"];
+    if output == RowFileKind::Parquet {
+        let is_parquet = |name: &str| name.ends_with(".parquet");
+        let found = files_in(folder, &is_parquet).map_err(|error| unreadable(folder, &error))?;
+        return match found.is_empty() {
+            true => Err(CommandError::failed(format!(
+                "{}: there is no .parquet file in this folder",
+                folder.display()
+            ))),
+            false => Ok(found),
+        };
     }
-    Ok(found)
+    let found = transcripts(std::slice::from_ref(&folder.to_owned()))?;
+    closed.extend(found.closed);
+    let paths = found.files.into_iter().map(|file| file.path);
+    let is_ours = |path: &PathBuf| OURS.iter().any(|end| path.to_string_lossy().ends_with(end));
+    Ok(paths.filter(|path| !is_ours(path)).collect())
 }
 
 /// The paths of the outputs, and of the temporary files that become them.

@@ -7,6 +7,7 @@ use midfold::formats::trajectory::TrajectorySettings;
 
 use super::passes::{AskOutcome, SummarySource};
 use super::publish::OutputFormat;
+use super::transcripts::TranscriptRows;
 
 /// The settings of a run.
 pub struct TrajectoryJob {
@@ -21,4 +22,6 @@ pub struct TrajectoryJob {
     /// The outcome of asking a model for summaries. `None` where no model is asked.
     pub asked: Option<AskOutcome>,
     pub format: OutputFormat,
+    /// How inputs that are no rows become rows.
+    pub transcripts: TranscriptRows,
 }

@@ -2,31 +2,20 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, stdin};
+use std::io::{self, Cursor, Read, Seek, SeekFrom, stdin};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::files::RowFileKind;
 use super::packed;
+use super::transcripts::{InputRows, LONGEST, TranscriptRows, is_spread};
+use crate::input;
 use crate::paths::is_stdin;
-
-/// The most bytes of a row, 64 MiB. Longer rows are rejected, so that memory stays bounded.
-pub const LONGEST: usize = 64 << 20;
+use crate::session_folder::SessionFolder;
 
 /// The error for a file whose JSON values take several lines each.
 const SPREAD: &str = "rows are written over several lines, and each has to be one line: \
                       `jq -c '.[]?' FILE` writes a list so, `jq -c . FILE` rows one after the other";
-
-/// Whether a value that begins in the first line ends in a later one. No line of such a file is a row.
-fn is_spread(bytes: &[u8]) -> bool {
-    let start = bytes.trim_ascii_start();
-    let Some(end) = memchr::memchr(b'\n', start) else { return false };
-    let first = start[..end].trim_ascii_end();
-    let is_open = matches!(first.first(), Some(b'{' | b'['))
-        && !start[end..].trim_ascii_start().starts_with(b"{\"");
-    let parsed = serde_json::from_slice::<serde::de::IgnoredAny>(first);
-    is_open && parsed.is_err_and(|error| error.is_eof())
-}
 
 /// The position at which reading goes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -62,6 +51,7 @@ struct OpenLines {
 /// The chunks of some files, in order.
 pub struct LineChunks<'a> {
     files: &'a [PathBuf],
+    transcripts: &'a TranscriptRows,
     open: Option<OpenLines>,
     at: LinePosition,
     /// Bytes that were read and belong to the next chunk.
@@ -72,8 +62,13 @@ pub struct LineChunks<'a> {
 
 impl<'a> LineChunks<'a> {
     /// Chunks of roughly `size` bytes, from a position in these files on.
-    pub fn new(files: &'a [PathBuf], from: LinePosition, size: usize) -> Self {
-        Self { files, open: None, at: from, rest: Vec::new(), size: size.max(1) }
+    pub fn new(
+        files: &'a [PathBuf],
+        transcripts: &'a TranscriptRows,
+        from: LinePosition,
+        size: usize,
+    ) -> Self {
+        Self { files, transcripts, open: None, at: from, rest: Vec::new(), size: size.max(1) }
     }
 
     /// The next chunk. `None` at the end of the last file. An error comes with the path of its file.
@@ -91,7 +86,7 @@ impl<'a> LineChunks<'a> {
 
     fn read(&mut self, path: &Path) -> io::Result<Option<LineChunk>> {
         if self.open.is_none() {
-            self.open = Some(open(path, self.at.offset)?);
+            self.open = Some(open(path, self.transcripts, self.at.offset)?);
         }
         let mut bytes = std::mem::take(&mut self.rest);
         loop {
@@ -159,18 +154,42 @@ impl<'a> LineChunks<'a> {
     }
 }
 
-fn open(path: &Path, offset: u64) -> io::Result<OpenLines> {
-    let lines: Box<dyn Read> = match RowFileKind::of(path) {
-        _ if is_stdin(path) => Box::new(stdin()),
-        RowFileKind::Packed => {
-            let (lines, read) = packed::open(path, offset)?;
-            return Ok(OpenLines { lines, read: Some(read) });
-        }
-        _ => {
-            let mut file = File::open(path)?;
-            file.seek(SeekFrom::Start(offset))?;
-            Box::new(file)
-        }
+fn open(path: &Path, transcripts: &TranscriptRows, offset: u64) -> io::Result<OpenLines> {
+    let plain = |lines: Box<dyn Read>| Ok(OpenLines { lines, read: None });
+    let made = |rows: Vec<u8>| {
+        let mut rows = Cursor::new(rows);
+        rows.set_position(offset);
+        plain(Box::new(rows))
     };
-    Ok(OpenLines { lines, read: None })
+    if is_stdin(path) {
+        return match transcripts.look(path, stdin(), None)? {
+            InputRows::Own(read) => plain(Box::new(Cursor::new(read).chain(stdin()))),
+            InputRows::Made(rows) => made(rows),
+        };
+    }
+    let is_gzip = path.extension().is_some_and(|end| end == "gz");
+    if is_gzip || SessionFolder::of(path).is_some() {
+        let all = input::bytes(path).map_err(|failure| io::Error::other(failure.to_string()))?;
+        return match transcripts.look(path, &all[..], Some(all.len() as u64))? {
+            InputRows::Own(rows) | InputRows::Made(rows) => made(rows),
+        };
+    }
+    if RowFileKind::of(path) == RowFileKind::Packed {
+        let (lines, _) = packed::open(path, 0)?;
+        return match transcripts.look(path, lines, Some(path.metadata()?.len()))? {
+            InputRows::Made(rows) => made(rows),
+            InputRows::Own(_) => {
+                let (lines, read) = packed::open(path, offset)?;
+                Ok(OpenLines { lines, read: Some(read) })
+            }
+        };
+    }
+    let mut file = File::open(path)?;
+    match transcripts.look(path, &file, Some(file.metadata()?.len()))? {
+        InputRows::Made(rows) => made(rows),
+        InputRows::Own(_) => {
+            file.seek(SeekFrom::Start(offset))?;
+            plain(Box::new(file))
+        }
+    }
 }

@@ -171,7 +171,7 @@ impl ChunkOutcome {
         let record = json!({ "file": file, counted: number, "code": code, "reason": reason });
         self.rejects.extend_from_slice(record.to_string().as_bytes());
         self.rejects.push(b'\n');
-        self.totals.reject();
+        self.totals.reject(code);
     }
 
     /// Adds a row that stays too long to the reject file.

@@ -16,12 +16,14 @@ pub mod packed;
 mod passes;
 mod publish;
 pub mod report;
+pub mod transcripts;
 mod work;
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use midfold::{Counter, ROW_TOKENIZER, RowSettings, tokenizer};
+use midfold::formats::trajectory::{Trainer, TurnShape};
+use midfold::{Counter, Failure, FailureArea, ROW_TOKENIZER, RowSettings, tokenizer};
 use midfold_args::TrajectoriesArgs;
 
 use crate::error::CommandError;
@@ -35,6 +37,7 @@ use lock::RunLock;
 use manifest::{RowSink, RunManifest};
 use passes::{SummaryOptions, SummarySource};
 use publish::{OutputFormat, publish};
+use transcripts::TranscriptRows;
 
 pub fn run(args: &TrajectoriesArgs, json: bool, output: &Output) -> Result<(), CommandError> {
     let config = match &args.config {
@@ -47,6 +50,9 @@ pub fn run(args: &TrajectoriesArgs, json: bool, output: &Output) -> Result<(), C
     }
     let options = SummaryOptions::of(args, &config, json)?;
     let inputs = InputFiles::new(&args.input, &args.output)?;
+    for closed in &inputs.closed {
+        output.stderr(&format!("{} {closed}\n", style.paint(OutputColor::Yellow, "warning:")));
+    }
     let (mut job, note) = job(args, &config, &inputs)?;
     if let Some(note) = note {
         output.stderr(&format!("{} {note}\n", style.paint(OutputColor::Yellow, "note:")));
@@ -108,7 +114,8 @@ fn some_rows(manifest: &RunManifest, paths: &OutputPaths) -> Result<(), CommandE
         totals.failed,
         paths.rejects.display()
     ))
-    .hint("a row is a JSON object with `conversations` or `messages`, one a line"))
+    .hint("a row is a JSON object with `conversations` or `messages`, one a line")
+    .hint("of a transcript that `midfold compact` reads, rows are made"))
 }
 
 /// The job that the command line and the file describe, and a note for the user if there is one.
@@ -132,6 +139,7 @@ fn job(
         fold_all: config.skip_under_target == Some(false),
     };
     let settings = settings.settings()?;
+    let shape = shape(args.shape.as_deref(), settings.trainer)?;
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let workers = args.workers.map(usize::from).or(config.workers).unwrap_or_else(cores);
     let save_over_limit = config.save_over_limit.unwrap_or(true);
@@ -147,8 +155,20 @@ fn job(
         format,
         summaries: SummarySource::Computed,
         asked: None,
+        transcripts: TranscriptRows::new(shape),
     };
     Ok((job, note))
+}
+
+/// The shape of rows that are made of transcripts: the named one, or the one that the trainer reads.
+fn shape(name: Option<&str>, trainer: Option<Trainer>) -> Result<TurnShape, CommandError> {
+    let known = TurnShape::ALL.map(TurnShape::name);
+    match (name, trainer) {
+        (Some(name), _) => TurnShape::from_name(name)
+            .ok_or_else(|| Failure::unknown(FailureArea::Input, "shape", name, &known).into()),
+        (None, Some(Trainer::LlamaFactory)) => Ok(TurnShape::ShareGpt),
+        (None, Some(Trainer::Trl) | None) => Ok(TurnShape::Messages),
+    }
 }
 
 /// The format of the output. Fails where an input has a form that cannot be written so.
@@ -214,7 +234,7 @@ fn fingerprint(
     inputs: &InputFiles,
 ) -> String {
     let what = format!(
-        "{} {:?} {} {} {} {:?} {:?}",
+        "{} {:?} {} {} {} {:?} {:?} {}",
         env!("CARGO_PKG_VERSION"),
         job.settings,
         job.format.identity(),
@@ -222,6 +242,7 @@ fn fingerprint(
         job.counter.name(),
         inputs.identity(),
         options.map(SummaryOptions::identity),
+        job.transcripts.shape.name(),
     );
     midfold::core::Hash::ROOT.chain(what.as_bytes()).to_hex()
 }

@@ -1,5 +1,6 @@
 //! Reports on a run: the progress line, the summary for a terminal, and the metrics file.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use midfold::core::trajectory::LogHistogram;
@@ -93,6 +94,8 @@ pub fn document(manifest: &RunManifest, job: &TrajectoryJob) -> Value {
     let saved = signed(totals.tokens_before, totals.tokens_after);
     let removed = signed(totals.turns_before, totals.turns_after);
     let settings = &job.settings;
+    let lost = job.transcripts.lost();
+    let lost: BTreeMap<_, _> = lost.iter().map(|lost| (lost.code, lost.count)).collect();
     json!({
         "summary": {
             "total_trajectories": totals.trajectories,
@@ -137,6 +140,8 @@ pub fn document(manifest: &RunManifest, job: &TrajectoryJob) -> Value {
             "keep_last": settings.limits.keep_last,
             "placement": settings.limits.placement.name(),
             "trainer": settings.trainer.map(midfold::formats::trajectory::Trainer::name),
+            "rejected": totals.rejected,
+            "lost": lost,
         },
     })
 }
@@ -228,11 +233,11 @@ pub fn text(
             plural(asked.calls, "call")
         );
         field("model", &told);
-        let reasons: Vec<String> =
-            totals.refused.iter().map(|(why, count)| format!("{why} {}", number(*count))).collect();
-        if !reasons.is_empty() {
+        if !totals.refused.is_empty() {
             let count: u64 = totals.refused.values().sum();
-            field("", &format!("{} computed instead: {}", number(count), reasons.join(", ")));
+            let computed =
+                format!("{} computed instead: {}", number(count), counts(&totals.refused));
+            field("", &computed);
         }
     }
     if totals.still_over_limit > 0 {
@@ -242,7 +247,13 @@ pub fn text(
     }
     if totals.failed > 0 {
         let count = number(totals.failed);
-        field("rejected", &format!("{count}, with line and reason in {}", paths.rejects.display()));
+        let reasons = counts(&totals.rejected);
+        let file = paths.rejects.display();
+        field("rejected", &format!("{count} ({reasons}), with line and reason in {file}"));
+    }
+    for (at, lost) in job.transcripts.lost().iter().enumerate() {
+        let name = if at == 0 { "lost" } else { "" };
+        field(name, &format!("{} {}: {}", number(lost.count), lost.code, lost.example));
     }
     if resumed > 0 {
         field("resumed", &format!("after {} rows that were done before", number(resumed)));
@@ -252,6 +263,12 @@ pub fn text(
     let output = paths.output.display();
     field("wrote", &format!("{output} in {took}{}", metrics.unwrap_or_default()));
     out
+}
+
+/// Counts by name, such as `not-json 3, no-turns 1`.
+fn counts(all: &BTreeMap<String, u64>) -> String {
+    let all = all.iter().map(|(name, count)| format!("{name} {}", number(*count)));
+    all.collect::<Vec<_>>().join(", ")
 }
 
 /// A time in milliseconds since 1970, as in `2026-01-31T12:00:00.000Z`.

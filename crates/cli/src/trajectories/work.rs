@@ -9,11 +9,12 @@ use std::sync::{Mutex, PoisonError};
 
 use super::files::{InputFiles, OutputPaths, unreadable, unwritable};
 use super::job::TrajectoryJob;
-use super::lines::{self, LONGEST, LineChunks, LinePosition};
+use super::lines::{self, LineChunks, LinePosition};
 use super::manifest::{ChunkOutcome, RowSink, RunManifest};
 use super::packed;
 use super::publish::OutputFormat;
 use super::report::TrajectoryProgress;
+use super::transcripts::LONGEST;
 #[cfg(feature = "parquet")]
 use super::{column_rows, columns};
 use crate::error::CommandError;
@@ -109,7 +110,7 @@ fn reader(
 ) {
     match &job.format {
         OutputFormat::Lines | OutputFormat::Packed => {
-            let mut chunks = LineChunks::new(&inputs.files, from, job.chunk);
+            let mut chunks = LineChunks::new(&inputs.files, &job.transcripts, from, job.chunk);
             hand_out(permit, task, || Ok(chunks.next_chunk()?.map(WorkChunk::Lines)));
         }
         #[cfg(feature = "parquet")]

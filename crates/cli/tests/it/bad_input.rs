@@ -39,7 +39,7 @@ fn names() {
     sees!("unknown-profile", ["compact", file, "--profile", "stric"]);
     sees!("misfit-profile", ["compact", file, "--profile", "anthropic"]);
     sees!("unknown-dialect", ["compact", file, "--to", "antropic"]);
-    sees!("unsupported-dialect", ["compact", file, "--to", "sharegpt"]);
+    sees!("unsupported-dialect", ["compact", file, "--to", "openai-responses"]);
     sees!("unknown-tokenizer", ["compact", file, "--tokenizer", "o300k"]);
     sees!("bad-ratio", ["compact", file, "--tokenizer", "chars:none"]);
     sees!("missing-tokenizer", ["compact", file, "--tokenizer", "my/tokenizer.json"]);

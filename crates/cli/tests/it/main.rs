@@ -46,6 +46,7 @@ mod trajectories_killed;
 mod trajectories_model;
 #[cfg(feature = "parquet")]
 mod trajectories_parquet;
+mod trajectories_transcripts;
 mod verify;
 mod watch;
 mod worker;

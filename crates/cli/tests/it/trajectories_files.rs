@@ -103,22 +103,35 @@ fn what_this_build_cannot_do_is_told() {
     }
 }
 
-/// A file that somebody wrote for people has a row in no line: that is said once, and not of each line.
+/// A file that somebody wrote for people has a row in no line: its rows are put on lines. A file that is no JSON to its
+/// end is one error, and not one for each line.
 #[test]
-fn rows_over_several_lines_are_one_error() {
+fn rows_over_several_lines_are_put_on_lines() {
     let tmp = folder("trajectories-spread");
     let one: serde_json::Value = serde_json::from_str(rows(1).trim()).unwrap();
     let indented = serde_json::to_string_pretty(&one).unwrap();
-    let list = serde_json::to_string_pretty(&vec![one.clone(), one]).unwrap();
-    for (name, text) in
-        [("one", indented.clone()), ("list", list), ("two", format!("{indented}\n{indented}\n"))]
-    {
+    let list = serde_json::to_string_pretty(&vec![one.clone(), one.clone()]).unwrap();
+    let two = format!("{indented}\n{indented}\n");
+    let broken = format!("{indented}\n{{\n");
+    for (name, text, count) in [
+        ("one", indented.clone(), Some(1)),
+        ("list", list, Some(2)),
+        ("two", two, Some(2)),
+        ("broken", broken, None),
+    ] {
         let input = tmp.join(format!("{name}.json"));
         fs::write(&input, text).unwrap();
         let out = tmp.join(format!("{name}-out.jsonl"));
         let output =
             run(&["trajectories", input.to_str().unwrap(), "-o", out.to_str().unwrap()], b"");
         let stderr = String::from_utf8(output.stderr).unwrap();
+        if let Some(count) = count {
+            let written = fs::read_to_string(&out).unwrap();
+            let rows = written.lines().map(|line| serde_json::from_str(line).unwrap());
+            let rows: Vec<serde_json::Value> = rows.collect();
+            assert_eq!(rows, vec![one.clone(); count], "{name}: {stderr}");
+            continue;
+        }
         assert_ne!(output.status.code(), Some(0), "{name}: {stderr}");
         assert!(
             stderr.contains("written over several lines") && stderr.contains("jq -c"),

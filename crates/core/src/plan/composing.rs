@@ -110,6 +110,7 @@ impl RecapInputs<'_> {
         compose(
             gathered,
             &RecapFrame {
+                numbers: crate::recap::numbers::MessageNumbers::Shown,
                 cap,
                 narration: &narration,
                 put_back: request.put_back.map_or("", |it| &it.lines),

@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use crate::counter::Counter;
 use crate::log::Event;
 use crate::recap::gather::GatheredFacts;
+use crate::recap::numbers::MessageNumbers;
 
 /// The input of composing beside the gathered facts.
 pub struct RecapFrame<'a> {
@@ -40,6 +41,8 @@ pub struct RecapFrame<'a> {
     pub stayed: &'a [u32],
     /// Seqs of other older messages that stay behind the recap: pins, instructions, reminders.
     pub beside: &'a [u32],
+    /// Whether lines have the numbers of their messages.
+    pub numbers: MessageNumbers,
     /// The open request: its subject comes first. Empty where there is none.
     pub request: &'a str,
 }
@@ -72,6 +75,7 @@ impl<'a> RecapFrame<'a> {
             focus: &[],
             stayed: &[],
             beside: &[],
+            numbers: MessageNumbers::Shown,
             request: "",
         }
     }

@@ -26,6 +26,7 @@ mod interest;
 mod later;
 pub mod lost_names;
 mod names;
+pub mod numbers;
 mod open_failures;
 pub mod ordinary;
 pub mod parse;

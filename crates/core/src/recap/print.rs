@@ -7,6 +7,7 @@ use crate::recap::deed::{
     CallDeed, CallEnding, CallSubject, Deed, DeedKind, DeedPart, FileEdit, PartKind, Speaker,
 };
 use crate::recap::escape;
+use crate::recap::numbers::MessageNumbers;
 use crate::repair::OF_SYSTEM;
 use crate::salient::shorten;
 
@@ -62,6 +63,8 @@ const WAS_CHARS: usize = 120;
 pub(super) struct DeedPrinter<'a> {
     /// The folder that is left out of paths, with a `/` at its end.
     pub root: Option<&'a str>,
+    /// Whether a line has the number of its message.
+    pub numbers: MessageNumbers,
 }
 
 impl DeedPrinter<'_> {
@@ -83,7 +86,7 @@ impl DeedPrinter<'_> {
         if deed.times > 1 {
             out.push_str(&format!(" ({} times)", deed.times));
         }
-        let number = format!("@{} ", deed.message);
+        let number = self.numbers.before(deed.message);
         // The label of the application holds a bracket, which is escaped in other words.
         match out.strip_prefix(OF_SYSTEM) {
             Some(rest) => number + OF_SYSTEM + &escape::neutralise(rest),
@@ -123,7 +126,10 @@ impl DeedPrinter<'_> {
             CallSubject::File(tool, path) => format!("{tool} {}", self.path(path)),
             CallSubject::Other(text) => text.clone(),
         };
-        let over = over.map_or(String::new(), |at| format!(" {OVER}{at})"));
+        let over = over.map_or(String::new(), |at| match self.numbers {
+            MessageNumbers::Shown => format!(" {OVER}{at})"),
+            MessageNumbers::Absent => " (failed then, passed later)".to_owned(),
+        });
         format!("{label}{subject}{over}")
     }
 
@@ -138,7 +144,8 @@ impl DeedPrinter<'_> {
             notes.push(format!("written, {lines} line{}", if lines == 1 { "" } else { "s" }));
         }
         if edit.edits > 1 {
-            notes.push(format!("{} edits to @{}", edit.edits, edit.last));
+            let to = self.numbers.shown(format!(" to @{}", edit.last));
+            notes.push(format!("{} edits{to}", edit.edits));
         }
         if !notes.is_empty() {
             out.push_str(&format!(" ({})", notes.join("; ")));
@@ -275,7 +282,7 @@ mod tests {
 
     #[test]
     fn only_paths_are_shortened() {
-        let print = DeedPrinter { root: Some("/home/ana/shop/") };
+        let print = DeedPrinter { root: Some("/home/ana/shop/"), ..DeedPrinter::default() };
         assert_eq!(print.path("/home/ana/shop/src/a.py"), "src/a.py");
         assert_eq!(print.path("/mnt/backup/home/ana/shop/a"), "/mnt/backup/home/ana/shop/a");
         let copy = "cp /home/ana/shop/a /mnt";

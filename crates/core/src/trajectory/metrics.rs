@@ -153,6 +153,9 @@ pub struct TrajectoryTotals {
     /// Computed summaries for which a model was asked, by the reason why its reply was not used.
     #[serde(default)]
     pub refused: BTreeMap<String, u64>,
+    /// How often rows were rejected, by the short name of the reason.
+    #[serde(default)]
+    pub rejected: BTreeMap<String, u64>,
     /// Sum of the ratios of the compressed trajectories, in billionths.
     ratios: u64,
     /// Tokens saved in the compressed trajectories.
@@ -190,9 +193,10 @@ impl TrajectoryTotals {
         self.after.add(metrics.compressed_tokens);
     }
 
-    /// Counts a row that was rejected.
-    pub fn reject(&mut self) {
+    /// Counts a row that was rejected for the reason with this short name.
+    pub fn reject(&mut self, code: &str) {
         self.failed += 1;
+        *self.rejected.entry(code.to_owned()).or_default() += 1;
     }
 
     /// Adds other sums.
@@ -208,8 +212,12 @@ impl TrajectoryTotals {
         self.turns_after += other.turns_after;
         self.calls += other.calls;
         self.call_errors += other.call_errors;
-        for (reason, count) in &other.refused {
-            *self.refused.entry(reason.clone()).or_default() += count;
+        for (own, other) in
+            [(&mut self.refused, &other.refused), (&mut self.rejected, &other.rejected)]
+        {
+            for (reason, count) in other {
+                *own.entry(reason.clone()).or_default() += count;
+            }
         }
         self.ratios += other.ratios;
         self.saved += other.saved;

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use midfold_core::event::RawEvent;
-use midfold_core::jsonstr;
+use midfold_core::{Dialect, Role, jsonstr};
 use serde_json::Value;
 
 use super::convert_all;
-use crate::dialect::DialectKind;
+use crate::dialect::{DialectKind, ShareGpt};
 use crate::problem::ReadProblem;
 use crate::read::{Conversation, Envelope};
 
@@ -61,6 +61,25 @@ pub fn convert_conversation(conversation: &mut Conversation, to: DialectKind) ->
         made.map(|(bytes, of)| RawEvent { origin: origin(of), at: at(of), ..RawEvent::new(bytes) });
     *events = made.collect();
     problems
+}
+
+/// Makes the system prompt the first message, where the messages are of a dialect that has it among them. A session file
+/// of a client keeps it beside them.
+pub fn put_system_first(conversation: &mut Conversation, kind: DialectKind) {
+    let envelope = &mut conversation.envelope;
+    let is_beside = envelope.wrapper.is_none();
+    let made = match kind {
+        DialectKind::OpenAiChat | DialectKind::Ollama if is_beside => {
+            envelope.system.take().map(|text| system_message(&text))
+        }
+        DialectKind::ShareGpt if is_beside => {
+            let text = envelope.system.take();
+            text.map(|text| ShareGpt.made_message(Role::System, &plain(&text)))
+        }
+        _ => None,
+    };
+    let made = made.map(RawEvent::new);
+    conversation.events.splice(0..0, made);
 }
 
 /// The value of a system prompt that the dialect keeps beside its messages. A text that is JSON of the right kind is

@@ -5,6 +5,7 @@ mod conversation;
 mod gemini;
 mod neutral;
 mod ollama;
+mod sharegpt;
 mod write;
 
 use std::ops::Range;
@@ -19,7 +20,7 @@ use neutral::{ConversationIds, NeutralMessage, NeutralPiece, keeps_system_outsid
 
 pub(crate) use neutral::UNSIGNED;
 
-pub use conversation::{convert_conversation, system_message, system_prompt};
+pub use conversation::{convert_conversation, put_system_first, system_message, system_prompt};
 
 /// The result of a conversion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -167,12 +168,13 @@ impl ConvertedMessages {
 }
 
 /// The dialects that any other can be converted to.
-pub const TARGETS: [DialectKind; 5] = [
+pub const TARGETS: [DialectKind; 6] = [
     DialectKind::OpenAiChat,
     DialectKind::Anthropic,
     DialectKind::Gemini,
     DialectKind::Bedrock,
     DialectKind::Ollama,
+    DialectKind::ShareGpt,
 ];
 
 fn writer(to: DialectKind) -> Option<write::NeutralWriter> {
@@ -182,7 +184,8 @@ fn writer(to: DialectKind) -> Option<write::NeutralWriter> {
         DialectKind::Gemini => Some(gemini::gemini),
         DialectKind::Bedrock => Some(bedrock::bedrock),
         DialectKind::Ollama => Some(ollama::ollama),
-        DialectKind::OpenAiResponses | DialectKind::ShareGpt => None,
+        DialectKind::ShareGpt => Some(sharegpt::sharegpt),
+        DialectKind::OpenAiResponses => None,
     }
 }
 

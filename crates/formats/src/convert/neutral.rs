@@ -200,6 +200,11 @@ impl NeutralMessage {
         if matches!(to, DialectKind::Gemini | DialectKind::Bedrock) {
             return (self.role == Role::Assistant) == (next.role == Role::Assistant);
         }
+        if to == DialectKind::ShareGpt {
+            // Trainers want the speakers in turn.
+            let is_same = self.role == next.role && !self.role.is_system();
+            return is_same && self.only_results() == next.only_results();
+        }
         match (self.role, next.role) {
             (Role::Assistant, Role::Assistant) => items || from == DialectKind::Anthropic,
             (Role::Tool | Role::User, Role::Tool | Role::User) => {

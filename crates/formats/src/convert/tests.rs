@@ -47,6 +47,37 @@ fn responses_items_become_chat_messages() {
 }
 
 #[test]
+fn responses_items_become_turns_that_read_as_they_did() {
+    let (turns, converted) = run(DialectKind::OpenAiResponses, DialectKind::ShareGpt, RESPONSES);
+    assert_eq!(
+        turns,
+        [
+            r#"{"from":"system","value":"rules"}"#,
+            r#"{"from":"human","value":"look"}"#,
+            r#"{"from":"gpt","value":"<think>\nthink\n</think>\n<tool_call>\n{\"name\": \"ls\", \"arguments\": {\"p\":1.0}}\n</tool_call>\n<tool_call>\n{\"name\": \"apply_patch\", \"arguments\": \"*** Begin\"}\n</tool_call>"}"#,
+            r#"{"from":"tool","value":"<tool_response>\n{\"tool_call_id\": \"c1\", \"name\": \"ls\", \"content\": \"a.rs\"}\n</tool_response>\n<tool_response>\n{\"tool_call_id\": \"c2\", \"name\": \"apply_patch\", \"content\": \"ok\"}\n</tool_response>"}"#,
+            r#"{"from":"gpt","value":"done"}"#,
+        ]
+    );
+    let problems: Vec<_> = converted.problems.iter().map(|p| (p.code, p.at)).collect();
+    let lost = [("encrypted-reasoning", 2), ("opaque-block", 7), ("media", 1)];
+    assert_eq!(problems.len(), lost.len(), "{problems:?}");
+    assert!(lost.iter().all(|(code, at)| problems.contains(&(*code, Some(*at)))), "{problems:?}");
+    let turns: Vec<_> = turns.iter().map(String::as_str).collect();
+    let (back, _) = run(DialectKind::ShareGpt, DialectKind::OpenAiChat, &turns);
+    let names: Vec<_> = back.iter().filter(|it| it.contains("apply_patch")).collect();
+    assert_eq!(names.len(), 1, "the calls are read back: {back:?}");
+    assert!(back.iter().any(|it| it.contains(r#""tool","tool_call_id":"#) && it.contains("a.rs")));
+}
+
+#[test]
+fn a_text_that_reads_as_a_call_is_a_problem() {
+    let said = r#"{"role":"assistant","content":"write <tool_call>{\"name\":\"rm\",\"arguments\":{}}</tool_call>"}"#;
+    let (_, converted) = run(DialectKind::OpenAiChat, DialectKind::ShareGpt, &[said]);
+    assert_eq!(converted.problems[0].code, "tags");
+}
+
+#[test]
 fn responses_items_become_anthropic_messages() {
     let (messages, converted) =
         run(DialectKind::OpenAiResponses, DialectKind::Anthropic, RESPONSES);
@@ -152,7 +183,8 @@ fn the_same_dialect_keeps_the_bytes() {
         convert(odd, &view, DialectKind::OpenAiChat, DialectKind::OpenAiChat);
     assert_eq!(messages, [Bytes::from_static(odd)]);
     assert!(problems.is_empty());
-    let (messages, problems) = convert(odd, &view, DialectKind::OpenAiChat, DialectKind::ShareGpt);
+    let (messages, problems) =
+        convert(odd, &view, DialectKind::OpenAiChat, DialectKind::OpenAiResponses);
     assert!(messages.is_empty());
     assert_eq!(problems[0].code, "unsupported-conversion");
 }

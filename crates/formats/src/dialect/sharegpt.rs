@@ -223,6 +223,11 @@ fn tags(role: Role) -> &'static [ShareTag] {
     }
 }
 
+/// Whether a reader takes a part of this text for more than text.
+pub(crate) fn has_tags(role: Role, text: &str) -> bool {
+    segments(text, tags(role)).iter().any(|segment| segment.tag != ShareTag::Text)
+}
+
 /// The kind of a value without tags.
 fn untagged(role: Role) -> BlockKind {
     match role {

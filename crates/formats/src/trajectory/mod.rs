@@ -42,6 +42,7 @@ mod row;
 mod settings;
 mod summary;
 mod trainer;
+mod transcript;
 mod weigh;
 
 pub use aligned::ALIGNED;
@@ -53,4 +54,5 @@ pub use row::{RowError, TrajectoryRow, TurnAt, TurnShape};
 pub use settings::TrajectorySettings;
 pub use summary::{HEADER, span_hash, summarise};
 pub use trainer::Trainer;
+pub use transcript::row_of;
 pub use weigh::{Bytes4, TurnWeights, weigh};

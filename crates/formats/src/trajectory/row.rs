@@ -21,6 +21,33 @@ pub enum TurnShape {
 }
 
 impl TurnShape {
+    /// Every shape.
+    pub const ALL: [Self; 2] = [Self::ShareGpt, Self::Messages];
+
+    /// Its name in settings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ShareGpt => "sharegpt",
+            Self::Messages => "messages",
+        }
+    }
+
+    /// The shape with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|shape| shape.name() == name)
+    }
+
+    /// The member of a row that holds turns of this shape.
+    #[must_use]
+    pub fn list(self) -> &'static str {
+        match self {
+            Self::ShareGpt => "conversations",
+            Self::Messages => "messages",
+        }
+    }
+
     /// The dialect of its turns.
     #[must_use]
     pub fn dialect(self) -> DialectKind {

@@ -8,6 +8,7 @@ use midfold_core::recap::compose::compose;
 use midfold_core::recap::escape::neutralise;
 use midfold_core::recap::frame::RecapFrame;
 use midfold_core::recap::gather::{GatheredFacts, LogReading};
+use midfold_core::recap::numbers::MessageNumbers;
 use midfold_core::recap::{END, NOTE_START};
 use midfold_core::tools::ToolTable;
 use midfold_core::trajectory::TurnSpan;
@@ -47,9 +48,10 @@ pub(super) fn composed(
     let later = row.turns().get(span.end..).unwrap_or_default();
     let narration = narrated.map(AcceptedNarration::recap_sections).unwrap_or_default();
     let elsewhere = Default::default();
-    // A row of a training set is never read back, so a hash in it would be useless.
+    // A row of a training set is never read back, so a hash in it would be useless, and its turns have no numbers.
     let frame = RecapFrame {
         narration: &narration,
+        numbers: MessageNumbers::Absent,
         task_in_head: span.start > 0,
         task_elsewhere: later.iter().any(|turn| turn.role == Role::User),
         ..RecapFrame::alone(cap, counter, HEADER, &elsewhere)

@@ -331,11 +331,7 @@ impl StepLoop {
         }
         let (before, after) =
             if tools { (String::new(), String::new()) } else { self.last_fence.clone() };
-        let text = format!(
-            "{noted}{before}{} Codes: {}.{after}",
-            self.end(),
-            codes.join(", ")
-        );
+        let text = format!("{noted}{before}{} Codes: {}.{after}", self.end(), codes.join(", "));
         ScriptedReply {
             uses,
             step: Some(self.steps),

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use midfold_cli::inside::{LineChunks, LinePosition};
+use midfold::formats::trajectory::TurnShape;
+use midfold_cli::inside::{LineChunks, LinePosition, TranscriptRows};
 
 #[test]
 fn chunks_begin_anywhere_and_go_on_the_same() {
@@ -14,8 +15,9 @@ fn chunks_begin_anywhere_and_go_on_the_same() {
     std::fs::write(&files[0], a.join("\n")).unwrap();
     std::fs::write(&files[1], "").unwrap();
     std::fs::write(&files[2], "last\n\n").unwrap();
+    let transcripts = TranscriptRows::new(TurnShape::Messages);
     let all = |from| {
-        let mut chunks = LineChunks::new(&files, from, 100_000);
+        let mut chunks = LineChunks::new(&files, &transcripts, from, 100_000);
         let mut found = Vec::new();
         while let Some(chunk) = chunks.next_chunk().unwrap() {
             found.push((chunk.from, chunk.to, chunk.bytes));

@@ -30,7 +30,7 @@ impl RecapWriter<'_> {
                 let path = escape::inline(&self.printer.listed(path), PATH);
                 match used.changed.or(used.message) {
                     None => path,
-                    Some(message) => format!("{path} @{message}"),
+                    Some(message) => path + &self.frame.numbers.after(message),
                 }
             };
             let paths: Vec<String> = files(&self.files, &[kind]).into_iter().map(entry).collect();

@@ -19,6 +19,7 @@ use crate::recap::escape;
 use crate::recap::file_uses::{FileUses, common_root, distinct_files};
 use crate::recap::frame::RecapFrame;
 use crate::recap::gather::GatheredFacts;
+use crate::recap::numbers::MessageNumbers;
 use crate::recap::print::DeedPrinter;
 use crate::recap::rank::{IdRanking, rank};
 use crate::recap::{END, LEFT_OUT, NOTE_START, PATHS_BELOW};
@@ -72,7 +73,8 @@ const LEAST_FILES: u64 = 96;
 pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedRecap {
     let root = common_root(gathered);
     let root = root.as_deref();
-    let (printer, files) = (DeedPrinter { root }, distinct_files(gathered, root));
+    let (printer, files) =
+        (DeedPrinter { root, numbers: frame.numbers }, distinct_files(gathered, root));
     let mut writer =
         RecapWriter { out: String::new(), frame, gathered, printer, files, left: frame.cap };
     writer.push(&head_lines(gathered, frame, root));
@@ -136,8 +138,8 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
 fn head_lines(gathered: &GatheredFacts, frame: &RecapFrame<'_>, root: Option<&str>) -> String {
     let count = gathered.messages;
     let (s, verb) = if count == 1 { ("", "is") } else { ("s", "are") };
-    let which =
-        gathered.numbers.map_or(String::new(), |(first, last)| format!(", @{first} to @{last},"));
+    let numbers = gathered.numbers.filter(|_| frame.numbers == MessageNumbers::Shown);
+    let which = numbers.map_or(String::new(), |(first, last)| format!(", @{first} to @{last},"));
     let root =
         root.map_or(String::new(), |root| format!("{PATHS_BELOW}{}.", escape::inline(root, 300)));
     let root = stayed(gathered, frame) + &root;
@@ -150,10 +152,10 @@ fn head_lines(gathered: &GatheredFacts, frame: &RecapFrame<'_>, root: Option<&st
         RECALL_TOOL => format!(", for {name}"),
         _ => ", for recall".to_owned(),
     });
+    let number = frame.numbers.shown(format!(" @n is the number of a message{recall}."));
     format!(
         "{}\n{NOTE_START} {count} earlier message{s}{which} {verb} folded into this recap; newer ones \
-         follow. Its words are of then; unmarked lines are the assistant's. @n is the number of a \
-         message{recall}.{root} Not covered here: file contents, full outputs, reasoning. Read again \
+         follow. Its words are of then; unmarked lines are the assistant's.{number}{root} Not covered here: file contents, full outputs, reasoning. Read again \
          what you need.]\n",
         frame.header
     )

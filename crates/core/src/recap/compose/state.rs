@@ -23,7 +23,7 @@ impl RecapWriter<'_> {
     /// Returns the messages of the checks that it lists.
     pub(super) fn state(&mut self, allowed: u64) -> FxHashSet<u32> {
         let later = self.frame.later.map(|later| &later.standing);
-        let mut lines = self.gathered.standing.lines(later);
+        let mut lines = self.gathered.standing.lines(later, self.frame.numbers);
         // What holds has room of its own, so that it takes none from the checks.
         let standing: u64 = lines.iter().map(|line| self.cost(line)).sum();
         let allowed = allowed + standing.min(self.left / STANDING);
@@ -50,7 +50,8 @@ impl RecapWriter<'_> {
         let Some(todo) = self.gathered.todo.as_ref().filter(open) else { return Vec::new() };
         let items = todo.text.lines().map(|line| format!("  {}\n", escape::inline(line, 200)));
         let mut told: Vec<(u64, String)> = items.map(|item| (self.cost(&item), item)).collect();
-        let head = |left: &str| format!("{}{}{left}:\n", state::TASKS, todo.message);
+        let title = self.frame.numbers.labelled(state::TASKS, todo.message);
+        let head = |left: &str| format!("{title}{left}:\n");
         let room = allowed.min(self.left).saturating_sub(self.cost(HEADER) + self.cost(&head("")));
         let mut cost: u64 = told.iter().map(|(cost, _)| cost).sum();
         if cost <= room {
@@ -96,7 +97,8 @@ impl RecapWriter<'_> {
             told.iter().filter_map(|check| check.folder()).collect();
         let inside = |folder: &str| !folder.starts_with(['/', '~', '$']);
         let folder = folders.len() > 1 || folders.iter().any(|folder| inside(folder));
-        let mut lines = listed(state::CHECKS, told.iter().map(|check| check_line(check, folder)));
+        let mut lines =
+            listed(state::CHECKS, told.iter().map(|check| self.check_line(check, folder)));
         // The newest check is the first, so this is the last one that passed.
         if let Some(check) = told.iter().find(|check| check.passed) {
             let count = self.work_changed_after(check.message);
@@ -113,14 +115,18 @@ impl RecapWriter<'_> {
         let commits = self.gathered.history.told();
         let older = self.gathered.history.older;
         let older = (older > 0).then(|| format!("{}{older}", state::OLDER));
-        let mut lines = listed(state::COMMITS, commits.iter().rev().map(commit_line).chain(older));
+        let mut lines = listed(
+            state::COMMITS,
+            commits.iter().rev().map(|it| self.commit_line(it)).chain(older),
+        );
         let pushed = push.as_ref().filter(|_| self.later(|later| later.history.push.is_none()));
         if let Some((message, branch)) = pushed {
             let branch = escape::inline(branch, 80);
             let to = if branch.is_empty() { String::new() } else { format!(": {branch}") };
-            lines.push(format!("{}{message}{to}\n", state::PUSHED));
+            let pushed = self.frame.numbers.labelled(state::PUSHED, *message);
+            lines.push(format!("{pushed}{to}\n"));
         }
-        lines.extend(listed(state::REQUESTS, requests.iter().map(request_line)));
+        lines.extend(listed(state::REQUESTS, requests.iter().map(|it| self.request_line(it))));
         let last = commits.last().filter(|_| self.later(|later| later.history.commits.is_empty()));
         lines.extend(last.and_then(|last| self.changed_line(last)));
         lines
@@ -138,7 +144,7 @@ impl RecapWriter<'_> {
         changed.sort_by_key(|(_, used)| std::cmp::Reverse(used.last));
         let name = |(path, used): &(&String, &FileUse)| {
             let path = escape::inline(&self.printer.listed(path), 200);
-            format!("{path} @{}", used.changed.unwrap_or(0))
+            path + &self.frame.numbers.after(used.changed.unwrap_or(0))
         };
         let names: Vec<String> = changed.iter().take(FILES).map(name).collect();
         let more = if count > FILES { ", …" } else { "" };
@@ -170,6 +176,40 @@ impl RecapWriter<'_> {
         let newer = |(_, used): &(&String, &FileUse)| !used.scratch && used.changed > Some(message);
         self.files.iter().filter(newer).collect()
     }
+
+    /// Formats a check, such as `` `cargo test` ok @12 (213 passed) ``.
+    fn check_line(&self, check: &CheckResult, folder: bool) -> String {
+        let command = escape::inline(&check.command, 120);
+        let folder = check.folder().filter(|_| folder).map(|folder| escape::inline(folder, 80));
+        let command =
+            folder.map_or_else(|| command.clone(), |folder| format!("cd {folder} && {command}"));
+        let telling = escape::inline(&check.telling, 120);
+        let verdict = if check.passed { "ok" } else { "failed" };
+        let telling = match (telling.is_empty(), check.passed) {
+            (true, _) => String::new(),
+            (false, true) => format!(" ({telling})"),
+            (false, false) => format!(": {telling}"),
+        };
+        format!("`{command}` {verdict}{}{telling}", self.frame.numbers.after(check.message))
+    }
+
+    /// Formats a commit, such as `1a2b3c4 Fix the parser @40`.
+    fn commit_line(&self, commit: &CommitRecord) -> String {
+        let hash = match commit.hash.is_empty() {
+            true if commit.moved => state::MOVED.trim_end(),
+            true => "(no hash)",
+            false => &commit.hash,
+        };
+        let at = self.frame.numbers.after(commit.message);
+        format!("{hash} {}{at}", escape::inline(&commit.subject, 120))
+    }
+
+    /// Formats a request to merge, such as `#12 Mend the parser @44`.
+    fn request_line(&self, request: &MergeRequest) -> String {
+        let title = escape::inline(&request.title, 120);
+        let space = if title.is_empty() { "" } else { " " };
+        format!("#{}{space}{title}{}", request.number, self.frame.numbers.after(request.message))
+    }
 }
 
 /// A sample of the words that count left-out items in the heading of a to-do list, as long as they usually get.
@@ -183,37 +223,4 @@ fn is_completed(item: &str) -> bool {
 
 fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
-}
-
-/// Formats a check, such as `` `cargo test` ok @12 (213 passed) ``.
-fn check_line(check: &CheckResult, folder: bool) -> String {
-    let command = escape::inline(&check.command, 120);
-    let folder = check.folder().filter(|_| folder).map(|folder| escape::inline(folder, 80));
-    let command =
-        folder.map_or_else(|| command.clone(), |folder| format!("cd {folder} && {command}"));
-    let telling = escape::inline(&check.telling, 120);
-    let verdict = if check.passed { "ok" } else { "failed" };
-    let telling = match (telling.is_empty(), check.passed) {
-        (true, _) => String::new(),
-        (false, true) => format!(" ({telling})"),
-        (false, false) => format!(": {telling}"),
-    };
-    format!("`{command}` {verdict} @{}{telling}", check.message)
-}
-
-/// Formats a commit, such as `1a2b3c4 Fix the parser @40`.
-fn commit_line(commit: &CommitRecord) -> String {
-    let hash = match commit.hash.is_empty() {
-        true if commit.moved => state::MOVED.trim_end(),
-        true => "(no hash)",
-        false => &commit.hash,
-    };
-    format!("{hash} {} @{}", escape::inline(&commit.subject, 120), commit.message)
-}
-
-/// Formats a request to merge, such as `#12 Mend the parser @44`.
-fn request_line(request: &MergeRequest) -> String {
-    let title = escape::inline(&request.title, 120);
-    let space = if title.is_empty() { "" } else { " " };
-    format!("#{}{space}{title} @{}", request.number, request.message)
 }

@@ -2,6 +2,7 @@
 //! instructions of servers. Of each subject the newest words count.
 
 use super::ended_call::{EndedCall, numbered};
+use crate::recap::numbers::MessageNumbers;
 use crate::recap::{escape, state};
 
 /// At most this many subjects are kept.
@@ -86,28 +87,29 @@ impl ClientNotes {
     }
 
     /// The lines about modes and permissions.
-    pub(super) fn modes(&self, later: Option<&Self>) -> Vec<String> {
-        self.lines(later, usize::MAX, |note| is_mode(&note.subject))
+    pub(super) fn modes(&self, later: Option<&Self>, numbers: MessageNumbers) -> Vec<String> {
+        self.lines(later, numbers, usize::MAX, |note| is_mode(&note.subject))
     }
 
     /// The lines about other subjects, of which the client spoke once. What it says again and again comes again.
-    pub(super) fn others(&self, later: Option<&Self>) -> Vec<String> {
-        self.lines(later, TOLD, |note| !is_mode(&note.subject) && note.times == 1)
+    pub(super) fn others(&self, later: Option<&Self>, numbers: MessageNumbers) -> Vec<String> {
+        self.lines(later, numbers, TOLD, |note| !is_mode(&note.subject) && note.times == 1)
     }
 
     fn lines(
         &self,
         later: Option<&Self>,
+        numbers: MessageNumbers,
         most: usize,
         wanted: impl Fn(&ClientNote) -> bool,
     ) -> Vec<String> {
         let stands = |note: &&ClientNote| later.is_none_or(|later| later.0.contains(note));
         let told = self.0.iter().rev().filter(stands).filter(|note| wanted(note)).take(most);
         told.map(|note| {
-            let (words, at) = (escape::inline(&note.words, WORDS), note.message);
+            let (words, at) = (escape::inline(&note.words, WORDS), numbers.after(note.message));
             match is_mode(&note.subject) {
-                true => format!("{}{}: {words} @{at}\n", state::CLIENT, note.subject),
-                false => format!("{}{words} @{at}\n", state::SAID),
+                true => format!("{}{}: {words}{at}\n", state::CLIENT, note.subject),
+                false => format!("{}{words}{at}\n", state::SAID),
             }
         })
         .collect()

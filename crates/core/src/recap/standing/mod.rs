@@ -16,6 +16,7 @@ use running::RunningWork;
 use skills::LoadedSkills;
 
 use crate::passage::{Passage, Voice};
+use crate::recap::numbers::MessageNumbers;
 use crate::recap::state;
 
 /// All facts that hold until something ends them.
@@ -79,13 +80,13 @@ impl StandingFacts {
 
     /// The lines of the state section. `later` are the standing facts behind the recap, which grew out of these: what
     /// ended or changed there is left out.
-    pub(super) fn lines(&self, later: Option<&Self>) -> Vec<String> {
-        let mut lines = self.notes.modes(later.map(|later| &later.notes));
-        lines.extend(self.running.lines(later.map(|later| &later.running)));
-        lines.extend(self.place.lines(later.map(|later| &later.place)));
-        lines.extend(self.plan.lines(later.map(|later| &later.plan)));
-        lines.extend(self.skills.lines());
-        lines.extend(self.notes.others(later.map(|later| &later.notes)));
+    pub(super) fn lines(&self, later: Option<&Self>, numbers: MessageNumbers) -> Vec<String> {
+        let mut lines = self.notes.modes(later.map(|later| &later.notes), numbers);
+        lines.extend(self.running.lines(later.map(|later| &later.running), numbers));
+        lines.extend(self.place.lines(later.map(|later| &later.place), numbers));
+        lines.extend(self.plan.lines(later.map(|later| &later.plan), numbers));
+        lines.extend(self.skills.lines(numbers));
+        lines.extend(self.notes.others(later.map(|later| &later.notes), numbers));
         lines
     }
 
@@ -149,12 +150,12 @@ mod tests {
             wanted += &format!("{}{text}\n", if starts { label } else { "  " });
             last = label;
         }
-        assert_eq!(standing.lines(None).concat(), wanted);
+        assert_eq!(standing.lines(None, MessageNumbers::Shown).concat(), wanted);
         // A recap leaves out what ended or changed behind it.
         let mut later = standing.clone();
         later.running = RunningWork::default();
         later.plan = ApprovedPlan::default();
-        let left = standing.lines(Some(&later)).concat();
+        let left = standing.lines(Some(&later), MessageNumbers::Shown).concat();
         assert!(!left.contains("4711") && !left.contains("plan @3"), "{left}");
         assert!(left.contains("folder /w/a @2"), "{left}");
     }

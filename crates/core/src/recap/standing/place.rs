@@ -1,6 +1,7 @@
 //! Where the agent works: the folder, the worktrees, the branch, the virtual environment.
 
 use super::ended_call::{EndedCall, inside, numbered};
+use crate::recap::numbers::MessageNumbers;
 use crate::recap::{escape, state};
 use crate::tools::ToolKind;
 use crate::tools::command::SimpleStep;
@@ -115,7 +116,7 @@ impl WorkPlace {
         }
     }
 
-    pub(super) fn lines(&self, later: Option<&Self>) -> Vec<String> {
+    pub(super) fn lines(&self, later: Option<&Self>, numbers: MessageNumbers) -> Vec<String> {
         let own = [&self.folder, &self.branch, &self.venv];
         let newer = later.map(|later| [&later.folder, &later.branch, &later.venv]);
         let single = ["folder", "branch", "environment"].into_iter().zip(own).enumerate();
@@ -123,9 +124,9 @@ impl WorkPlace {
         let single = single.filter_map(|(_, (label, shown))| Some((label, shown.as_ref()?)));
         let stands = |tree: &&ShownPart| later.is_none_or(|later| later.trees.contains(tree));
         let trees = self.trees.iter().filter(stands).map(|tree| ("worktree", tree));
-        let parts = single
-            .chain(trees)
-            .map(|(label, (what, at))| format!("{label} {} @{at}", escape::inline(what, PATH)));
+        let parts = single.chain(trees).map(|(label, (what, at))| {
+            format!("{label} {}{}", escape::inline(what, PATH), numbers.after(*at))
+        });
         let parts = parts.collect::<Vec<_>>().join(", ");
         if parts.is_empty() { Vec::new() } else { vec![format!("{}{parts}\n", state::PLACE)] }
     }

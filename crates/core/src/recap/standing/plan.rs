@@ -2,6 +2,7 @@
 //! answered.
 
 use super::ended_call::{EndedCall, inside};
+use crate::recap::numbers::MessageNumbers;
 use crate::recap::{escape, state};
 use crate::salient::shorten;
 use crate::tools::ToolKind;
@@ -21,6 +22,8 @@ struct PlanText {
     message: u32,
     /// What became of it, and the file that holds it.
     status: String,
+    /// The message in which the user answered it.
+    said: Option<u32>,
     /// Its title and its steps.
     steps: Vec<String>,
     /// Whether the message marks it as a plan.
@@ -54,7 +57,8 @@ impl ApprovedPlan {
             if !steps.is_empty() || file.is_some() {
                 let file = file.map_or(String::new(), |file| format!(", in {file}"));
                 let status = format!(", approved{file}");
-                self.plan = Some(PlanText { message: call.message, status, steps, marked: true });
+                let message = call.message;
+                self.plan = Some(PlanText { message, status, said: None, steps, marked: true });
             }
             return;
         }
@@ -90,17 +94,19 @@ impl ApprovedPlan {
         // A longer answer, a question or a choice by number is no word on the plan as a whole.
         let chooses = text.contains(|c: char| c == '?' || c.is_ascii_digit());
         if proposed.marked || text.len() <= ANSWER && !chooses {
-            let status = format!(", to which the user said \"{}\" @{message}", shorten(text, 100));
-            self.plan = Some(PlanText { status, ..proposed });
+            let status = format!(", to which the user said \"{}\"", shorten(text, 100));
+            self.plan = Some(PlanText { status, said: Some(message), ..proposed });
         }
     }
 
-    pub(super) fn lines(&self, later: Option<&Self>) -> Vec<String> {
+    pub(super) fn lines(&self, later: Option<&Self>, numbers: MessageNumbers) -> Vec<String> {
         let same = |plan: &&PlanText| later.is_none_or(|later| later.plan.as_ref() == Some(plan));
         let Some(plan) = self.plan.as_ref().filter(same) else { return Vec::new() };
         let status = escape::inline(&plan.status, 300);
         // `inline` trims nothing but white space, and the status begins with a comma.
-        let head = format!("{}{}{status}\n", state::PLAN, plan.message);
+        let said = plan.said.map_or(String::new(), |at| numbers.after(at));
+        let head = numbers.labelled(state::PLAN, plan.message);
+        let head = format!("{head}{status}{said}\n");
         let steps = plan.steps.iter().map(|step| format!("  {}\n", escape::inline(step, STEP)));
         std::iter::once(head).chain(steps).collect()
     }

@@ -1,6 +1,7 @@
 //! Commands and agents that keep running after their result, and what agents reported at their end.
 
 use super::ended_call::{EndedCall, inside, numbered};
+use crate::recap::numbers::MessageNumbers;
 use crate::recap::{escape, state};
 use crate::salient::shorten;
 use crate::tools::command::SimpleStep;
@@ -196,22 +197,20 @@ impl RunningWork {
         }
     }
 
-    pub(super) fn lines(&self, later: Option<&Self>) -> Vec<String> {
+    pub(super) fn lines(&self, later: Option<&Self>, numbers: MessageNumbers) -> Vec<String> {
         let runs = |task: &&RunningTask| later.is_none_or(|later| later.tasks.contains(task));
         let running = self.tasks.iter().rev().filter(runs).take(TOLD).map(|task| {
             let what = escape::inline(&task.what, WHAT);
             let what = if task.is_agent { format!("agent: {what}") } else { format!("`{what}`") };
-            let kind = task.kind;
+            let (kind, at) = (task.kind, numbers.after(task.message));
             match task.id.is_empty() {
-                true => format!("{what} @{}", task.message),
-                false => {
-                    format!("{what} ({kind} {}) @{}", escape::inline(&task.id, 80), task.message)
-                }
+                true => what + &at,
+                false => format!("{what} ({kind} {}){at}", escape::inline(&task.id, 80)),
             }
         });
         let reports = self.reports.iter().rev();
         let reports =
-            reports.map(|one| format!("{} @{}", escape::inline(&one.what, 500), one.message));
+            reports.map(|one| escape::inline(&one.what, 500) + &numbers.after(one.message));
         let mut lines = state::listed(state::RUNNING, running);
         lines.extend(state::listed(state::REPORTED, reports));
         lines

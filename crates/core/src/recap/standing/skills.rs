@@ -1,6 +1,7 @@
 //! The skills that the agent loaded. Their text is folded, so the agent loads them again by name.
 
 use super::ended_call::{EndedCall, inside, numbered};
+use crate::recap::numbers::MessageNumbers;
 use crate::recap::{escape, state};
 
 /// At most this many skills are written.
@@ -44,8 +45,9 @@ impl LoadedSkills {
         self.0.drain(..over);
     }
 
-    pub(super) fn lines(&self) -> Vec<String> {
-        let told = self.0.iter().map(|(name, at)| format!("{} @{at}", escape::inline(name, 100)));
+    pub(super) fn lines(&self, numbers: MessageNumbers) -> Vec<String> {
+        let told = self.0.iter();
+        let told = told.map(|(name, at)| escape::inline(name, 100) + &numbers.after(*at));
         let told = told.collect::<Vec<_>>().join(", ");
         if told.is_empty() { Vec::new() } else { vec![format!("{}{told}\n", state::SKILLS)] }
     }
