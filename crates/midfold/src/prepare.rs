@@ -215,7 +215,7 @@ impl Setup {
         let from = source.format.dialect();
         let kind = self.to.unwrap_or(from);
         let profile = self.profile_for(kind, model.as_deref())?;
-        let counter = self.counter_for(model.as_deref());
+        let counter = self.counter_for(model.as_deref().or(usual_model(kind)));
         let converted = kind != from;
         let auto_counter = self.counter.is_none();
         let is_lines = is_lines(&source);
@@ -371,4 +371,10 @@ fn counted(
     let beside = [&source.envelope.system, &source.envelope.tools];
     log.set_envelope(beside.into_iter().flatten().map(|part| &part[..]));
     log
+}
+
+/// The model whose tokens are counted where a conversation names none. Gemini has its model in the address, so that the
+/// body of a request never names one; a second of sound and a page are other counts there than elsewhere.
+fn usual_model(kind: DialectKind) -> Option<&'static str> {
+    (kind == DialectKind::Gemini).then_some("gemini")
 }

@@ -5,9 +5,10 @@ use std::sync::{Arc, LazyLock};
 
 use rustc_hash::FxHashSet;
 
+use crate::ids;
 use crate::passage::{Passage, Voice};
 use crate::recap::deed::{DeedPart, PART_CHARS, PartKind};
-use crate::recap::print::{LINE_BREAK, code};
+use crate::recap::print::{GAP, LINE_BREAK, code};
 use crate::recap::sentence::{clauses, is_mark, sentences};
 
 /// Bytes of a message that are read, half from each end, because a message can be a megabyte.
@@ -75,14 +76,37 @@ fn is_unspaced(word: &str) -> bool {
     word.chars().any(|c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}'))
 }
 
-/// The text, or its two ends where it is long.
+/// The text without encoded data, or its two ends where it is long.
 fn both_ends(text: &str) -> Cow<'_, str> {
+    let text = without_data(text);
     if text.len() <= LOOKED_AT {
-        return text.into();
+        return text;
     }
     let front = text.floor_char_boundary(LOOKED_AT / 2);
     let back = text.ceil_char_boundary(text.len() - LOOKED_AT / 2);
     format!("{}\n{}", &text[..front], &text[back..]).into()
+}
+
+/// The text with a gap in the place of each run of base64, such as a picture in a data URI. Nobody can read it, and it
+/// would take the room of the words beside it.
+fn without_data(text: &str) -> Cow<'_, str> {
+    let is_data = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+    let mut out = String::new();
+    let (mut kept, mut at) = (0, 0);
+    while at < text.len() {
+        let run = text[at..].chars().take_while(is_data).count();
+        if run > ids::MAX_LEN {
+            out.push_str(&text[kept..at]);
+            out.push_str(GAP);
+            kept = at + run;
+        }
+        at += run;
+        at += text[at..].chars().next().map_or(0, char::len_utf8);
+    }
+    if kept == 0 {
+        return text.into();
+    }
+    (out + &text[kept..]).into()
 }
 
 /// Splits text into parts, line by line.
@@ -248,6 +272,19 @@ mod tests {
 
     fn texts(parts: &[DeedPart]) -> Vec<&str> {
         parts.iter().map(|part| part.text.as_str()).collect()
+    }
+
+    #[test]
+    fn a_picture_in_a_text_is_a_gap_and_the_words_beside_it_stay() {
+        let data = "iVBORw0KGgo+/AAAA".repeat(900);
+        let text = format!(
+            "Like ![shot](data:image/png;base64,{data}==) there: make the header é blue. {data}"
+        );
+        let found = parts(&text);
+        let found = texts(&found).join(" ");
+        assert_eq!(found, "Like ![shot](data:image/png;base64,…) there: make the header é blue. …");
+        let name = "a".repeat(ids::MAX_LEN);
+        assert!(texts(&parts(&name)).join("").contains(&name), "a long name stays");
     }
 
     #[test]
