@@ -10,7 +10,8 @@ use crate::fences::{closes, fence};
 use crate::programs::{ProgramMarks, element_end, is_plain_element};
 use crate::steers::{self, SteerMarks};
 use crate::wrappers::{
-    ANSWERS, ARGUMENTS, ASKS, COMMAND, FRAMES, INJECTED, OBSERVATIONS, RESULT, WrapperShape,
+    ANSWERS, ARGUMENTS, ASKS, COMMAND, COMPACTIONS, FRAMES, INJECTED, OBSERVATIONS, RESULT,
+    WrapperShape,
 };
 
 /// The passages of one message, given its text blocks.
@@ -53,7 +54,20 @@ fn command<'a>(before: &[(Voice, &'a str)]) -> Option<&'a str> {
 
 /// The passages of one message, as parts of its text blocks.
 pub(crate) fn split<'a>(texts: &[&'a str]) -> Vec<(Voice, &'a str)> {
-    split_inside(texts, 0)
+    let mut found = split_inside(texts, 0);
+    // What a user types after `/compact` is for the summariser alone.
+    let mut is_for_summariser = false;
+    for at in 0..found.len() {
+        if found[at] == (Voice::Client, ARGUMENTS) {
+            let name = command(&found[..at]);
+            is_for_summariser = name.is_some_and(|name| COMPACTIONS.contains(&name));
+        } else if found[at].0 == Voice::Client {
+            is_for_summariser = false;
+        } else if is_for_summariser {
+            found[at].0 = Voice::Client;
+        }
+    }
+    found
 }
 
 /// As [`split`], for texts inside this many wrappers around a user's words.

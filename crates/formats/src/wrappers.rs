@@ -286,3 +286,7 @@ pub const ARGUMENTS: &str = "<command-args>";
 
 /// The element before it, with the name of the command.
 pub const COMMAND: (&str, &str) = ("<command-name>", "</command-name>");
+
+/// The commands by which a user has a client compact. Their arguments are for the summariser: no task, and no rule for the
+/// work after it.
+pub const COMPACTIONS: [&str; 4] = ["/compact", "/compress", "/condense", "/summarize"];

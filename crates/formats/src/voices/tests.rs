@@ -201,3 +201,18 @@ fn forms_of_what_clients_add_are_nobodys_words() {
         assert_eq!(wrote(&[words]).concat().is_empty(), words.starts_with("<<<<"), "{words}");
     }
 }
+
+#[test]
+fn what_a_user_types_after_a_command_to_compact_is_no_task() {
+    let typed = |name: &str| {
+        format!(
+            "<command-name>/{name}</command-name>\n<command-message>{name}</command-message>\n\
+             <command-args>keep the list\n> and this\nas a table</command-args>"
+        )
+    };
+    for name in ["compact", "compress", "condense", "summarize"] {
+        assert_eq!(said(&[&typed(name)]), [""; 0], "{name}");
+        assert_eq!(said(&[&typed(name), "Go on with the fix."]), ["Go on with the fix."], "{name}");
+    }
+    assert!(said(&[&typed("plan")])[0].starts_with("/plan keep the list"));
+}
