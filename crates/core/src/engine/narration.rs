@@ -57,6 +57,7 @@ pub struct OpenRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReadyNarration {
     /// The narration.
+    #[serde(flatten)]
     pub narration: AcceptedNarration,
     /// A fold that a worker prepared with it.
     #[serde(skip)]

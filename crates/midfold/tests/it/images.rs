@@ -25,7 +25,8 @@ fn a_folded_picture_leaves_a_note_in_every_dialect() {
     messages[second + 2] = asked(PICTURE);
     let views: Vec<_> = messages.iter().map(|m| chat.dialect().view(m.as_bytes())).collect();
     let pairs: Vec<_> = messages.iter().map(|m| m.as_bytes()).zip(&views).collect();
-    for kind in TARGETS {
+    // A turn of `ShareGPT` is a text and has no picture.
+    for kind in TARGETS.into_iter().filter(|kind| *kind != DialectKind::ShareGpt) {
         let made = convert_all(&pairs, chat, kind).messages;
         let counter = midfold::tokens::by_name("chars:3.2").unwrap();
         let events = made.into_iter().map(RawEvent::new);

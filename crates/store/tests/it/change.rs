@@ -5,10 +5,12 @@
 
 use std::sync::Arc;
 
+use midfold_core::Hash;
 use midfold_core::audit::audit;
 use midfold_core::budget::Budget;
 use midfold_core::event::RawEvent;
 use midfold_core::explain::{AskedMoment, Explanation, SightAnswer, explain};
+use midfold_core::narrate::AcceptedNarration;
 use midfold_core::plan::PlanOutcome;
 use midfold_core::policy::Policy;
 use midfold_store::recall::{describe, described_text};
@@ -92,12 +94,22 @@ async fn what_was_prepared_by_another_policy_is_not_taken() {
         let tokens = stored.whole().await.unwrap().load().upper;
         stored.update_model("", Some(tokens * 100 / 92)).await.unwrap();
         let PlanOutcome::Folded(prepared) = stored.preview(None).await.unwrap() else { panic!() };
+        let mut prepared = *prepared;
+        prepared.narrated = Some(AcceptedNarration {
+            request: Hash::ROOT,
+            span: prepared.span.clone(),
+            sections: Vec::new(),
+            model: "small".to_owned(),
+            left_out: 0,
+            invented: Vec::new(),
+        });
+        prepared.id = prepared.compute_id();
         if change {
             stored.set_policy(&Policy::preset(policy).unwrap()).await.unwrap();
         }
         let budget = stored.budget();
         let session = stored.whole().await.unwrap();
-        session.offer((*prepared).clone()).unwrap();
+        session.offer(prepared.clone()).unwrap();
         session.context(&budget, 0).unwrap();
         let fold = session.active().unwrap();
         assert_eq!((fold.id == prepared.id, fold.policy.as_str()), (!change, policy));
