@@ -11,9 +11,30 @@ use super::text::TopValue;
 use super::{Conversation, TranscriptFormat};
 use crate::dialect::DialectKind;
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable};
+use crate::read::description::{FormatDescription, FormatReader};
 use crate::{scan, usage, voices};
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+/// How the files of this client are read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription {
+    format: TranscriptFormat::Codex,
+    is_of: None,
+    reader: FormatReader::Session(read),
+    columns: ColumnTable {
+        error: Column::Lacks("only the text of the output says it"),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Unread("`turn_context.cwd`"),
+        mode: Column::Unread("`turn_context.approval_policy`"),
+        usage: Column::ByReader("`token_count` after the reply"),
+        model: Column::ByReader("`turn_context.model`"),
+        parent: Column::ByReader("`thread_rolled_back`"),
+        images: Column::ByReader("`input_image`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::ByReader("the output of `request_user_input`"),
+    },
+};
+
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
     let mut compacted = Vec::new();
     let mut conversation = Conversation::new(TranscriptFormat::Codex, first.line);

@@ -8,9 +8,12 @@ mod chat;
 mod claude_code;
 mod clients;
 mod codex;
+mod columns;
 mod conversation;
+mod description;
 mod detect;
 mod error;
+mod facts;
 mod format;
 mod holder;
 mod outline;
@@ -22,13 +25,14 @@ mod running;
 mod source;
 mod swe_agent;
 mod text;
-mod times;
 
 use bytes::Bytes;
 use midfold_core::BlockKind;
 use midfold_core::event::RawEvent;
 
+pub use self::columns::ColumnFact;
 pub use self::conversation::{Conversation, Envelope, MessageWrapper};
+use self::description::FormatReader;
 pub use self::error::ReadError;
 pub use self::format::TranscriptFormat;
 use self::outline::InputDocument;
@@ -129,20 +133,15 @@ fn read_as(
         return Err(error);
     }
     let found = from.or_else(|| recognise::format(doc, &records));
-    let mut conversations = match found {
-        Some(TranscriptFormat::ClaudeCode) => claude_code::read(&mut source, &records),
-        Some(TranscriptFormat::Codex) => codex::read(&mut source, &records),
-        Some(TranscriptFormat::Pi) => pi::read(&mut source, &records),
-        Some(TranscriptFormat::SweAgent) => swe_agent::read(&mut source, &records),
-        Some(found) if clients::reader(found).is_some() => {
-            clients::reader(found).map_or_else(Vec::new, |read| read(&mut source, &records))
-        }
-        Some(found) => request::read(&mut source, doc, &records, found, from),
-        None => Vec::new(),
-    };
-    if found.is_some_and(recognise::is_session) {
-        times::note(input, &records, &mut conversations);
-    }
+    let conversations = found.map_or_else(Vec::new, |found| {
+        let about = description::of(found);
+        let mut read = match about.reader {
+            FormatReader::Session(read) | FormatReader::Runs(read) => read(&mut source, &records),
+            FormatReader::Requests => request::read(&mut source, doc, &records, found, from),
+        };
+        facts::fill(input, &records, &about.columns, &mut read);
+        read
+    });
     if conversations.is_empty()
         && let Some(error) = refused(&source.problems)
     {

@@ -10,6 +10,28 @@ use super::source::InputSource;
 use super::text::TopValue;
 use super::{Conversation, TranscriptFormat, pi_message};
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable, FailedValue, FailureMark, UsagePlace};
+use crate::read::description::{FormatDescription, FormatReader};
+use crate::usage;
+
+/// How the files of this client are read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription {
+    format: TranscriptFormat::Pi,
+    is_of: None,
+    reader: FormatReader::Session(read),
+    columns: ColumnTable {
+        error: Column::At(&[FailureMark { at: "isError", value: FailedValue::Is(&["true"]) }]),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Unread("`session.cwd`"),
+        mode: Column::Lacks("has no modes"),
+        usage: Column::At(UsagePlace { at: "usage", read: usage::pi }),
+        model: Column::ByReader("`model`, `model_change`"),
+        parent: Column::ByReader("`parentId`"),
+        images: Column::ByReader("parts `image`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::Lacks("has no tool that asks"),
+    },
+};
 
 /// One line of the file.
 struct PiEntry {
@@ -21,7 +43,7 @@ struct PiEntry {
 }
 
 /// Reads the entries. Where the whole recording is wanted, the conversation before each compaction comes first.
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
     let entries = entries(source.input, records);
     let path = path(source, &entries);

@@ -9,7 +9,7 @@ use midfold_core::view::TextOrigin;
 use super::chat::{self, ChatCall, ContentPart, inside};
 use super::source::InputSource;
 use crate::fields::ObjectFields;
-use crate::{scan, usage};
+use crate::scan;
 
 /// The message at `at`. `None` for one that the client never sends.
 pub(super) fn message(source: &mut InputSource<'_>, at: Range<usize>) -> Option<RawEvent> {
@@ -17,12 +17,8 @@ pub(super) fn message(source: &mut InputSource<'_>, at: Range<usize>) -> Option<
     let fields = ObjectFields::of(input, at.clone());
     let role = fields.text("role")?;
     let mut origin = None;
-    let mut used = None;
     let bytes = match &*role {
-        "assistant" => {
-            used = usage::pi(&fields.inner("usage"));
-            assistant(input, &fields)
-        }
+        "assistant" => assistant(input, &fields),
         "toolResult" => result(input, &fields),
         "bashExecution" if fields.is_true("excludeFromContext") => return None,
         "bashExecution" => {
@@ -41,8 +37,6 @@ pub(super) fn message(source: &mut InputSource<'_>, at: Range<usize>) -> Option<
     };
     let mut event = source.built(bytes, vec![at]);
     event.origin = origin;
-    event.usage = used;
-    event.failed = fields.is_true("isError");
     Some(event)
 }
 

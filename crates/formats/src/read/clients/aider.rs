@@ -13,6 +13,27 @@ use super::super::outline::InputDocument;
 use super::super::source::InputSource;
 use super::super::text::TopValue;
 use super::super::{Conversation, TranscriptFormat};
+use crate::read::columns::{Column, ColumnTable};
+use crate::read::description::FormatDescription;
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Aider,
+    is_of,
+    read,
+    ColumnTable {
+        error: Column::Lacks("only the text of its lines says it"),
+        time: Column::Lacks("only the start of a session has one"),
+        cwd: Column::Lacks("its lines do not name it"),
+        mode: Column::Lacks("only commands show it"),
+        usage: Column::Lacks("its lines have rounded counts"),
+        model: Column::ByReader("`Main model:`"),
+        parent: Column::ByReader("`/clear`, `/reset`"),
+        images: Column::Lacks("its lines have only their names"),
+        queued: Column::Lacks("takes no words while it works"),
+        answers: Column::ByReader("the line of the question"),
+    },
+);
 
 /// The start of a session's first line.
 const START: &str = "# aider chat started at ";
@@ -33,7 +54,7 @@ pub(super) fn is_history(bytes: &[u8]) -> bool {
     bytes.trim_ascii_start().starts_with(START.as_bytes())
 }
 
-pub(super) fn is_of(doc: InputDocument<'_>, _: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, _: &[TopValue]) -> bool {
     is_history(doc.bytes)
 }
 
@@ -55,7 +76,7 @@ struct AiderPassage {
 
 /// Reads the lines of the history. Where the file ends marked lines with two spaces, a line without them is the
 /// model's: it only looks marked.
-pub(super) fn read(source: &mut InputSource<'_>, _: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, _: &[TopValue]) -> Vec<Conversation> {
     let text = String::from_utf8_lossy(source.input).into_owned();
     // Positions are those of the file if it is UTF-8, and nearly those if it is not.
     let size = source.input.len();

@@ -17,7 +17,37 @@ use super::super::text::TopValue;
 use super::super::{Conversation, TranscriptFormat};
 use super::items;
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable, FailedValue, FailureMark};
+use crate::read::description::FormatDescription;
 use crate::scan;
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::ChatGpt,
+    is_of,
+    read,
+    ColumnTable {
+        error: Column::At(&[
+            FailureMark {
+                at: "metadata.aggregate_result.status",
+                value: FailedValue::Is(&[r#""failed_with_in_kernel_exception""#]),
+            },
+            FailureMark {
+                at: "content.content_type",
+                value: FailedValue::Is(&[r#""system_error""#]),
+            },
+        ]),
+        time: Column::At(&["create_time"]),
+        cwd: Column::Lacks("has no folder"),
+        mode: Column::Lacks("has no modes"),
+        usage: Column::Lacks("the export has no counts"),
+        model: Column::At(&["metadata.model_slug"]),
+        parent: Column::ByReader("`parent`, `current_node`"),
+        images: Column::Lacks("the export has only their names"),
+        queued: Column::Lacks("a message waits for the answer"),
+        answers: Column::Lacks("asks in a message"),
+    },
+);
 
 /// The known content types.
 const KINDS: [&str; 11] = [
@@ -34,7 +64,7 @@ const KINDS: [&str; 11] = [
     "model_editable_context",
 ];
 
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     items::all(doc, records, &["conversations"]).next().is_some_and(|at| {
         let fields = doc.fields(at);
         let mapping = fields.object("mapping");
@@ -46,7 +76,7 @@ pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     })
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let doc = InputDocument { bytes: source.input, outline: None };
     let all: Vec<Range<usize>> = items::all(doc, records, &["conversations"]).collect();
     let mut found = Vec::new();
@@ -151,8 +181,6 @@ impl<'a> ChatgptWriter<'a> {
         let content = fields.inner("content");
         let role = fields.inner("author").text("role").unwrap_or_default();
         let kind = content.text("content_type").unwrap_or_default();
-        self.found.envelope.model =
-            metadata.label("model_slug").or(self.found.envelope.model.take());
         let mut parts = parts(input, &kind, &content);
         if !KINDS.contains(&&*kind) {
             // Of an unknown content type, the whole content is taken.

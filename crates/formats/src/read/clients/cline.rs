@@ -17,9 +17,31 @@ use super::super::text::TopValue;
 use super::super::{Conversation, MessageWrapper, TranscriptFormat};
 use super::items;
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable, UsagePlace};
+use crate::read::description::FormatDescription;
 use crate::scan;
+use crate::usage;
 use crate::voices::split;
 use crate::wrappers::RESULT;
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Cline,
+    is_of,
+    read,
+    ColumnTable {
+        error: Column::ByReader("`is_error` of the block"),
+        time: Column::At(&["ts"]),
+        cwd: Column::Unread("`<environment_details>`"),
+        mode: Column::Unread("`modelInfo.mode`"),
+        usage: Column::At(UsagePlace { at: "metrics.tokens", read: usage::cline }),
+        model: Column::At(&["modelInfo.modelId"]),
+        parent: Column::Lacks("messages are in one list"),
+        images: Column::ByReader("blocks `image`"),
+        queued: Column::ByReader("text beside the results"),
+        answers: Column::ByReader("the result of `ask_followup_question`"),
+    },
+);
 
 /// The first messages that are read to identify the format.
 const LOOK: usize = 8;
@@ -38,7 +60,7 @@ const MARKS: [&str; 7] = [
 /// The starts of texts that the client adds beside a result. `\u{44}` is a D.
 const BESIDE: [&str; 3] = ["<environment_details>", "# task_progress", "# TO\u{44}O LIST"];
 
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     items::all(doc, records, &[]).take(LOOK).any(|at| {
         let fields = doc.fields(at);
         let is_message = fields.is("role", "user") || fields.is("role", "assistant");
@@ -66,7 +88,7 @@ pub(super) fn is_shown(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     })
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
     let doc = InputDocument { bytes: source.input, outline: None };
     let all: Vec<Range<usize>> = items::all(doc, records, &[]).collect();
@@ -169,8 +191,6 @@ fn conversation(
         if is_encrypted(&fields) {
             continue;
         }
-        let model = fields.inner("modelInfo").label("modelId");
-        conversation.envelope.model = model.or(conversation.envelope.model);
         conversation.events.push(event(source, at, &fields, &mut open));
     }
     conversation

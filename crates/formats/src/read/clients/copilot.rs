@@ -15,10 +15,31 @@ use super::super::{Conversation, TranscriptFormat};
 use super::copilot_message::{self, CopilotFacts};
 use super::first;
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable, FailedValue, FailureMark};
+use crate::read::description::FormatDescription;
 use crate::scan;
 
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Copilot,
+    is_of,
+    read,
+    ColumnTable {
+        error: Column::At(&[FailureMark { at: "success", value: FailedValue::Is(&["false"]) }]),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Unread("`context.cwd` of `session.start`"),
+        mode: Column::Unread("`session.mode_changed`"),
+        usage: Column::ByReader("`assistant.usage`"),
+        model: Column::ByReader("`model`, `session.model_change`"),
+        parent: Column::ByReader("`session.snapshot_rewind`"),
+        images: Column::ByReader("`attachments`, `binaryResultsForLlm`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::ByReader("the result of `ask_user`"),
+    },
+);
+
 /// Whether the records are events of a session, or a session of an older version.
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     const KINDS: [&str; 8] = [
         "session.start",
         "session.resume",
@@ -53,7 +74,7 @@ struct CopilotGroup {
     before: Vec<Conversation>,
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let events = events(source, records);
     let found =

@@ -178,9 +178,6 @@ pub(super) fn reply<'a>(
         if let Some(result) = result {
             let fields = ObjectFields::of(input, result.clone());
             step.answer((id, name), result_parts(&fields, found), result.clone());
-            if fields.raw("success") == Some(b"false") {
-                step.failed();
-            }
         }
     }
     step.finish(source, None)

@@ -21,10 +21,31 @@ use super::first;
 use super::spoken::SpokenParts;
 use super::step::ClientStep;
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable};
+use crate::read::description::FormatDescription;
 use crate::{scan, voices};
 
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Cursor,
+    is_of,
+    read,
+    ColumnTable {
+        error: Column::ByReader("`result` without `success`, in a stream"),
+        time: Column::At(&["timestamp_ms"]),
+        cwd: Column::Unread("`cwd` of the stream"),
+        mode: Column::Unread("`permissionMode` of the stream"),
+        usage: Column::Lacks("neither file has counts"),
+        model: Column::ByReader("`model` of the stream"),
+        parent: Column::Lacks("messages are in one list"),
+        images: Column::ByReader("blocks `image`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::Lacks("a transcript has no results"),
+    },
+);
+
 /// Whether a line is of a transcript, or of a kind that only the stream has.
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
         match fields.text("type").as_deref() {
@@ -87,7 +108,7 @@ struct CursorReading<'a> {
 }
 
 /// Reads the lines of a transcript or of a stream.
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let Some(first) = records.first() else { return Vec::new() };
     let mut reading = CursorReading {
@@ -288,6 +309,9 @@ impl<'a> CursorReading<'a> {
         let text = chat::text_of(&result.inner("success"), "content");
         let text = text.or_else(|| chat::text_of(&call, "result"));
         self.step.answer((id, name), text.map(ContentPart::Text).into_iter().collect(), done);
+        if !result.is_empty() && !result.has("success") {
+            self.step.failed();
+        }
     }
 }
 

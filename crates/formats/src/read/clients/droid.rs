@@ -17,10 +17,32 @@ use super::super::text::TopValue;
 use super::super::{Conversation, TranscriptFormat};
 use super::first;
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable, UsagePlace};
+use crate::read::description::FormatDescription;
 use crate::scan;
+use crate::usage;
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Droid,
+    is_of,
+    read,
+    ColumnTable {
+        error: Column::ByReader("`is_error` of the block"),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Unread("`session_start.cwd`"),
+        mode: Column::Lacks("no known record has it"),
+        usage: Column::At(UsagePlace { at: "usage", read: usage::anthropic }),
+        model: Column::At(&["model"]),
+        parent: Column::ByReader("`parentId`"),
+        images: Column::ByReader("blocks `image`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::ByReader("the result of the tool that asks"),
+    },
+);
 
 /// Whether the records hold the start of a session of Droid, or a record that only Droid writes.
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
         match &*fields.text("type").unwrap_or_default() {
@@ -65,7 +87,7 @@ struct DroidCompaction {
 }
 
 /// Reads the records. A file may hold several sessions, one after the other.
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let Some(first) = records.first() else { return Vec::new() };
     let mut about = Conversation::new(TranscriptFormat::Droid, first.line);
@@ -90,9 +112,6 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
             }
             "message" => {
                 let at = fields.object("message").unwrap_or_else(|| record.range.clone());
-                let model =
-                    fields.inner("message").label("model").or_else(|| fields.label("model"));
-                about.envelope.model = model.or(about.envelope.model.take());
                 let named = fields.label("parentId");
                 let known = named.as_ref().and_then(|id| by_id.get(id).copied());
                 // Older files name no parents: the message before is the parent.
@@ -225,7 +244,6 @@ fn event(source: &mut InputSource<'_>, message: &DroidMessage) -> Option<RawEven
         return None;
     }
     let mut event = source.event(message.range.clone());
-    event.usage = crate::usage::anthropic(&fields.inner("usage"));
     let blocks = fields.array("content").unwrap_or(0..0);
     let blocks: Vec<_> =
         scan::elements(input, blocks).map(|at| ObjectFields::of(input, at)).collect();

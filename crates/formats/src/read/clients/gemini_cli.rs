@@ -13,10 +13,31 @@ use super::super::text::TopValue;
 use super::super::{Conversation, TranscriptFormat};
 use super::{first, gemini_cli_message};
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable};
+use crate::read::description::FormatDescription;
 use crate::scan;
 
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::GeminiCli,
+    is_of,
+    read,
+    ColumnTable {
+        error: Column::ByReader("`response.error`"),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Lacks("only a hash of it is there"),
+        mode: Column::Lacks("is a setting of the client"),
+        usage: Column::ByReader("`tokens`"),
+        model: Column::At(&["model"]),
+        parent: Column::ByReader("`$rewindTo`"),
+        images: Column::ByReader("`inlineData`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::ByReader("the result of `ask_user`"),
+    },
+);
+
 /// Whether the records are a session, a checkpoint, or the list of typed lines.
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
         is_header(&fields)
@@ -57,7 +78,7 @@ struct GeminiCliSession {
     before: Vec<Conversation>,
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
     let mut session = GeminiCliSession::new(first.line);
     let mut found = Vec::new();

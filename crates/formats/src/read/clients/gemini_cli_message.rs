@@ -25,7 +25,6 @@ pub(super) fn fill(
     let mut unsent = (0, None);
     for (at, range) in records.iter().enumerate() {
         let fields = ObjectFields::of(input, range.clone());
-        conversation.envelope.model = fields.label("model").or(conversation.envelope.model.take());
         let events = match &*fields.text("type").unwrap_or_default() {
             "user" => {
                 let next = records.get(at + 1).map(|next| ObjectFields::of(input, next.clone()));

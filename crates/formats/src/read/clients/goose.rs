@@ -10,14 +10,38 @@ use std::ops::Range;
 use midfold_core::TextOrigin;
 
 use super::super::chat::{self, ChatCall, ContentPart, StringToken};
+use super::super::facts;
 use super::super::outline::InputDocument;
 use super::super::source::InputSource;
 use super::super::text::TopValue;
-use super::super::times;
 use super::super::{Conversation, TranscriptFormat};
 use super::items;
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable, FailedValue, FailureMark};
+use crate::read::description::FormatDescription;
 use crate::scan;
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Goose,
+    is_of,
+    read,
+    ColumnTable {
+        error: Column::At(&[
+            FailureMark { at: "toolResult.status", value: FailedValue::Is(&[r#""error""#]) },
+            FailureMark { at: "toolResult.value.isError", value: FailedValue::Is(&["true"]) },
+        ]),
+        time: Column::At(&["created"]),
+        cwd: Column::Unread("`working_dir`"),
+        mode: Column::Lacks("is a setting of the client"),
+        usage: Column::Lacks("the session has sums only"),
+        model: Column::ByReader("`model_config.model_name`"),
+        parent: Column::Lacks("messages are in one list"),
+        images: Column::ByReader("parts `image`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::Unread("`actionRequired`"),
+    },
+);
 
 /// The members that hold the messages.
 const HOLDERS: [&str; 2] = ["conversation", "messages"];
@@ -25,7 +49,7 @@ const HOLDERS: [&str; 2] = ["conversation", "messages"];
 /// The first messages that are read to identify the format.
 const LOOK: usize = 8;
 
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     items::all(doc, records, &HOLDERS).take(LOOK).any(|at| is_message(doc, &doc.fields(at)))
 }
 
@@ -44,7 +68,7 @@ fn is_message(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> bool {
         && (OWN.iter().any(|name| metadata.has(name)) || own())
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let doc = InputDocument { bytes: source.input, outline: None };
     let mut found = Vec::new();
     let mut lines = Vec::new();
@@ -261,9 +285,8 @@ impl GooseWriter {
         let is_result = bytes.starts_with(br#"{"role":"tool""#);
         let mut event = source.built(bytes, vec![part.clone()]);
         event.origin = (!is_result).then_some(TextOrigin::Observation);
-        event.failed = is_result && (result.is("status", "error") || value.is_true("isError"));
         // The event is a part of the message, and only the message has the time.
-        event.at = times::of_field(&ObjectFields::of(input, at.clone()), "created");
+        event.at = facts::moment(&ObjectFields::of(input, at.clone()), "created");
         self.found.events.push(event);
     }
 }

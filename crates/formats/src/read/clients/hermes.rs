@@ -18,13 +18,34 @@ use super::super::text::TopValue;
 use super::super::{Conversation, TranscriptFormat};
 use super::items;
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable};
+use crate::read::description::FormatDescription;
 use crate::recaps::is_recap;
 use crate::scan;
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Hermes,
+    is_of,
+    read,
+    ColumnTable {
+        error: Column::Lacks("only the text of the result says it"),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Lacks("the export does not name it"),
+        mode: Column::Lacks("has no modes"),
+        usage: Column::Lacks("the session has sums only"),
+        model: Column::ByReader("`model`"),
+        parent: Column::ByReader("`active`, `compacted`"),
+        images: Column::ByReader("parts `image_url`"),
+        queued: Column::ByReader("text in a result"),
+        answers: Column::ByReader("the result of the tool that asks"),
+    },
+);
 
 /// The first messages that are read to identify the format.
 const LOOK: usize = 8;
 
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     let Some(first) = records.first() else { return false };
     let is_list = doc.bytes.get(first.range.start) == Some(&b'[');
     if !is_list && is_session(&doc.fields(first.range.clone())) {
@@ -45,7 +66,7 @@ fn is_session(fields: &ObjectFields<'_>) -> bool {
     fields.array("messages").is_some() && (has(&exported) || has(&logged))
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let doc = InputDocument { bytes: source.input, outline: None };
     let mut found = Vec::new();
     let mut rows = Vec::new();

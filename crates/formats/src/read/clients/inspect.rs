@@ -15,9 +15,30 @@ use super::super::source::InputSource;
 use super::super::text::TopValue;
 use super::super::{Conversation, TranscriptFormat};
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable, FailedValue, FailureMark};
+use crate::read::description::FormatDescription;
 use crate::scan;
 
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Inspect,
+    is_of,
+    read,
+    ColumnTable {
+        error: Column::At(&[FailureMark { at: "error", value: FailedValue::Any }]),
+        time: Column::Lacks("only the events have times"),
+        cwd: Column::Lacks("a sample names no folder"),
+        mode: Column::Lacks("has no modes"),
+        usage: Column::Lacks("only the events have counts"),
+        model: Column::At(&["model"]),
+        parent: Column::Lacks("messages are in one list"),
+        images: Column::ByReader("parts `image`"),
+        queued: Column::Lacks("nobody types during a sample"),
+        answers: Column::Lacks("nobody answers during a sample"),
+    },
+);
+
+fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     records.first().is_some_and(|record| {
         let fields = doc.fields(record.range.clone());
         is_log(&fields) || is_sample(&fields)
@@ -34,7 +55,7 @@ fn is_sample(fields: &ObjectFields<'_>) -> bool {
     names.iter().all(|name| fields.has(name))
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let doc = InputDocument { bytes: source.input, outline: None };
     let mut found = Vec::new();
     for record in records {
@@ -72,7 +93,7 @@ fn conversation(
     conversation.envelope.model = model;
     let teller = InspectWriter::new(input, &fields);
     for message in &teller.messages {
-        let event = teller.message(source, message.clone(), &mut conversation.envelope.model);
+        let event = teller.message(source, message.clone());
         conversation.events.extend(event);
     }
     if conversation.events.is_empty()
@@ -115,7 +136,6 @@ impl<'a> InspectWriter<'a> {
         &self,
         source: &mut InputSource<'a>,
         at: Range<usize>,
-        model: &mut Option<String>,
     ) -> Option<midfold_core::event::RawEvent> {
         let fields = ObjectFields::of(self.input, at.clone());
         let (mut parts, thoughts) = self.content(&fields);
@@ -123,7 +143,6 @@ impl<'a> InspectWriter<'a> {
         let bytes = match &*fields.text("role")? {
             "system" => chat::message("system", &parts),
             "assistant" => {
-                *model = fields.label("model").or(model.take());
                 let calls = fields.array("tool_calls").unwrap_or(0..0);
                 let calls: Vec<_> =
                     scan::elements(self.input, calls).map(|at| self.call(at)).collect();

@@ -16,10 +16,31 @@ use super::super::text::TopValue;
 use super::super::{Conversation, TranscriptFormat};
 use super::{first, kimi_wire};
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable};
+use crate::read::description::FormatDescription;
 use crate::scan;
 
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Kimi,
+    is_of,
+    read,
+    ColumnTable {
+        error: Column::ByReader("`return_value.is_error` of the wire"),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Lacks("neither file names it"),
+        mode: Column::Unread("`plan_mode` of the wire"),
+        usage: Column::ByReader("`token_usage` of the wire"),
+        model: Column::Lacks("neither file names it"),
+        parent: Column::Lacks("the client cuts the file when it goes back"),
+        images: Column::ByReader("parts `image_url`"),
+        queued: Column::ByReader("`SteerInput`"),
+        answers: Column::ByReader("the result of the tool that asks"),
+    },
+);
+
 /// Whether the records hold one of the client's own types, or an envelope of its wire.
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
         let role = fields.text("role").unwrap_or_default();
@@ -27,7 +48,7 @@ pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     })
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
     let is_wire =
         |record: &TopValue| kimi_wire::is_of(&ObjectFields::of(source.input, record.range.clone()));

@@ -176,6 +176,9 @@ impl<'a> KimiTalk<'a> {
         let value = payload.inner("return_value");
         let parts = result_parts(source.input, &value);
         self.step.answer((id, name.unwrap_or_else(|| token(""))), parts, at.clone());
+        if value.is_true("is_error") {
+            self.step.failed();
+        }
     }
 
     /// Adds the step's messages to the conversation.

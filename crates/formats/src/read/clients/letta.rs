@@ -17,12 +17,33 @@ use super::super::source::InputSource;
 use super::super::text::TopValue;
 use super::super::{Conversation, TranscriptFormat};
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable};
+use crate::read::description::FormatDescription;
 use crate::scan;
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Letta,
+    is_of,
+    read,
+    ColumnTable {
+        error: Column::ByReader("`status` of `tool_returns`, `approve`"),
+        time: Column::At(&["created_at"]),
+        cwd: Column::Lacks("an agent has no folder"),
+        mode: Column::Lacks("has no modes"),
+        usage: Column::Lacks("an agent file has no steps"),
+        model: Column::At(&["model"]),
+        parent: Column::ByReader("`in_context_message_ids`"),
+        images: Column::ByReader("parts `image`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::Lacks("asks in a message"),
+    },
+);
 
 /// The types of objects that Letta itself sends in the user's role.
 const EVENTS: [&str; 3] = ["heartbeat", "login", "system_alert"];
 
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     records.first().is_some_and(|record| {
         let fields = doc.fields(record.range.clone());
         let first = doc.elements(fields.array("agents").unwrap_or(0..0)).next();
@@ -32,7 +53,7 @@ pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
 }
 
 /// Reads the agents of the file.
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let mut found = Vec::new();
     for record in records {
@@ -150,7 +171,6 @@ fn message(source: &mut InputSource<'_>, at: Range<usize>, conversation: &mut Co
         event.origin = origin;
         conversation.events.push(event);
     }
-    conversation.envelope.model = fields.label("model").or(conversation.envelope.model.take());
 }
 
 /// Sorts the parts of a message by kind.
@@ -235,7 +255,7 @@ fn results(
                 is_denied.then(|| ContentPart::Text(chat::token("The user denied this call.")));
             let id = result.raw("tool_call_id").unwrap_or(b"\"\"");
             let parts: Vec<_> = denied.into_iter().chain(texts).collect();
-            (chat::result(id, None, &parts), result.is("status", "error"))
+            (chat::result(id, None, &parts), is_denied || result.is("status", "error"))
         })
         .collect()
 }

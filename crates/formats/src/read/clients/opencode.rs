@@ -7,15 +7,36 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::super::facts;
 use super::super::outline::InputDocument;
 use super::super::source::InputSource;
 use super::super::text::TopValue;
-use super::super::times;
 use super::super::{Conversation, TranscriptFormat};
 use super::first;
 use super::opencode_message::{self, UnsentParts};
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable};
+use crate::read::description::FormatDescription;
 use crate::scan;
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::OpenCode,
+    is_of,
+    read,
+    ColumnTable {
+        error: Column::ByReader("`state.status` of the part"),
+        time: Column::ByReader("`time.completed`, `time.created`"),
+        cwd: Column::Unread("`path.cwd`"),
+        mode: Column::Unread("`mode`"),
+        usage: Column::ByReader("`tokens` of the step"),
+        model: Column::ByReader("`modelID`"),
+        parent: Column::ByReader("`revert`, `parentID`"),
+        images: Column::ByReader("parts `file`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::ByReader("the output of `question`"),
+    },
+);
 
 /// A message with its parts.
 struct OpencodeMessage {
@@ -61,7 +82,7 @@ enum OpencodeValue {
 }
 
 /// Whether the records are messages of OpenCode with their parts, or files of its storage.
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     first::records(records).any(|record| {
         match value(doc.bytes, &doc.fields(record.range.clone())) {
             OpencodeValue::Export { messages, .. } => {
@@ -113,7 +134,7 @@ fn value(bytes: &[u8], fields: &ObjectFields<'_>) -> OpencodeValue {
     OpencodeValue::Other
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let mut sessions = sessions(source, records);
     let is_child = |session: &OpencodeSession| {
         ObjectFields::of(source.input, session.info.clone()).has("parentID")
@@ -268,7 +289,7 @@ fn conversations(source: &mut InputSource<'_>, session: &mut OpencodeSession) ->
             let OpencodeMessage { info, parts, .. } = &messages[at];
             let mut events = opencode_message::events(source, info, parts, &mut unsent);
             let time = ObjectFields::of(source.input, info.clone()).inner("time");
-            let at = ["completed", "created"].iter().find_map(|name| times::of_field(&time, name));
+            let at = ["completed", "created"].iter().find_map(|name| facts::moment(&time, name));
             events.iter_mut().for_each(|event| event.at = at);
             conversation.events.extend(events);
         }

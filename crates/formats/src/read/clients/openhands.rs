@@ -12,7 +12,38 @@ use super::super::text::TopValue;
 use super::super::{Conversation, TranscriptFormat};
 use super::{items, openhands_events, openhands_old};
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable, FailedValue, FailureMark};
+use crate::read::description::FormatDescription;
 use crate::scan;
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::OpenHands,
+    is_of,
+    read,
+    ColumnTable {
+        error: Column::At(&[
+            FailureMark { at: "observation.is_error", value: FailedValue::Is(&["true"]) },
+            FailureMark {
+                at: "kind",
+                value: FailedValue::Is(&[r#""AgentErrorEvent""#, r#""UserRejectObservation""#]),
+            },
+            FailureMark {
+                at: "observation",
+                value: FailedValue::Is(&[r#""error""#, r#""user_rejected""#]),
+            },
+        ]),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Lacks("is in `base_state.json` beside the events"),
+        mode: Column::Lacks("is in `base_state.json` beside the events"),
+        usage: Column::ByReader("`model_response.usage` before 1.0"),
+        model: Column::ByReader("`model_response.model` before 1.0"),
+        parent: Column::ByReader("`parent_id`"),
+        images: Column::ByReader("`image_urls`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::Lacks("asks in a message"),
+    },
+);
 
 /// The members that hold the events in exports and in the rows of evaluations.
 const HOLDERS: [&str; 4] = ["events", "history", "trajectory", "items"];
@@ -20,7 +51,7 @@ const HOLDERS: [&str; 4] = ["events", "history", "trajectory", "items"];
 /// The first events that are read to identify the format.
 const LOOK: usize = 8;
 
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     items::all(doc, records, &HOLDERS).take(LOOK).any(|at| {
         let fields = doc.fields(at);
         openhands_events::is_event(&fields) || openhands_old::is_event(&fields)
@@ -29,7 +60,7 @@ pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
 
 /// Reads events of the newer kind and those from before 1.0. Each event shows which kind it is. A row of an evaluation
 /// is one conversation.
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let doc = InputDocument { bytes: source.input, outline: None };
     let mut found = Vec::new();
     let mut lines = Vec::new();

@@ -15,10 +15,35 @@ use super::super::{Conversation, TranscriptFormat};
 use super::first;
 use super::qwen_turns::QwenTurns;
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable, FailedValue, FailureMark, UsagePlace};
+use crate::read::description::FormatDescription;
 use crate::scan;
+use crate::usage;
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Qwen,
+    is_of,
+    read,
+    ColumnTable {
+        error: Column::At(&[FailureMark {
+            at: "toolCallResult.status",
+            value: FailedValue::Is(&[r#""error""#, r#""cancelled""#]),
+        }]),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Unread("`cwd`"),
+        mode: Column::Unread("`session_approval_mode`"),
+        usage: Column::At(UsagePlace { at: "usageMetadata", read: usage::gemini }),
+        model: Column::At(&["model"]),
+        parent: Column::ByReader("`parentUuid`"),
+        images: Column::ByReader("`inlineData`"),
+        queued: Column::ByReader("`mid_turn_user_message`"),
+        answers: Column::ByReader("the result of the tool that asks"),
+    },
+);
 
 /// Whether a record of the tree holds a Gemini content, or is of the client's own type.
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
         let is_node = fields.string("uuid").is_some() && fields.string("sessionId").is_some();
@@ -48,7 +73,7 @@ struct QwenGroup {
     agent: Option<String>,
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let (lines, mut groups) = lines(source.input, records);
     let mut found: Vec<(bool, Conversation)> = Vec::new();
     for (at, group) in groups.drain(..).enumerate() {
@@ -146,7 +171,6 @@ fn conversations(
     let mut local = (0, None);
     for line in path.iter().map(|at| &lines[*at]) {
         let fields = ObjectFields::of(input, line.range.clone());
-        about.envelope.model = fields.label("model").or(about.envelope.model);
         if !fields.is("type", "system") {
             add_message(input, &fields, &mut turns);
             continue;
@@ -169,7 +193,7 @@ fn conversations(
             // The history of the parent, for an agent that continues from there.
             "agent_bootstrap" => {
                 for content in scan::elements(input, payload.array("history").unwrap_or(0..0)) {
-                    turns.push(input, content, None, None);
+                    turns.push(input, content, None);
                 }
             }
             "slash_command" if turns.is_local(input, &payload) => {
@@ -205,7 +229,7 @@ fn add_message(input: &[u8], fields: &ObjectFields<'_>, turns: &mut QwenTurns) {
         turns.push_beside(input, message);
         return;
     }
-    turns.push(input, message, origin, crate::usage::gemini(&fields.inner("usageMetadata")));
+    turns.push(input, message, origin);
     if fields.is("type", "user") {
         turns.typed();
     }

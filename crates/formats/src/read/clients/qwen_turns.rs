@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use midfold_core::event::{RawEvent, Usage};
+use midfold_core::event::RawEvent;
 use midfold_core::view::TextOrigin;
 
 use super::super::source::InputSource;
@@ -26,7 +26,6 @@ struct QwenTurn {
     /// The ranges of its contents, each in a record of its own.
     contents: Vec<Range<usize>>,
     origin: Option<TextOrigin>,
-    usage: Option<Usage>,
 }
 
 /// The context so far.
@@ -66,13 +65,7 @@ impl QwenTurns {
     }
 
     /// Adds a content. It joins the turn before it if both are the model's, or both hold results.
-    pub(super) fn push(
-        &mut self,
-        input: &[u8],
-        content: Range<usize>,
-        origin: Option<TextOrigin>,
-        usage: Option<Usage>,
-    ) {
+    pub(super) fn push(&mut self, input: &[u8], content: Range<usize>, origin: Option<TextOrigin>) {
         if parts(input, &content).next().is_none() {
             return;
         }
@@ -81,9 +74,8 @@ impl QwenTurns {
         match self.turns.last_mut().filter(|turn| turn.kind == kind && kind != QwenKind::User) {
             Some(turn) => {
                 turn.contents.push(content);
-                turn.usage = usage.or(turn.usage);
             }
-            None => self.turns.push(QwenTurn { kind, contents: vec![content], origin, usage }),
+            None => self.turns.push(QwenTurn { kind, contents: vec![content], origin }),
         }
     }
 
@@ -96,7 +88,7 @@ impl QwenTurns {
                 turn.contents.push(content);
                 self.is_typed = false;
             }
-            None => self.push(input, content, None, None),
+            None => self.push(input, content, None),
         }
     }
 
@@ -154,7 +146,7 @@ impl QwenTurns {
                     Some(if is_recap { TextOrigin::Recap } else { TextOrigin::Injected })
                 });
             }
-            self.push(input, content, origin, None);
+            self.push(input, content, origin);
         }
     }
 
@@ -166,7 +158,6 @@ impl QwenTurns {
                 many => joined(source, many),
             };
             event.origin = turn.origin;
-            event.usage = turn.usage;
             event
         });
         built.collect()

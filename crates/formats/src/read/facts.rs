@@ -1,0 +1,141 @@
+//! Fills the facts of messages from the places that the table of their format names.
+
+use midfold_core::calendar::{self, Millis};
+use midfold_core::event::RawEvent;
+
+use super::Conversation;
+use super::columns::{Column, ColumnTable, FailureMark};
+use super::text::TopValue;
+use crate::fields::ObjectFields;
+
+/// A number from here on is in milliseconds and not in seconds: as seconds it would be in the year 5138.
+const MILLIS_FROM: f64 = 1e11;
+
+/// Fills what the readers left open: whether calls failed, the times, the usage and the model.
+pub(super) fn fill(
+    input: &[u8],
+    records: &[TopValue],
+    columns: &ColumnTable,
+    conversations: &mut [Conversation],
+) {
+    if !columns.is_walked() {
+        return;
+    }
+    let mut objects = SourceObjects { input, records, known: None };
+    for conversation in conversations {
+        let mut model = None;
+        // The newest message that names a model counts.
+        for event in conversation.events.iter_mut().rev() {
+            objects.fill(event, columns, &mut model);
+        }
+        conversation.envelope.model = model.or(conversation.envelope.model.take());
+    }
+}
+
+/// The mark in these members that says that a call failed.
+fn mark_in<'m>(fields: &ObjectFields<'_>, marks: &'m [FailureMark]) -> Option<&'m FailureMark> {
+    let value = |holder: &ObjectFields<'_>, name: &str| holder.get(name);
+    marks.iter().find(|mark| {
+        let found = member(fields, mark.at, value).and_then(|at| fields.bytes().get(at));
+        found.is_some_and(|found| mark.value.is_met(found))
+    })
+}
+
+/// What `read` finds at the first of these paths that has anything.
+fn first<'a, T>(
+    fields: &ObjectFields<'a>,
+    paths: &[&str],
+    read: impl Fn(&ObjectFields<'a>, &str) -> Option<T>,
+) -> Option<T> {
+    paths.iter().find_map(|path| member(fields, path, &read))
+}
+
+/// What `read` finds at the end of a path, in the object that holds its last member.
+fn member<'a, T>(
+    fields: &ObjectFields<'a>,
+    path: &str,
+    read: impl Fn(&ObjectFields<'a>, &str) -> Option<T>,
+) -> Option<T> {
+    match path.split_once('.') {
+        Some((name, rest)) => member(&fields.inner(name), rest, read),
+        None => read(fields, path),
+    }
+}
+
+/// The objects from which messages were built, and the records that hold them.
+struct SourceObjects<'a> {
+    input: &'a [u8],
+    records: &'a [TopValue],
+    /// The last record that was asked for. Neighbouring messages often are in one record.
+    known: Option<(usize, ObjectFields<'a>)>,
+}
+
+impl<'a> SourceObjects<'a> {
+    fn fill(&mut self, event: &mut RawEvent, columns: &ColumnTable, model: &mut Option<String>) {
+        let newest = event.source.iter().map(|part| part.start).max();
+        let mut failed = newest.is_some();
+        for part in event.source.iter().rev() {
+            let own = ObjectFields::of(self.input, part.clone());
+            let at = part.start;
+            if let Column::At(paths) = columns.time
+                && event.at.is_none()
+                // A message was complete only with its newest part.
+                && Some(at) == newest
+            {
+                event.at = self.find(&own, at, |fields| first(fields, paths, moment));
+            }
+            if let Column::At(place) = &columns.usage
+                && event.usage.is_none()
+            {
+                let read =
+                    |holder: &ObjectFields<'a>, name: &str| (place.read)(&holder.inner(name));
+                event.usage = self.find(&own, at, |fields| member(fields, place.at, read));
+            }
+            if let Column::At(paths) = columns.model
+                && model.is_none()
+            {
+                *model = self.find(&own, at, |fields| first(fields, paths, ObjectFields::label));
+            }
+            if let Column::At(marks) = columns.error {
+                // A message may hold several results. It counts as failed only if all of them are.
+                failed &= self.find(&own, at, |fields| mark_in(fields, marks)).is_some();
+            }
+        }
+        event.failed |= failed && matches!(columns.error, Column::At(_));
+    }
+
+    /// What `find` returns for the object that starts at `at`, or else for the record that holds it.
+    fn find<T>(
+        &mut self,
+        own: &ObjectFields<'a>,
+        at: usize,
+        find: impl Fn(&ObjectFields<'a>) -> Option<T>,
+    ) -> Option<T> {
+        find(own).or_else(|| find(self.record_of(at)?))
+    }
+
+    /// The record that holds a position. `None` where the record is the whole file: what it says is of no single
+    /// message.
+    fn record_of(&mut self, at: usize) -> Option<&ObjectFields<'a>> {
+        if self.records.len() == 1 {
+            return None;
+        }
+        let place =
+            self.records.partition_point(|record| record.range.start <= at).checked_sub(1)?;
+        if self.known.as_ref().is_none_or(|(of, _)| *of != place) {
+            let fields = ObjectFields::of(self.input, self.records[place].range.clone());
+            self.known = Some((place, fields));
+        }
+        self.known.as_ref().map(|(_, fields)| fields)
+    }
+}
+
+/// The time in a member: ISO 8601, or seconds or milliseconds since 1970. `None` where there is no such time.
+pub(super) fn moment(fields: &ObjectFields<'_>, name: &str) -> Option<Millis> {
+    if let Some(text) = fields.text(name) {
+        return calendar::moment(&text);
+    }
+    let number: f64 = std::str::from_utf8(fields.raw(name)?).ok()?.parse().ok()?;
+    let millis = if number < MILLIS_FROM { number * 1e3 } else { number };
+    (millis.is_finite() && millis > 0.0).then(|| millis.round() as Millis)
+}
