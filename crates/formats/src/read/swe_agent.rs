@@ -26,7 +26,7 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription {
         cwd: Column::Unread("`state.working_dir` of a step"),
         mode: Column::Lacks("has no modes"),
         usage: Column::Lacks("`info.model_stats` has sums only"),
-        model: Column::ByReader("`info.config.model.model_name`"),
+        model: Column::Unread("`agent.model.name` in `replay_config`"),
         parent: Column::Lacks("a run is one list"),
         images: Column::ByReader("parts `image_url`"),
         queued: Column::Lacks("nobody types during a run"),
