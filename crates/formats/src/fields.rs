@@ -86,6 +86,20 @@ impl<'a> ObjectFields<'a> {
         self.opening(name, b'[')
     }
 
+    /// The elements of the list called `name`. Empty where the value is no list.
+    pub(crate) fn list(&self, name: &str) -> impl Iterator<Item = Range<usize>> + use<'a> {
+        scan::elements(self.bytes, self.array(name).unwrap_or(0..0))
+    }
+
+    /// The elements of the list called `name`, each with its members.
+    pub(crate) fn objects(
+        &self,
+        name: &str,
+    ) -> impl Iterator<Item = (Range<usize>, Self)> + use<'a> {
+        let bytes = self.bytes;
+        self.list(name).map(move |at| (at.clone(), Self::of(bytes, at)))
+    }
+
     pub(crate) fn string(&self, name: &str) -> Option<Range<usize>> {
         self.opening(name, b'"')
     }

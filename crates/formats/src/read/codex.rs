@@ -42,7 +42,6 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
         take(source, record, &mut conversation, &mut compacted);
     }
     compacted.push(conversation);
-    compacted.retain(|stretch| !stretch.events.is_empty());
     compacted
 }
 
@@ -171,8 +170,7 @@ fn restart(
     if !source.recorded {
         let before = conversation.events.len();
         conversation.events.clear();
-        let told = format!("{before} items before it are no longer in the context");
-        source.note(record.range.start, "compacted-before", told);
+        source.note_compacted(record.range.start, before, "items");
     }
     conversation.line = record.line;
     let summary = payload.string("message").filter(|at| at.len() > r#""""#.len());

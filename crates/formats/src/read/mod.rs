@@ -25,20 +25,23 @@ mod running;
 mod source;
 mod swe_agent;
 mod text;
+mod tree;
 
 use bytes::Bytes;
 use midfold_core::BlockKind;
 use midfold_core::event::RawEvent;
 
 pub use self::columns::ColumnFact;
+use self::columns::{Column, ColumnTable, FailedValue, FailureMark, UsagePlace};
 pub use self::conversation::{Conversation, Envelope, MessageWrapper};
-use self::description::FormatReader;
+use self::description::{FormatDescription, FormatReader};
 pub use self::error::ReadError;
 pub use self::format::TranscriptFormat;
 use self::outline::InputDocument;
 pub use self::outline::LISTS;
-pub use self::running::{NewestReply, newest_reply, whole_lines};
-use self::source::InputSource;
+pub use self::running::{NewestReply, newest_reply, rest_of, whole_lines};
+use self::source::{InputSource, UnsentCount};
+use self::text::TopValue;
 use crate::dialect::{DialectKind, is_unread};
 use crate::fields::ObjectFields;
 use crate::problem::ReadProblem;
@@ -139,6 +142,10 @@ fn read_as(
             FormatReader::Session(read) | FormatReader::Runs(read) => read(&mut source, &records),
             FormatReader::Requests => request::read(&mut source, doc, &records, found, from),
         };
+        if about.is_session() {
+            // A session that has just begun, or a context of which nothing is left, is no conversation.
+            read.retain(|conversation| !conversation.events.is_empty());
+        }
         facts::fill(input, &records, &about.columns, &mut read);
         read
     });

@@ -26,7 +26,7 @@ pub(super) fn message(source: &mut InputSource<'_>, at: Range<usize>) -> Option<
             shell(&fields)
         }
         "branchSummary" | "compactionSummary" => {
-            return fields.string("summary").map(|summary| recap(source, summary));
+            return fields.string("summary").map(|summary| source.recap(summary));
         }
         "custom" => {
             origin = Some(TextOrigin::Injected);
@@ -38,14 +38,6 @@ pub(super) fn message(source: &mut InputSource<'_>, at: Range<usize>) -> Option<
     let mut event = source.built(bytes, vec![at]);
     event.origin = origin;
     Some(event)
-}
-
-/// A user message of one recorded string, which is the recap of compacted messages.
-pub(super) fn recap(source: &mut InputSource<'_>, text: Range<usize>) -> RawEvent {
-    let words = ContentPart::Text(Cow::Borrowed(&source.input[text.clone()]));
-    let mut event = source.built(chat::message("user", &[words]), vec![text]);
-    event.origin = Some(TextOrigin::Recap);
-    event
 }
 
 /// A message that has nothing but content.

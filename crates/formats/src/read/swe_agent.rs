@@ -94,8 +94,7 @@ fn with_call_id(
     fields: &ObjectFields<'_>,
 ) -> RawEvent {
     let input = source.input;
-    let ids: Vec<_> =
-        scan::elements(input, fields.array("tool_call_ids").unwrap_or(0..0)).collect();
+    let ids: Vec<_> = fields.list("tool_call_ids").collect();
     let Some(first) = ids.first().filter(|_| !fields.has("tool_call_id")) else {
         return source.event(at);
     };

@@ -8,13 +8,11 @@ use std::ops::Range;
 
 use midfold_core::TextOrigin;
 
-use super::super::chat::{self, ContentPart};
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
-use crate::read::columns::{Column, ColumnTable};
-use crate::read::description::FormatDescription;
+use crate::read::{
+    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource, TopValue,
+    TranscriptFormat,
+    chat::{self, ContentPart},
+};
 
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
@@ -146,9 +144,7 @@ impl AiderSession {
                 if source.recorded {
                     found.push(before);
                 } else if !before.events.is_empty() {
-                    let gone = before.events.len();
-                    let told = format!("{gone} messages before it are no longer in the context");
-                    source.note(passage.at.start, "compacted-before", told);
+                    source.note_compacted(passage.at.start, before.events.len(), "messages");
                 }
             }
             if passage.voice == AiderVoice::Own {
@@ -158,7 +154,6 @@ impl AiderSession {
             event(source, &mut conversation, passage);
         }
         found.push(conversation);
-        found.retain(|conversation| !conversation.events.is_empty());
         found
     }
 }

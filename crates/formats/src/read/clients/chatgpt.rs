@@ -10,15 +10,13 @@ use std::ops::Range;
 
 use midfold_core::TextOrigin;
 
-use super::super::chat::{self, ChatCall, ContentPart, StringToken};
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
 use super::items;
 use crate::fields::ObjectFields;
-use crate::read::columns::{Column, ColumnTable, FailedValue, FailureMark};
-use crate::read::description::FormatDescription;
+use crate::read::{
+    Column, ColumnTable, Conversation, FailedValue, FailureMark, FormatDescription, InputDocument,
+    InputSource, TopValue, TranscriptFormat,
+    chat::{self, ChatCall, ContentPart, StringToken},
+};
 use crate::scan;
 
 /// How the files of this client are recognised and read.
@@ -94,7 +92,7 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
         for message in messages {
             teller.message(source, message);
         }
-        found.extend(teller.end(source));
+        found.push(teller.end(source));
     }
     found
 }
@@ -192,7 +190,7 @@ impl<'a> ChatgptWriter<'a> {
         }
         self.answer(source);
         if &*kind == "thoughts" {
-            let all = scan::elements(input, content.array("thoughts").unwrap_or(0..0));
+            let all = content.list("thoughts");
             let thoughts = all.map(|thought| ObjectFields::of(input, thought));
             let words = |thought: ObjectFields<'a>| {
                 let content = chat::text_of(&thought, "content").filter(|text| text.len() > 2);
@@ -266,14 +264,14 @@ impl<'a> ChatgptWriter<'a> {
         self.found.events.push(event);
     }
 
-    fn end(mut self, source: &mut InputSource<'a>) -> Option<Conversation> {
+    fn end(mut self, source: &mut InputSource<'a>) -> Conversation {
         self.answer(source);
         let thoughts = std::mem::take(&mut self.thoughts);
         if !thoughts.is_empty() {
             let from = std::mem::take(&mut self.thought_at);
             self.found.events.push(source.built(chat::reply(&[], &thoughts, &[]), from));
         }
-        (!self.found.events.is_empty()).then_some(self.found)
+        self.found
     }
 }
 
@@ -301,7 +299,7 @@ fn parts<'a>(input: &'a [u8], kind: &str, content: &ObjectFields<'a>) -> Vec<Con
     };
     match kind {
         "text" | "multimodal_text" => {
-            let list = scan::elements(input, content.array("parts").unwrap_or(0..0));
+            let list = content.list("parts");
             list.filter_map(|at| part(input, at)).collect()
         }
         "thoughts" | "reasoning_recap" => Vec::new(),

@@ -11,15 +11,12 @@ use std::ops::Range;
 use midfold_core::event::RawEvent;
 use midfold_core::{TextOrigin, Voice};
 
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, MessageWrapper, TranscriptFormat};
 use super::items;
 use crate::fields::ObjectFields;
-use crate::read::columns::{Column, ColumnTable, UsagePlace};
-use crate::read::description::FormatDescription;
-use crate::scan;
+use crate::read::{
+    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource,
+    MessageWrapper, TopValue, TranscriptFormat, UsagePlace,
+};
 use crate::usage;
 use crate::voices::split;
 use crate::wrappers::RESULT;
@@ -105,7 +102,6 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
     let sent = sent(source, &all);
     note_reasoning(source, if source.recorded { all.iter().collect() } else { sent.clone() });
     found.push(conversation(source, &about, sent.into_iter().cloned()));
-    found.retain(|conversation| !conversation.events.is_empty());
     found
 }
 
@@ -173,8 +169,7 @@ fn sent<'m>(source: &mut InputSource<'_>, all: &'m [Range<usize>]) -> Vec<&'m Ra
     let gone = all.len() - sent.len();
     if gone > 0 && !source.recorded {
         let at = all.get(from).map_or(0, |at| at.start);
-        let told = format!("{gone} messages before it are no longer in the context");
-        source.note(at, "compacted-before", told);
+        source.note_compacted(at, gone, "messages");
     }
     sent
 }
@@ -224,8 +219,7 @@ fn event<'a>(
     open: &mut Vec<ClineCall<'a>>,
 ) -> RawEvent {
     let input = source.input;
-    let blocks: Vec<Range<usize>> =
-        scan::elements(input, fields.array("content").unwrap_or(0..0)).collect();
+    let blocks: Vec<Range<usize>> = fields.list("content").collect();
     if fields.is("role", "assistant") {
         // Only the newest reply can have open calls: the provider wants their results in the next message.
         *open = blocks.iter().filter_map(|block| call(input, block.clone())).collect();

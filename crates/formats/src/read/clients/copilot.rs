@@ -8,15 +8,13 @@ use std::ops::Range;
 
 use midfold_core::view::TextOrigin;
 
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
 use super::copilot_message::{self, CopilotFacts};
 use super::first;
 use crate::fields::ObjectFields;
-use crate::read::columns::{Column, ColumnTable, FailedValue, FailureMark};
-use crate::read::description::FormatDescription;
+use crate::read::{
+    Column, ColumnTable, Conversation, FailedValue, FailureMark, FormatDescription, InputDocument,
+    InputSource, TopValue, TranscriptFormat, UnsentCount,
+};
 use crate::scan;
 
 /// How the files of this client are recognised and read.
@@ -79,21 +77,20 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
     let events = events(source, records);
     let found =
         CopilotFacts::of(input, events.iter().map(|event| (&*event.kind, &event.record.range)));
-    let mut session =
-        CopilotSession { groups: Vec::new(), by_agent: HashMap::new(), shown: (0, None) };
+    let mut session = CopilotSession {
+        groups: Vec::new(),
+        by_agent: HashMap::new(),
+        shown: UnsentCount::default(),
+    };
     for event in &events {
         session.take(source, event, &found);
     }
-    let CopilotSession { groups, shown: (count, first), .. } = session;
-    if let Some(first) = first {
-        let told = format!("{count} notes and errors that the client shows and never sends");
-        source.note(first, "not-sent", told);
-    }
+    let CopilotSession { groups, shown, .. } = session;
+    shown.note(source, "not-sent", "{} notes and errors that the client shows and never sends");
     let (main, agents): (Vec<_>, Vec<_>) =
         groups.into_iter().partition(|(agent, _)| agent.is_none());
     let all = main.into_iter().chain(agents);
-    let all = all.flat_map(|(_, group)| group.before.into_iter().chain([group.conversation]));
-    all.filter(|conversation| !conversation.events.is_empty()).collect()
+    all.flat_map(|(_, group)| group.before.into_iter().chain([group.conversation])).collect()
 }
 
 /// The events, without those that a rewind removed.
@@ -127,8 +124,8 @@ struct CopilotSession {
     groups: Vec<(Option<String>, CopilotGroup)>,
     /// The index of each group by its agent.
     by_agent: HashMap<Option<String>, usize>,
-    /// The number of notes and errors that the client only shows, and the position of the first one.
-    shown: (usize, Option<usize>),
+    /// The notes and errors that the client only shows.
+    shown: UnsentCount,
 }
 
 impl CopilotSession {
@@ -206,7 +203,7 @@ impl CopilotSession {
             }
             "session.compaction_complete" => self.compact(source, &data, &at, agent, line),
             "session.error" | "session.warning" | "session.info" => {
-                self.shown = (self.shown.0 + 1, self.shown.1.or(Some(at.start)));
+                self.shown.add(at.start);
             }
             _ if fields.array("chatMessages").is_some() => {
                 let about = &mut self.group(None, line).conversation;
@@ -233,7 +230,7 @@ impl CopilotSession {
         else {
             return;
         };
-        let recap = copilot_message::recap(source, summary);
+        let recap = source.recap(summary);
         let group = self.group(agent, line);
         let events = &mut group.conversation.events;
         let mark = std::mem::take(&mut group.mark);
@@ -244,8 +241,7 @@ impl CopilotSession {
             sent.events.extend_from_slice(&group.conversation.events);
             group.before.push(sent);
         } else {
-            let told = format!("{mark} messages before it are no longer in the context");
-            source.note(at.start, "compacted-before", told);
+            source.note_compacted(at.start, mark, "messages");
         }
         group.conversation.events.splice(..mark, [recap]);
     }

@@ -8,11 +8,13 @@ use memchr::memmem;
 use midfold_core::event::RawEvent;
 use midfold_core::view::TextOrigin;
 
-use super::super::chat::{self, ChatCall, ContentPart, StringToken, token};
-use super::super::source::InputSource;
 use super::spoken::SpokenParts;
 use super::step::ClientStep;
 use crate::fields::ObjectFields;
+use crate::read::{
+    InputSource,
+    chat::{self, ChatCall, ContentPart, StringToken, token},
+};
 use crate::scan;
 
 /// Facts about messages that are in other events of the session.
@@ -145,13 +147,6 @@ pub(super) fn words<'a>(
         spoken.push(Some(origin), ContentPart::Text(text), at.clone());
     }
     spoken.events(source)
-}
-
-pub(super) fn recap(source: &mut InputSource<'_>, summary: Range<usize>) -> RawEvent {
-    let words = ContentPart::Text(Cow::Borrowed(&source.input[summary.clone()]));
-    let mut event = source.built(chat::message("user", &[words]), vec![summary]);
-    event.origin = Some(TextOrigin::Recap);
-    event
 }
 
 /// A message of the model, followed by the results of its calls.

@@ -12,17 +12,15 @@ use std::ops::Range;
 use midfold_core::view::TextOrigin;
 use midfold_core::{Voice, jsonstr};
 
-use super::super::chat::{self, ChatCall, ContentPart, StringToken, token};
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
 use super::first;
 use super::spoken::SpokenParts;
 use super::step::ClientStep;
 use crate::fields::ObjectFields;
-use crate::read::columns::{Column, ColumnTable};
-use crate::read::description::FormatDescription;
+use crate::read::{
+    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource, TopValue,
+    TranscriptFormat, UnsentCount,
+    chat::{self, ChatCall, ContentPart, StringToken, token},
+};
 use crate::{scan, voices};
 
 /// How the files of this client are recognised and read.
@@ -101,10 +99,10 @@ struct CursorReading<'a> {
     results: HashMap<String, Range<usize>>,
     /// The number of a transcript's calls, which have no ids.
     calls: usize,
-    /// The number of calls without a result, and the position of the first one.
-    unanswered: (usize, Option<usize>),
-    /// The number of errors that the client only shows, and the position of the first one.
-    shown: (usize, Option<usize>),
+    /// The calls without a result.
+    unanswered: UnsentCount,
+    /// The errors that the client only shows.
+    shown: UnsentCount,
 }
 
 /// Reads the lines of a transcript or of a stream.
@@ -122,23 +120,18 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
         thought_at: None,
         results: results(input, records),
         calls: 0,
-        unanswered: (0, None),
-        shown: (0, None),
+        unanswered: UnsentCount::default(),
+        shown: UnsentCount::default(),
     };
     for record in records {
         reading.take(source, record);
     }
     reading.flush(source);
     let CursorReading { conversation, unanswered, shown, .. } = reading;
-    if let (count, Some(first)) = unanswered {
-        let told = format!("the results of {count} calls are not in a transcript of Cursor's");
-        source.note(first, "no-results", told);
-    }
-    if let (count, Some(first)) = shown {
-        let told = format!("{count} errors that the client shows are left out");
-        source.note(first, "not-sent", told);
-    }
-    if conversation.events.is_empty() { Vec::new() } else { vec![conversation] }
+    let told = "the results of {} calls are not in a transcript of Cursor's";
+    unanswered.note(source, "no-results", told);
+    shown.note(source, "not-sent", "{} errors that the client shows are left out");
+    vec![conversation]
 }
 
 /// The events that end calls. A stream has one event at the start of a call and one at its end.
@@ -181,7 +174,7 @@ impl<'a> CursorReading<'a> {
             }
             "tool_call" => self.call_of_stream(&fields, &at),
             "turn_ended" | "result" if fields.has("error") || fields.is_true("is_error") => {
-                self.shown = (self.shown.0 + 1, self.shown.1.or(Some(at.start)));
+                self.shown.add(at.start);
             }
             _ => {}
         }
@@ -216,7 +209,7 @@ impl<'a> CursorReading<'a> {
                     let id = named("id").unwrap_or_else(made);
                     let name = named("name").unwrap_or_else(|| token(""));
                     self.settle();
-                    self.unanswered = (self.unanswered.0 + 1, self.unanswered.1.or(Some(at.start)));
+                    self.unanswered.add(at.start);
                     let arguments = block.raw("input");
                     self.step.call(ChatCall { id, name, arguments }, at);
                 }
@@ -301,7 +294,7 @@ impl<'a> CursorReading<'a> {
         let arguments = call.raw("args").or_else(|| call.raw("arguments"));
         self.step.call(ChatCall { id: id.clone(), name: name.clone(), arguments }, at.clone());
         let Some(done) = done else {
-            self.unanswered = (self.unanswered.0 + 1, self.unanswered.1.or(Some(at.start)));
+            self.unanswered.add(at.start);
             return;
         };
         let (_, call) = tool(self.input, done.clone());
@@ -346,7 +339,7 @@ fn said<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> SpokenParts<'a> {
         let text = Cow::Borrowed(&input[at.clone()]);
         spoken.push(origin(&text), ContentPart::Text(text), at);
     }
-    for at in scan::elements(input, message.array("content").unwrap_or(0..0)) {
+    for at in message.list("content") {
         let block = ObjectFields::of(input, at.clone());
         match chat::text_of(&block, "text").filter(|_| block.is("type", "text")) {
             Some(text) => spoken.push(origin(&text), ContentPart::Text(text), at),

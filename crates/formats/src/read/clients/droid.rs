@@ -3,22 +3,18 @@
 //! Droid is closed source. The shape is the one on which its readers agree: the `factory` converters of public session
 //! viewers (`session_start`, `message` with `parentId`, `compaction_state` with `summaryText` and `anchorMessage`).
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
 use midfold_core::event::RawEvent;
 use midfold_core::view::TextOrigin;
 
-use super::super::chat::{self, ContentPart};
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
 use super::first;
 use crate::fields::ObjectFields;
-use crate::read::columns::{Column, ColumnTable, UsagePlace};
-use crate::read::description::FormatDescription;
+use crate::read::{
+    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource, TopValue,
+    TranscriptFormat, UsagePlace, tree,
+};
 use crate::scan;
 use crate::usage;
 
@@ -170,10 +166,9 @@ fn conversations(
         if let Some(last) = last {
             if !source.recorded {
                 let gone = path.iter().filter(|at| **at < last.kept).count();
-                let told = format!("{gone} messages before it are no longer in the context");
-                source.note(last.record.start, "compacted-before", told);
+                source.note_compacted(last.record.start, gone, "messages");
             }
-            conversation.events.push(recap(source, last.summary.clone()));
+            conversation.events.push(source.recap(last.summary.clone()));
         }
         let kept = last.map_or(0, |last| last.kept);
         for at in path.iter().filter(|at| (kept..end).contains(at)) {
@@ -186,9 +181,7 @@ fn conversations(
                 None => {}
             }
         }
-        if !conversation.events.is_empty() {
-            found.push(conversation);
-        }
+        found.push(conversation);
     }
     if let (count, Some(line)) = shown {
         let told = format!("{count} messages that only a person is shown are left out");
@@ -209,10 +202,7 @@ fn count(source: &InputSource<'_>, message: &DroidMessage, shown: &mut (usize, O
 
 /// The indices of the messages from the root to the newest one.
 fn path(source: &mut InputSource<'_>, messages: &[DroidMessage]) -> Vec<usize> {
-    // A parent comes before its children, so this ends.
-    let newest = messages.len().checked_sub(1);
-    let mut path: Vec<usize> = std::iter::successors(newest, |at| messages[*at].parent).collect();
-    path.reverse();
+    let path = tree::path(messages.len().checked_sub(1), |at| messages[at].parent);
     let off = messages.len() - path.len();
     let mut on_path = path.iter().copied().peekable();
     let first_off = (0..messages.len()).find(|at| on_path.next_if_eq(at).is_none());
@@ -223,13 +213,6 @@ fn path(source: &mut InputSource<'_>, messages: &[DroidMessage]) -> Vec<usize> {
         source.note(messages[first].range.start, "abandoned-branch", told);
     }
     path
-}
-
-fn recap(source: &mut InputSource<'_>, summary: Range<usize>) -> RawEvent {
-    let words = ContentPart::Text(Cow::Borrowed(&source.input[summary.clone()]));
-    let mut event = source.built(chat::message("user", &[words]), vec![summary]);
-    event.origin = Some(TextOrigin::Recap);
-    event
 }
 
 /// The message as it is sent. `None` for one that is only shown to a person.

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::outline::InputDocument;
-use super::super::text::TopValue;
+use crate::read::{InputDocument, TopValue};
 
 /// The first records, which are enough to identify the client. Identifying a large file of another client stays cheap.
 pub(super) fn records(records: &[TopValue]) -> impl Iterator<Item = &TopValue> {

@@ -7,14 +7,12 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
 use super::{first, gemini_cli_message};
 use crate::fields::ObjectFields;
-use crate::read::columns::{Column, ColumnTable};
-use crate::read::description::FormatDescription;
+use crate::read::{
+    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource, TopValue,
+    TranscriptFormat,
+};
 use crate::scan;
 
 /// How the files of this client are recognised and read.
@@ -117,7 +115,7 @@ impl GeminiCliSession {
             }
         } else if is_header(fields) {
             self.about.id = fields.label("sessionId");
-            for at in scan::elements(input, fields.array("messages").unwrap_or(0..0)) {
+            for at in fields.list("messages") {
                 self.put(input, at);
             }
         } else if let Some(contents) = checkpoint(fields) {
@@ -195,15 +193,13 @@ impl GeminiCliSession {
             gemini_cli_message::fill(source, before.into_iter().flatten(), &mut sent);
             self.before.push(sent);
         } else {
-            let told = format!("{gone} messages before it are no longer in the context");
-            source.note(record.range.start, "compacted-before", told);
+            source.note_compacted(record.range.start, gone, "messages");
         }
     }
 
     fn finish(self, source: &mut InputSource<'_>) -> Vec<Conversation> {
         let Self { mut about, messages, before, .. } = self;
         gemini_cli_message::fill(source, messages.into_iter().flatten(), &mut about);
-        let all = before.into_iter().chain([about]);
-        all.filter(|conversation| !conversation.events.is_empty()).collect()
+        before.into_iter().chain([about]).collect()
     }
 }

@@ -9,16 +9,14 @@ use std::ops::Range;
 
 use midfold_core::TextOrigin;
 
-use super::super::chat::{self, ChatCall, ContentPart, StringToken};
-use super::super::facts;
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
 use super::items;
 use crate::fields::ObjectFields;
-use crate::read::columns::{Column, ColumnTable, FailedValue, FailureMark};
-use crate::read::description::FormatDescription;
+use crate::read::{
+    Column, ColumnTable, Conversation, FailedValue, FailureMark, FormatDescription, InputDocument,
+    InputSource, TopValue, TranscriptFormat, UnsentCount,
+    chat::{self, ChatCall, ContentPart, StringToken},
+    facts,
+};
 use crate::scan;
 
 /// How the files of this client are recognised and read.
@@ -127,18 +125,13 @@ fn conversations(
         let (before, after) = messages.split_at(starts.last().copied().unwrap_or(0));
         let gone = before.iter().filter(is_hidden).count();
         if let Some(start) = after.first().filter(|_| gone > 0) {
-            let told = format!("{gone} messages before it are no longer in the context");
-            source.note(start.start, "compacted-before", told);
+            source.note_compacted(start.start, gone, "messages");
         }
-        let mut unseen = after.iter().filter(is_hidden);
-        if let Some(first) = unseen.next() {
-            let told =
-                format!("{} messages that the model does not see are left out", 1 + unseen.count());
-            source.note(first.start, "not-sent", told);
-        }
+        let mut unseen = UnsentCount::default();
+        after.iter().filter(is_hidden).for_each(|at| unseen.add(at.start));
+        unseen.note(source, "not-sent", "{} messages that the model does not see are left out");
     }
     found.push(conversation(source, about, &messages, &starts, 0, true));
-    found.retain(|conversation| !conversation.events.is_empty());
     found
 }
 
@@ -160,7 +153,7 @@ fn summaries(input: &[u8], messages: &[Range<usize>]) -> Vec<usize> {
 }
 
 fn is_words(input: &[u8], fields: &ObjectFields<'_>) -> bool {
-    let parts = scan::elements(input, fields.array("content").unwrap_or(0..0));
+    let parts = fields.list("content");
     parts.into_iter().all(|part| ObjectFields::of(input, part).is("type", "text"))
 }
 
@@ -174,7 +167,8 @@ fn conversation(
     from: usize,
     sent: bool,
 ) -> Conversation {
-    let mut teller = GooseWriter { found: about.beside(), open: HashSet::new(), unsent: None };
+    let mut teller =
+        GooseWriter { found: about.beside(), open: HashSet::new(), unsent: UnsentCount::default() };
     for (at, message) in messages.iter().enumerate() {
         let fields = ObjectFields::of(source.input, message.clone());
         let seen = visibility(&fields);
@@ -188,10 +182,8 @@ fn conversation(
         };
         teller.message(source, message, &fields, origin);
     }
-    if let Some((at, count)) = teller.unsent {
-        let told = format!("{count} parts that the client shows and does not send are left out");
-        source.note(at, "not-sent", told);
-    }
+    let told = "{} parts that the client shows and does not send are left out";
+    teller.unsent.note(source, "not-sent", told);
     teller.found
 }
 
@@ -200,8 +192,8 @@ struct GooseWriter {
     found: Conversation,
     /// The ids of calls without a result so far.
     open: HashSet<Vec<u8>>,
-    /// The position of the first part whose words are never sent, and the number of such parts.
-    unsent: Option<(usize, usize)>,
+    /// The parts whose words are never sent.
+    unsent: UnsentCount,
 }
 
 impl GooseWriter {
@@ -217,7 +209,7 @@ impl GooseWriter {
         let mut parts = Vec::new();
         let mut thoughts = Vec::new();
         let mut calls = Vec::new();
-        for part in scan::elements(input, fields.array("content").unwrap_or(0..0)) {
+        for part in fields.list("content") {
             let content = ObjectFields::of(input, part.clone());
             match &*content.text("type").unwrap_or_default() {
                 "toolRequest" | "frontendToolRequest" => match call(&content) {
@@ -232,9 +224,9 @@ impl GooseWriter {
                 "systemNotification"
                 | "conversationCompacted"
                 | "contextLengthExceeded"
-                | "summarizationRequested" => self.unsent.get_or_insert((at.start, 0)).1 += 1,
+                | "summarizationRequested" => self.unsent.add(at.start),
                 _ if is_for_user_alone(input, &content) => {
-                    self.unsent.get_or_insert((at.start, 0)).1 += 1;
+                    self.unsent.add(at.start);
                 }
                 _ => parts.push(shown(input, part, &content)),
             }
@@ -271,7 +263,7 @@ impl GooseWriter {
         for item in scan::elements(input, list.unwrap_or(0..0)) {
             let fields = ObjectFields::of(input, item.clone());
             if is_for_user_alone(input, &fields) {
-                self.unsent.get_or_insert((at.start, 0)).1 += 1;
+                self.unsent.add(at.start);
             } else {
                 parts.push(shown(input, item, &fields));
             }

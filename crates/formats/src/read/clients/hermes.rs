@@ -11,15 +11,13 @@ use std::ops::Range;
 use midfold_core::TextOrigin;
 use midfold_core::event::RawEvent;
 
-use super::super::chat::{self, ContentPart};
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
 use super::items;
 use crate::fields::ObjectFields;
-use crate::read::columns::{Column, ColumnTable};
-use crate::read::description::FormatDescription;
+use crate::read::{
+    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource, TopValue,
+    TranscriptFormat,
+    chat::{self, ContentPart},
+};
 use crate::recaps::is_recap;
 use crate::scan;
 
@@ -103,8 +101,7 @@ fn session(
             own(source, segment.clone(), &ObjectFields::of(input, segment.clone()), found);
         }
     } else if !before.is_empty() {
-        let told = format!("{} sessions before it are no longer in the context", before.len());
-        source.note(newest.start, "compacted-before", told);
+        source.note_compacted(newest.start, before.len(), "sessions");
     }
     own(source, newest.clone(), &ObjectFields::of(input, newest.clone()), found);
 }
@@ -122,8 +119,7 @@ fn own(
     about.envelope.model = fields.label("model");
     let tools = fields.array("tools");
     about.envelope.tools = tools.map(|tools| source.slice(tools));
-    let rows: Vec<Range<usize>> =
-        scan::elements(input, fields.array("messages").unwrap_or(0..0)).collect();
+    let rows: Vec<Range<usize>> = fields.list("messages").collect();
     let has_system =
         rows.first().is_some_and(|row| ObjectFields::of(input, row.clone()).is("role", "system"));
     let prompt = fields.string("system_prompt").filter(|prompt| !has_system && prompt.len() > 2);
@@ -166,14 +162,14 @@ fn conversations(
         source.note(first, "abandoned-branch", told);
     }
     if !compacted.is_empty() && !source.recorded {
-        let told = format!("{} messages before it are no longer in the context", compacted.len());
-        source.note(first, "compacted-before", told);
+        source.note_compacted(first, compacted.len(), "messages");
         compacted.clear();
     }
     let mut found = Vec::new();
     for rows in [compacted, live] {
         let mut conversation = about.beside();
         conversation.events = rows.into_iter().map(|row| event(source, row)).collect();
+        // Mostly nothing was compacted, and a prompt alone is no conversation.
         if !conversation.events.is_empty() {
             found.push(conversation);
         }

@@ -9,14 +9,12 @@ use std::ops::Range;
 
 use midfold_core::TextOrigin;
 
-use super::super::chat::{self, ChatCall, ContentPart, StringToken, inside};
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
 use crate::fields::ObjectFields;
-use crate::read::columns::{Column, ColumnTable, FailedValue, FailureMark};
-use crate::read::description::FormatDescription;
+use crate::read::{
+    Column, ColumnTable, Conversation, FailedValue, FailureMark, FormatDescription, InputDocument,
+    InputSource, TopValue, TranscriptFormat,
+    chat::{self, ChatCall, ContentPart, StringToken, inside},
+};
 use crate::scan;
 
 /// How the files of this client are recognised and read.
@@ -71,18 +69,18 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
             }
         };
         for sample in samples {
-            found.extend(conversation(source, sample, model.clone()));
+            found.push(conversation(source, sample, model.clone()));
         }
     }
     found
 }
 
-/// The conversation of one sample. `None` where it has no messages and no text as input.
+/// The conversation of one sample.
 fn conversation(
     source: &mut InputSource<'_>,
     at: Range<usize>,
     model: Option<String>,
-) -> Option<Conversation> {
+) -> Conversation {
     let input = source.input;
     let fields = ObjectFields::of(input, at.clone());
     let mut conversation = Conversation::new(TranscriptFormat::Inspect, source.line_of(at.start));
@@ -103,7 +101,7 @@ fn conversation(
         let words = ContentPart::Text(Cow::Borrowed(&input[text.clone()]));
         conversation.events.push(source.built(chat::message("user", &[words]), vec![text]));
     }
-    (!conversation.events.is_empty()).then_some(conversation)
+    conversation
 }
 
 /// A sample while its messages are built.
@@ -191,7 +189,7 @@ impl<'a> InspectWriter<'a> {
             let token = self.token(&self.input[text]);
             parts.extend((token.len() > 2).then_some(ContentPart::Text(token)));
         }
-        for at in scan::elements(self.input, message.array("content").unwrap_or(0..0)) {
+        for at in message.list("content") {
             let part = ObjectFields::of(self.input, at.clone());
             let string = |name| part.string(name).map(|at| self.token(&self.input[at]));
             match &*part.text("type").unwrap_or_default() {

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::outline::InputDocument;
-use super::super::text::TopValue;
+use crate::read::{InputDocument, TopValue};
 
 /// The entries of all records: the elements of a record that is a list, or holds one under one of these names, or else
 /// the record itself.

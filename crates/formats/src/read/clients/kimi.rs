@@ -9,15 +9,12 @@ use std::ops::Range;
 use midfold_core::event::RawEvent;
 use midfold_core::view::TextOrigin;
 
-use super::super::chat;
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
 use super::{first, kimi_wire};
 use crate::fields::ObjectFields;
-use crate::read::columns::{Column, ColumnTable};
-use crate::read::description::FormatDescription;
+use crate::read::{
+    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource, TopValue,
+    TranscriptFormat, chat,
+};
 use crate::scan;
 
 /// How the files of this client are recognised and read.
@@ -69,7 +66,7 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
             _ => conversation.events.push(event(source, &fields, &record.range)),
         }
     }
-    if conversation.events.is_empty() { Vec::new() } else { vec![conversation] }
+    vec![conversation]
 }
 
 /// The message as it is, except for reasoning: Chat Completions has it beside the content.

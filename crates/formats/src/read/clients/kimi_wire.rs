@@ -6,13 +6,13 @@ use std::ops::Range;
 
 use midfold_core::event::Usage;
 
-use super::super::chat::{self, ContentPart, StringToken, token};
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
 use super::spoken::SpokenParts;
 use super::step::ClientStep;
 use crate::fields::ObjectFields;
+use crate::read::{
+    Conversation, InputSource, TopValue, TranscriptFormat,
+    chat::{self, ContentPart, StringToken, token},
+};
 use crate::{scan, usage};
 
 /// Whether an object is the header of a wire file, or one of its records.
@@ -81,8 +81,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     for talk in &mut talks {
         talk.flush(source);
     }
-    let all = talks.into_iter().map(|talk| talk.conversation);
-    all.filter(|conversation| !conversation.events.is_empty()).collect()
+    talks.into_iter().map(|talk| talk.conversation).collect()
 }
 
 impl<'a> KimiTalk<'a> {

@@ -11,14 +11,12 @@ use std::ops::Range;
 use midfold_core::TextOrigin;
 use midfold_core::event::RawEvent;
 
-use super::super::chat::{self, ChatCall, ContentPart, StringToken};
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
 use crate::fields::ObjectFields;
-use crate::read::columns::{Column, ColumnTable};
-use crate::read::description::FormatDescription;
+use crate::read::{
+    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource, TopValue,
+    TranscriptFormat,
+    chat::{self, ChatCall, ContentPart, StringToken},
+};
 use crate::scan;
 
 /// How the files of this client are recognised and read.
@@ -73,9 +71,7 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
                 for at in messages {
                     message(source, at, &mut conversation);
                 }
-                if !conversation.events.is_empty() {
-                    found.push(conversation);
-                }
+                found.push(conversation);
             }
         }
     }
@@ -178,7 +174,7 @@ fn content<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> LettaContent<'a> 
     let mut found = LettaContent::default();
     let whole = ["content", "text"].iter().find_map(|name| message.string(name));
     found.parts.extend(whole.map(|text| ContentPart::Text(Cow::Borrowed(&input[text]))));
-    for at in scan::elements(input, message.array("content").unwrap_or(0..0)) {
+    for at in message.list("content") {
         let part = ObjectFields::of(input, at.clone());
         let raw = |name: &str| Cow::Borrowed(part.raw(name).unwrap_or(b"\"\""));
         match &*part.text("type").unwrap_or_default() {
@@ -195,7 +191,7 @@ fn content<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> LettaContent<'a> 
             _ => found.parts.push(ContentPart::unknown(&input[at])),
         }
     }
-    for at in scan::elements(input, message.array("tool_calls").unwrap_or(0..0)) {
+    for at in message.list("tool_calls") {
         let call = ObjectFields::of(input, at);
         let function = call.inner("function");
         let raw =

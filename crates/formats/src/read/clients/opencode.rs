@@ -7,16 +7,13 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::super::facts;
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
 use super::first;
 use super::opencode_message::{self, UnsentParts};
 use crate::fields::ObjectFields;
-use crate::read::columns::{Column, ColumnTable};
-use crate::read::description::FormatDescription;
+use crate::read::{
+    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource, TopValue,
+    TranscriptFormat, facts,
+};
 use crate::scan;
 
 /// How the files of this client are recognised and read.
@@ -281,8 +278,7 @@ fn conversations(source: &mut InputSource<'_>, session: &mut OpencodeSession) ->
         let live = live(&messages[..end]);
         let gone = end - live.len();
         if let Some(first) = live.first().filter(|_| gone > 0 && !source.recorded) {
-            let told = format!("{gone} messages before it are no longer in the context");
-            source.note(messages[*first].info.start, "compacted-before", told);
+            source.note_compacted(messages[*first].info.start, gone, "messages");
         }
         let mut conversation = about.beside();
         for at in live {
@@ -293,11 +289,9 @@ fn conversations(source: &mut InputSource<'_>, session: &mut OpencodeSession) ->
             events.iter_mut().for_each(|event| event.at = at);
             conversation.events.extend(events);
         }
-        if !conversation.events.is_empty() {
-            found.push(conversation);
-        }
+        found.push(conversation);
     }
-    unsent.tell(source);
+    unsent.note(source);
     found
 }
 

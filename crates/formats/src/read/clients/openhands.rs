@@ -6,14 +6,12 @@
 
 use std::ops::Range;
 
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
 use super::{items, openhands_events, openhands_old};
 use crate::fields::ObjectFields;
-use crate::read::columns::{Column, ColumnTable, FailedValue, FailureMark};
-use crate::read::description::FormatDescription;
+use crate::read::{
+    Column, ColumnTable, Conversation, FailedValue, FailureMark, FormatDescription, InputDocument,
+    InputSource, TopValue, TranscriptFormat,
+};
 use crate::scan;
 
 /// How the files of this client are recognised and read.

@@ -8,16 +8,13 @@ use std::ops::Range;
 
 use midfold_core::view::TextOrigin;
 
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
 use super::first;
 use super::qwen_turns::QwenTurns;
 use crate::fields::ObjectFields;
-use crate::read::columns::{Column, ColumnTable, FailedValue, FailureMark, UsagePlace};
-use crate::read::description::FormatDescription;
-use crate::scan;
+use crate::read::{
+    Column, ColumnTable, Conversation, FailedValue, FailureMark, FormatDescription, InputDocument,
+    InputSource, TopValue, TranscriptFormat, UnsentCount, UsagePlace, tree,
+};
 use crate::usage;
 
 /// How the files of this client are recognised and read.
@@ -134,9 +131,7 @@ fn lines(input: &[u8], records: &[TopValue]) -> (Vec<QwenLine>, Vec<QwenGroup>) 
 /// which the person went back.
 fn path(source: &mut InputSource<'_>, lines: &[QwenLine], group: usize) -> Vec<usize> {
     let newest = lines.iter().rposition(|line| line.group == group);
-    // A parent comes before its children, so this ends.
-    let mut path: Vec<usize> = std::iter::successors(newest, |at| lines[*at].parent).collect();
-    path.reverse();
+    let path = tree::path(newest, |at| lines[at].parent);
     let Some(first) = path.first().map(|at| &lines[*at]) else { return path };
     if first.is_cut {
         let told = format!("what was before `{}` is not in this file", first.uuid);
@@ -168,7 +163,7 @@ fn conversations(
     let input = source.input;
     let mut turns = QwenTurns::default();
     let mut found = Vec::new();
-    let mut local = (0, None);
+    let mut local = UnsentCount::default();
     for line in path.iter().map(|at| &lines[*at]) {
         let fields = ObjectFields::of(input, line.range.clone());
         if !fields.is("type", "system") {
@@ -184,32 +179,27 @@ fn conversations(
                     sent.events = turns.events(source);
                     found.push(sent);
                 } else {
-                    let told = "are no longer in the context";
-                    let told = format!("{} messages before it {told}", turns.len());
-                    source.note(line.range.start, "compacted-before", told);
+                    source.note_compacted(line.range.start, turns.len(), "messages");
                 }
                 turns.restart(input, history);
             }
             // The history of the parent, for an agent that continues from there.
             "agent_bootstrap" => {
-                for content in scan::elements(input, payload.array("history").unwrap_or(0..0)) {
+                for content in payload.list("history") {
                     turns.push(input, content, None);
                 }
             }
             "slash_command" if turns.is_local(input, &payload) => {
                 turns.take_back();
-                local = (local.0 + 1, local.1.or(Some(line.range.start)));
+                local.add(line.range.start);
             }
             _ => {}
         }
     }
     about.events = turns.events(source);
     found.push(about);
-    if let (count, Some(first)) = local {
-        let told = format!("{count} commands that the client itself answered are left out");
-        source.note(first, "not-sent", told);
-    }
-    found.retain(|conversation| !conversation.events.is_empty());
+    let told = "{} commands that the client itself answered are left out";
+    local.note(source, "not-sent", told);
     found
 }
 

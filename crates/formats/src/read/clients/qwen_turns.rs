@@ -7,8 +7,8 @@ use std::ops::Range;
 use midfold_core::event::RawEvent;
 use midfold_core::view::TextOrigin;
 
-use super::super::source::InputSource;
 use crate::fields::ObjectFields;
+use crate::read::InputSource;
 use crate::scan;
 
 /// The kind of a content.

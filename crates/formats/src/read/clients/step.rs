@@ -5,8 +5,10 @@ use std::ops::Range;
 
 use midfold_core::event::{RawEvent, Usage};
 
-use super::super::chat::{self, ChatCall, ContentPart, StringToken};
-use super::super::source::InputSource;
+use crate::read::{
+    InputSource,
+    chat::{self, ChatCall, ContentPart, StringToken},
+};
 
 /// The result of a call.
 struct StepResult<'a> {
