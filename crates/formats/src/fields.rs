@@ -114,6 +114,18 @@ impl<'a> ObjectFields<'a> {
         Self { is_either: self.is_either, ..inner }
     }
 
+    /// What `read` finds at the end of a path of members with dots between them, in the object that holds the last one.
+    pub(crate) fn at_path<T>(
+        &self,
+        path: &str,
+        read: impl Fn(&Self, &str) -> Option<T>,
+    ) -> Option<T> {
+        match path.split_once('.') {
+            Some((name, rest)) => self.inner(name).at_path(rest, read),
+            None => read(self, path),
+        }
+    }
+
     /// The decoded string called `name`. `None` where the value is no string.
     pub(crate) fn text(&self, name: &str) -> Option<Cow<'a, str>> {
         Some(jsonstr::decode(self.bytes.get(self.string(name)?)?))

@@ -36,7 +36,7 @@ pub(super) fn fill(
 fn mark_in<'m>(fields: &ObjectFields<'_>, marks: &'m [FailureMark]) -> Option<&'m FailureMark> {
     let value = |holder: &ObjectFields<'_>, name: &str| holder.get(name);
     marks.iter().find(|mark| {
-        let found = member(fields, mark.at, value).and_then(|at| fields.bytes().get(at));
+        let found = fields.at_path(mark.at, value).and_then(|at| fields.bytes().get(at));
         found.is_some_and(|found| mark.value.is_met(found))
     })
 }
@@ -47,19 +47,7 @@ fn first<'a, T>(
     paths: &[&str],
     read: impl Fn(&ObjectFields<'a>, &str) -> Option<T>,
 ) -> Option<T> {
-    paths.iter().find_map(|path| member(fields, path, &read))
-}
-
-/// What `read` finds at the end of a path, in the object that holds its last member.
-fn member<'a, T>(
-    fields: &ObjectFields<'a>,
-    path: &str,
-    read: impl Fn(&ObjectFields<'a>, &str) -> Option<T>,
-) -> Option<T> {
-    match path.split_once('.') {
-        Some((name, rest)) => member(&fields.inner(name), rest, read),
-        None => read(fields, path),
-    }
+    paths.iter().find_map(|path| fields.at_path(path, &read))
 }
 
 /// The objects from which messages were built, and the records that hold them.
@@ -89,7 +77,7 @@ impl<'a> SourceObjects<'a> {
             {
                 let read =
                     |holder: &ObjectFields<'a>, name: &str| (place.read)(&holder.inner(name));
-                event.usage = self.find(&own, at, |fields| member(fields, place.at, read));
+                event.usage = self.find(&own, at, |fields| fields.at_path(place.at, read));
             }
             if let Column::At(paths) = columns.model
                 && model.is_none()

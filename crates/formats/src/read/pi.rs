@@ -184,10 +184,8 @@ fn event(
         "message" => pi_message::message(source, fields.object("message")?),
         "branch_summary" => fields.string("summary").map(|text| source.recap(text)),
         "custom_message" => {
-            let bytes = pi_message::plain(input, "user", &fields);
-            let mut event = source.built(bytes, vec![entry.range.clone()]);
-            event.origin = Some(TextOrigin::Injected);
-            Some(event)
+            let event = pi_message::SHAPE.message(source, entry.range.clone(), &fields);
+            Some(RawEvent { origin: Some(TextOrigin::Injected), ..event })
         }
         _ => None,
     }

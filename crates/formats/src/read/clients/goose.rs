@@ -3,7 +3,6 @@
 //! Shapes: `crates/goose/src/conversation/message.rs`, `context_mgmt/mod.rs` and `session/legacy.rs` of block/goose.
 //! Newer releases keep sessions in SQLite, which have to be exported.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -13,8 +12,8 @@ use super::items;
 use crate::fields::ObjectFields;
 use crate::read::{
     Column, ColumnTable, Conversation, FailedValue, FailureMark, FormatDescription, InputDocument,
-    InputSource, TopValue, TranscriptFormat, UnsentCount,
-    chat::{self, ChatCall, ContentPart, StringToken},
+    InputSource, MessageParts, PartRule, PartTable, TopValue, TranscriptFormat, UnsentCount,
+    chat::{self, ContentPart},
     facts,
 };
 use crate::scan;
@@ -43,6 +42,34 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
 
 /// The members that hold the messages.
 const HOLDERS: [&str; 2] = ["conversation", "messages"];
+
+/// The parts of a message and of a result. A call that could not be read is sent as its error.
+const PARTS: PartTable = &[
+    ("text", PartRule::Text("text")),
+    ("image", PartRule::Image("mimeType", "data")),
+    ("resource", PartRule::Text("resource.text")),
+    ("toolRequest", PartRule::Call("id", "toolCall.value.name", "toolCall.value.arguments")),
+    ("toolRequest", PartRule::Text("toolCall.error")),
+    (
+        "frontendToolRequest",
+        PartRule::Call("id", "toolCall.value.name", "toolCall.value.arguments"),
+    ),
+    ("frontendToolRequest", PartRule::Text("toolCall.error")),
+    ("thinking", PartRule::Thought("thinking")),
+    ("reasoning", PartRule::Thought("text")),
+    // These have no words, or only words for a person who watches.
+    ("redactedThinking", PartRule::Unsent),
+    ("toolConfirmationRequest", PartRule::Unsent),
+    ("actionRequired", PartRule::Unsent),
+];
+
+/// The parts that the client only shows.
+const SHOWN: [&str; 4] = [
+    "systemNotification",
+    "conversationCompacted",
+    "contextLengthExceeded",
+    "summarizationRequested",
+];
 
 /// The first messages that are read to identify the format.
 const LOOK: usize = 8;
@@ -205,42 +232,23 @@ impl GooseWriter {
         fields: &ObjectFields<'a>,
         origin: Option<TextOrigin>,
     ) {
-        let input = source.input;
-        let mut parts = Vec::new();
-        let mut thoughts = Vec::new();
-        let mut calls = Vec::new();
-        for part in fields.list("content") {
-            let content = ObjectFields::of(input, part.clone());
-            match &*content.text("type").unwrap_or_default() {
-                "toolRequest" | "frontendToolRequest" => match call(&content) {
-                    Ok(call) => calls.push(call),
-                    Err(error) => parts.push(error),
-                },
-                "toolResponse" => self.result(source, at, &part, &content),
-                "thinking" => thoughts.extend(chat::text_of(&content, "thinking")),
-                "reasoning" => thoughts.extend(chat::text_of(&content, "text")),
-                // Parts of these types have no words, or only words for a person who watches.
-                "redactedThinking" | "toolConfirmationRequest" | "actionRequired" => {}
-                "systemNotification"
-                | "conversationCompacted"
-                | "contextLengthExceeded"
-                | "summarizationRequested" => self.unsent.add(at.start),
-                _ if is_for_user_alone(input, &content) => {
-                    self.unsent.add(at.start);
-                }
-                _ => parts.push(shown(input, part, &content)),
+        let mut parts = MessageParts::default();
+        for (part, content) in fields.objects("content") {
+            let kind = content.text("type").unwrap_or_default();
+            if kind == "toolResponse" {
+                self.result(source, at, &part, &content);
+            } else if SHOWN.contains(&&*kind) || is_for_user_alone(source.input, &content) {
+                self.unsent.add(at.start);
+            } else {
+                parts.add(&part, &content, PARTS);
             }
         }
-        if parts.is_empty() && thoughts.is_empty() && calls.is_empty() {
+        if parts.is_empty() {
             return;
         }
-        self.open.extend(calls.iter().map(|call| call.id.to_vec()));
+        self.open.extend(parts.calls.iter().map(|call| call.id.to_vec()));
         let is_reply = fields.is("role", "assistant");
-        let bytes = if is_reply {
-            chat::reply(&parts, &thoughts, &calls)
-        } else {
-            chat::message("user", &parts)
-        };
+        let bytes = if is_reply { parts.reply() } else { chat::message("user", &parts.words) };
         let mut event = source.built(bytes, vec![at.clone()]);
         event.origin = origin.filter(|_| !is_reply);
         self.found.events.push(event);
@@ -259,15 +267,16 @@ impl GooseWriter {
         let result = content.inner("toolResult");
         let value = result.inner("value");
         let list = result.array("value").or_else(|| value.array("content"));
-        let mut parts = Vec::new();
+        let mut parts = MessageParts::default();
         for item in scan::elements(input, list.unwrap_or(0..0)) {
             let fields = ObjectFields::of(input, item.clone());
             if is_for_user_alone(input, &fields) {
                 self.unsent.add(at.start);
             } else {
-                parts.push(shown(input, item, &fields));
+                parts.add(&item, &fields, PARTS);
             }
         }
+        let mut parts = parts.words;
         parts.extend(chat::text_of(&result, "error").map(ContentPart::Text));
         let bytes = if self.open.remove(id) {
             chat::result(id, None, &parts)
@@ -283,19 +292,6 @@ impl GooseWriter {
     }
 }
 
-/// The call of a part. `Err` is the text to send where the model's call could not be read.
-fn call<'a>(content: &ObjectFields<'a>) -> Result<ChatCall<'a>, ContentPart<'a>> {
-    let request = content.inner("toolCall");
-    let value = request.inner("value");
-    let Some(name) = value.raw("name") else {
-        let error = chat::text_of(&request, "error");
-        let whole = || ContentPart::unknown(content.raw("toolCall").unwrap_or(b"{}"));
-        return Err(error.map_or_else(whole, ContentPart::Text));
-    };
-    let id: StringToken<'a> = Cow::Borrowed(content.raw("id").unwrap_or(b"\"\""));
-    Ok(ChatCall { id, name: Cow::Borrowed(name), arguments: value.raw("arguments") })
-}
-
 /// Whether the annotations say that only the user is to see the part.
 fn is_for_user_alone(input: &[u8], content: &ObjectFields<'_>) -> bool {
     let audience = content.inner("annotations").array("audience");
@@ -303,19 +299,4 @@ fn is_for_user_alone(input: &[u8], content: &ObjectFields<'_>) -> bool {
         let names = || scan::elements(input, audience.clone()).map(|at| &input[at]);
         names().next().is_some() && names().all(|name| name != br#""assistant""#)
     })
-}
-
-fn shown<'a>(input: &'a [u8], at: Range<usize>, content: &ObjectFields<'a>) -> ContentPart<'a> {
-    let raw = |name| content.raw(name).map(Cow::Borrowed);
-    match &*content.text("type").unwrap_or_default() {
-        "text" => raw("text").map(ContentPart::Text),
-        "image" => {
-            raw("mimeType").zip(raw("data")).map(|(mime, data)| ContentPart::Image { mime, data })
-        }
-        "resource" => {
-            content.inner("resource").raw("text").map(Cow::Borrowed).map(ContentPart::Text)
-        }
-        _ => None,
-    }
-    .unwrap_or_else(|| ContentPart::unknown(&input[at]))
 }

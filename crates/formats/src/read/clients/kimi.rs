@@ -12,10 +12,9 @@ use midfold_core::view::TextOrigin;
 use super::{first, kimi_wire};
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource, TopValue,
-    TranscriptFormat, chat,
+    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource, MessageParts,
+    TopValue, TranscriptFormat,
 };
-use crate::scan;
 
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
@@ -71,41 +70,22 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
 
 /// The message as it is, except for reasoning: Chat Completions has it beside the content.
 fn event(source: &mut InputSource<'_>, fields: &ObjectFields<'_>, at: &Range<usize>) -> RawEvent {
-    let input = source.input;
-    let parts: Vec<_> = parts(input, fields).collect();
-    let thoughts: Vec<_> = parts
-        .iter()
-        .filter(|(_, part)| part.is("type", "think"))
-        .filter_map(|(_, part)| chat::text_of(part, "think"))
-        .collect();
-    let mut event = if thoughts.is_empty() {
+    let parts = MessageParts::of(fields, kimi_wire::PARTS);
+    let mut event = if parts.thoughts.is_empty() {
         source.event(at.clone())
     } else {
-        let words: Vec<_> = parts
-            .iter()
-            .filter(|(_, part)| !part.is("type", "think"))
-            .map(|(at, part)| kimi_wire::shown(&input[at.clone()], part))
-            .collect();
-        let calls = fields.array("tool_calls").unwrap_or(0..0);
-        let bytes = with_calls(chat::reply(&words, &thoughts, &[]), &input[calls]);
+        let calls = fields.raw("tool_calls").filter(|calls| calls.starts_with(b"["));
+        let bytes = with_calls(parts.reply(), calls.unwrap_or_default());
         source.built(bytes, vec![at.clone()])
     };
     if fields.is("role", "user") {
         let texts: Vec<_> = match fields.text("content") {
             Some(text) => vec![text],
-            None => parts.iter().filter_map(|(_, part)| part.text("text")).collect(),
+            None => fields.objects("content").filter_map(|(_, part)| part.text("text")).collect(),
         };
         event.origin = origin(texts.iter().map(|text| &**text));
     }
     event
-}
-
-fn parts<'a>(
-    input: &'a [u8],
-    fields: &ObjectFields<'a>,
-) -> impl Iterator<Item = (Range<usize>, ObjectFields<'a>)> {
-    let list = fields.array("content").unwrap_or(0..0);
-    scan::elements(input, list).map(move |at| (at.clone(), ObjectFields::of(input, at)))
 }
 
 /// The message with its calls, which are recorded in the shape of Chat Completions.

@@ -10,10 +10,10 @@ use super::spoken::SpokenParts;
 use super::step::ClientStep;
 use crate::fields::ObjectFields;
 use crate::read::{
-    Conversation, InputSource, TopValue, TranscriptFormat,
+    Conversation, InputSource, MessageParts, PartRule, PartTable, TopValue, TranscriptFormat,
     chat::{self, ContentPart, StringToken, token},
 };
-use crate::{scan, usage};
+use crate::usage;
 
 /// Whether an object is the header of a wire file, or one of its records.
 pub(super) fn is_of(fields: &ObjectFields<'_>) -> bool {
@@ -97,12 +97,12 @@ impl<'a> KimiTalk<'a> {
         match &*kind {
             "TurnBegin" | "SteerInput" => {
                 self.flush(source);
-                let typed = typed(source.input, &payload, at);
+                let typed = typed(&payload, at);
                 self.conversation.events.extend(typed.events(source));
             }
             "StepBegin" | "TurnEnd" | "StepInterrupted" => self.flush(source),
             "ContentPart" | "TextPart" | "ThinkPart" | "ImageURLPart" => {
-                let value = envelope.raw("payload").unwrap_or_default();
+                let value = envelope.object("payload").unwrap_or(0..0);
                 self.part(&payload, value, at);
             }
             "ToolCall" => {
@@ -128,7 +128,7 @@ impl<'a> KimiTalk<'a> {
                     call.arguments.extend_from_slice(chat::inside(more));
                 }
             }
-            "ToolResult" => self.result(source, &payload, at),
+            "ToolResult" => self.result(&payload, at),
             "StatusUpdate" => {
                 let used = usage::kimi(&payload.inner("token_usage"));
                 self.used = used.or(self.used);
@@ -142,12 +142,15 @@ impl<'a> KimiTalk<'a> {
         }
     }
 
-    fn part(&mut self, payload: &ObjectFields<'a>, value: &'a [u8], at: &Range<usize>) {
+    fn part(&mut self, payload: &ObjectFields<'a>, value: Range<usize>, at: &Range<usize>) {
         let is_thought = payload.is("type", "think");
         let text = payload.raw(if is_thought { "think" } else { "text" });
         let Some(text) = text.filter(|_| is_thought || payload.is("type", "text")) else {
             self.settle();
-            self.words.push((KimiWord::Said(shown(value, payload)), at.clone()));
+            let mut other = MessageParts::default();
+            other.add(&value, payload, PARTS);
+            let said = other.words.into_iter().map(|word| (KimiWord::Said(word), at.clone()));
+            self.words.extend(said);
             return;
         };
         if self.text.as_ref().is_some_and(|(kind, ..)| *kind != is_thought) {
@@ -169,11 +172,11 @@ impl<'a> KimiTalk<'a> {
         }
     }
 
-    fn result(&mut self, source: &InputSource<'a>, payload: &ObjectFields<'a>, at: &Range<usize>) {
+    fn result(&mut self, payload: &ObjectFields<'a>, at: &Range<usize>) {
         let name = payload.label("tool_call_id").and_then(|id| self.names.get(&id).cloned());
         let id = chat::text_of(payload, "tool_call_id").unwrap_or_else(|| token(""));
         let value = payload.inner("return_value");
-        let parts = result_parts(source.input, &value);
+        let parts = result_parts(&value);
         self.step.answer((id, name.unwrap_or_else(|| token(""))), parts, at.clone());
         if value.is_true("is_error") {
             self.step.failed();
@@ -201,55 +204,45 @@ impl<'a> KimiTalk<'a> {
     }
 }
 
-/// A part of a message's content. A part that is neither text nor image becomes its JSON.
-pub(super) fn shown<'a>(value: &'a [u8], part: &ObjectFields<'a>) -> ContentPart<'a> {
-    let text =
-        chat::text_of(part, "text").filter(|_| part.is("type", "text")).map(ContentPart::Text);
-    let image = chat::text_of(&part.inner("image_url"), "url").map(ContentPart::Link);
-    text.or(image).unwrap_or_else(|| ContentPart::unknown(value))
-}
+/// The parts of a message's content, in both files.
+pub(super) const PARTS: PartTable = &[
+    ("text", PartRule::Text("text")),
+    ("think", PartRule::Thought("think")),
+    ("image_url", PartRule::Link("image_url.url")),
+];
 
 /// The typed message: a text, or a list of parts.
-fn typed<'a>(input: &'a [u8], payload: &ObjectFields<'a>, at: &Range<usize>) -> SpokenParts<'a> {
+fn typed<'a>(payload: &ObjectFields<'a>, at: &Range<usize>) -> SpokenParts<'a> {
     let mut spoken = SpokenParts::default();
-    match payload.array("user_input") {
-        None => {
-            if let Some(text) = chat::text_of(payload, "user_input") {
-                spoken.push(None, ContentPart::Text(text), at.clone());
-            }
-        }
-        Some(list) => {
-            for at in scan::elements(input, list) {
-                spoken.push(
-                    None,
-                    shown(&input[at.clone()], &ObjectFields::of(input, at.clone())),
-                    at,
-                );
-            }
-        }
+    if payload.array("user_input").is_none()
+        && let Some(text) = chat::text_of(payload, "user_input")
+    {
+        spoken.push(None, ContentPart::Text(text), at.clone());
+    }
+    for (at, part) in payload.objects("user_input") {
+        let mut typed = MessageParts::default();
+        typed.add(&at, &part, PARTS);
+        typed.words.into_iter().for_each(|word| spoken.push(None, word, at.clone()));
     }
     spoken
 }
 
 /// The result as the client sends it: its message in a tag, then its output.
-fn result_parts<'a>(input: &'a [u8], value: &ObjectFields<'a>) -> Vec<ContentPart<'a>> {
-    let mut parts = Vec::new();
+fn result_parts<'a>(value: &ObjectFields<'a>) -> Vec<ContentPart<'a>> {
+    let mut found = MessageParts::default();
     let message = chat::inside(value.raw("message").unwrap_or_default());
     let is_error = value.is_true("is_error");
     if is_error || !message.is_empty() {
         let error: &[u8] = if is_error { b"ERROR: " } else { b"" };
         let text = [b"\"<system>", error, message, b"</system>\""].concat();
-        parts.push(ContentPart::Text(Cow::Owned(text)));
+        found.words.push(ContentPart::Text(Cow::Owned(text)));
     }
-    match value.array("output") {
-        Some(list) => parts.extend(
-            scan::elements(input, list)
-                .map(|at| shown(&input[at.clone()], &ObjectFields::of(input, at))),
-        ),
-        None => {
-            let text = chat::text_of(value, "output").filter(|text| !chat::inside(text).is_empty());
-            parts.extend(text.map(ContentPart::Text));
-        }
+    if value.array("output").is_none() {
+        let text = chat::text_of(value, "output").filter(|text| !chat::inside(text).is_empty());
+        found.words.extend(text.map(ContentPart::Text));
     }
-    parts
+    for (at, part) in value.objects("output") {
+        found.add(&at, &part, PARTS);
+    }
+    found.words
 }
