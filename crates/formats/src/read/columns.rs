@@ -10,8 +10,10 @@ use crate::fields::ObjectFields;
 
 /// A column of one format. `W` is what the walker needs to find the fact.
 pub(super) enum Column<W> {
-    /// The walker finds the fact there, for every message.
+    /// The walker finds the fact there, in the object from which a message was built.
     At(W),
+    /// The walker finds the fact there, in the record that holds this object: a line of the file.
+    InRecord(W),
     /// The reader finds the fact itself, or the dialect reads it from the message. The text names the place.
     ByReader(&'static str),
     /// The files hold the fact there, and no message or conversation has a place for it.
@@ -23,12 +25,11 @@ pub(super) enum Column<W> {
 /// A column whose fact changes the shape of a conversation, so that no walker over messages can fill it.
 pub(super) type ShapeColumn = Column<std::convert::Infallible>;
 
-/// The columns of one format. A path names members with dots between them. It starts in the object from which the
-/// message was built, or else in the record that holds this object.
+/// The columns of one format. A path names members with dots between them.
 pub(super) struct ColumnTable {
     /// Whether the call failed whose result a message holds.
     pub error: Column<&'static [FailureMark]>,
-    /// When a message was recorded: the paths in the order in which they are asked.
+    /// When a message was recorded: the paths in the order in which they are asked, of the object and then of its record.
     pub time: Column<&'static [&'static str]>,
     /// The folder in which the agent works.
     pub cwd: ShapeColumn,
@@ -51,11 +52,11 @@ pub(super) struct ColumnTable {
 /// A member that says that a call failed.
 pub(super) struct FailureMark {
     pub at: &'static str,
-    pub value: FailedValue,
+    value: FailedValue,
 }
 
 /// The values of a member that say so.
-pub(super) enum FailedValue {
+enum FailedValue {
     /// One of these JSON values.
     Is(&'static [&'static str]),
     /// Any value but `null` and the empty text.
@@ -68,9 +69,36 @@ pub(super) struct UsagePlace {
     pub read: fn(&ObjectFields<'_>) -> Option<Usage>,
 }
 
+impl UsagePlace {
+    pub(super) const fn new(
+        at: &'static str,
+        read: fn(&ObjectFields<'_>) -> Option<Usage>,
+    ) -> Self {
+        Self { at, read }
+    }
+}
+
+impl FailureMark {
+    /// A member that has one of these JSON values where a call failed.
+    pub(super) const fn is(at: &'static str, values: &'static [&'static str]) -> Self {
+        Self { at, value: FailedValue::Is(values) }
+    }
+
+    /// A member that is there only where a call failed.
+    pub(super) const fn any(at: &'static str) -> Self {
+        Self { at, value: FailedValue::Any }
+    }
+
+    /// Whether the member has such a value.
+    pub(super) fn is_in(&self, fields: &ObjectFields<'_>) -> bool {
+        let value = fields.at_path(self.at, ObjectFields::raw);
+        value.is_some_and(|value| self.value.is_met(value))
+    }
+}
+
 impl FailedValue {
     /// Whether this JSON value says that the call failed.
-    pub(super) fn is_met(&self, value: &[u8]) -> bool {
+    fn is_met(&self, value: &[u8]) -> bool {
         match self {
             Self::Is(values) => values.iter().any(|failed| failed.as_bytes() == value),
             Self::Any => !matches!(value, b"null" | b"\"\""),
@@ -99,9 +127,13 @@ pub enum ColumnFact {
 }
 
 impl<W> Column<W> {
+    fn is_walked(&self) -> bool {
+        matches!(self, Self::At(_) | Self::InRecord(_))
+    }
+
     fn fact(&self, place: impl FnOnce(&W) -> String) -> ColumnFact {
         match self {
-            Self::At(walked) => ColumnFact::At(place(walked)),
+            Self::At(walked) | Self::InRecord(walked) => ColumnFact::At(place(walked)),
             Self::ByReader(place) => ColumnFact::At((*place).to_owned()),
             Self::Unread(place) => ColumnFact::Unread(place),
             Self::Lacks(reason) => ColumnFact::Lacks(reason),
@@ -112,10 +144,10 @@ impl<W> Column<W> {
 impl ColumnTable {
     /// Whether the walker finds any column.
     pub(super) fn is_walked(&self) -> bool {
-        matches!(self.error, Column::At(_))
-            || matches!(self.time, Column::At(_))
-            || matches!(self.usage, Column::At(_))
-            || matches!(self.model, Column::At(_))
+        self.error.is_walked()
+            || self.time.is_walked()
+            || self.usage.is_walked()
+            || self.model.is_walked()
     }
 
     /// Each column by its name.

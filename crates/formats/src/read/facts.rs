@@ -4,7 +4,7 @@ use midfold_core::calendar::{self, Millis};
 use midfold_core::event::RawEvent;
 
 use super::Conversation;
-use super::columns::{Column, ColumnTable, FailureMark};
+use super::columns::{Column, ColumnTable};
 use super::text::TopValue;
 use crate::fields::ObjectFields;
 
@@ -32,15 +32,6 @@ pub(super) fn fill(
     }
 }
 
-/// The mark in these members that says that a call failed.
-fn mark_in<'m>(fields: &ObjectFields<'_>, marks: &'m [FailureMark]) -> Option<&'m FailureMark> {
-    let value = |holder: &ObjectFields<'_>, name: &str| holder.get(name);
-    marks.iter().find(|mark| {
-        let found = fields.at_path(mark.at, value).and_then(|at| fields.bytes().get(at));
-        found.is_some_and(|found| mark.value.is_met(found))
-    })
-}
-
 /// What `read` finds at the first of these paths that has anything.
 fn first<'a, T>(
     fields: &ObjectFields<'a>,
@@ -61,45 +52,56 @@ struct SourceObjects<'a> {
 impl<'a> SourceObjects<'a> {
     fn fill(&mut self, event: &mut RawEvent, columns: &ColumnTable, model: &mut Option<String>) {
         let newest = event.source.iter().map(|part| part.start).max();
+        // A message may hold several results. It counts as failed only if all of them are.
         let mut failed = newest.is_some();
         for part in event.source.iter().rev() {
             let own = ObjectFields::of(self.input, part.clone());
             let at = part.start;
-            if let Column::At(paths) = columns.time
-                && event.at.is_none()
-                // A message was complete only with its newest part.
-                && Some(at) == newest
-            {
-                event.at = self.find(&own, at, |fields| first(fields, paths, moment));
+            // A message was complete only with its newest part.
+            if event.at.is_none() && Some(at) == newest {
+                event.at = self.time(&columns.time, &own, at);
             }
-            if let Column::At(place) = &columns.usage
-                && event.usage.is_none()
+            if event.usage.is_none()
+                && let Some((place, fields)) = self.place(&columns.usage, &own, at)
             {
                 let read =
                     |holder: &ObjectFields<'a>, name: &str| (place.read)(&holder.inner(name));
-                event.usage = self.find(&own, at, |fields| fields.at_path(place.at, read));
+                event.usage = fields.at_path(place.at, read);
             }
-            if let Column::At(paths) = columns.model
-                && model.is_none()
+            if model.is_none()
+                && let Some((paths, fields)) = self.place(&columns.model, &own, at)
             {
-                *model = self.find(&own, at, |fields| first(fields, paths, ObjectFields::label));
+                *model = first(fields, paths, ObjectFields::label);
             }
-            if let Column::At(marks) = columns.error {
-                // A message may hold several results. It counts as failed only if all of them are.
-                failed &= self.find(&own, at, |fields| mark_in(fields, marks)).is_some();
-            }
+            let marks = self.place(&columns.error, &own, at);
+            failed &= marks.is_some_and(|(marks, fields)| marks.iter().any(|it| it.is_in(fields)));
         }
-        event.failed |= failed && matches!(columns.error, Column::At(_));
+        event.failed |= failed;
     }
 
-    /// What `find` returns for the object that starts at `at`, or else for the record that holds it.
-    fn find<T>(
+    /// What the walker needs for a column, and the object in which it looks. `None` where the walker has no part in it.
+    fn place<'s, 'c, W>(
+        &'s mut self,
+        column: &'c Column<W>,
+        own: &'s ObjectFields<'a>,
+        at: usize,
+    ) -> Option<(&'c W, &'s ObjectFields<'a>)> {
+        match column {
+            Column::At(place) => Some((place, own)),
+            Column::InRecord(place) => Some((place, self.record_of(at)?)),
+            Column::ByReader(_) | Column::Unread(_) | Column::Lacks(_) => None,
+        }
+    }
+
+    /// The time of the object that starts at `at`, or else of its record: a message has both in some files.
+    fn time(
         &mut self,
+        column: &Column<&'static [&'static str]>,
         own: &ObjectFields<'a>,
         at: usize,
-        find: impl Fn(&ObjectFields<'a>) -> Option<T>,
-    ) -> Option<T> {
-        find(own).or_else(|| find(self.record_of(at)?))
+    ) -> Option<Millis> {
+        let Column::At(paths) = column else { return None };
+        first(own, paths, moment).or_else(|| first(self.record_of(at)?, paths, moment))
     }
 
     /// The record that holds a position. `None` where the record is the whole file: what it says is of no single

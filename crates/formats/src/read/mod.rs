@@ -20,6 +20,7 @@ mod outline;
 mod pi;
 mod pi_message;
 mod recognise;
+mod registry;
 mod request;
 mod running;
 mod shape;
@@ -33,7 +34,7 @@ use midfold_core::BlockKind;
 use midfold_core::event::RawEvent;
 
 pub use self::columns::ColumnFact;
-use self::columns::{Column, ColumnTable, FailedValue, FailureMark, UsagePlace};
+use self::columns::{Column, ColumnTable, FailureMark, UsagePlace};
 pub use self::conversation::{Conversation, Envelope, MessageWrapper};
 use self::description::{FormatDescription, FormatReader};
 pub use self::error::ReadError;
@@ -139,7 +140,7 @@ fn read_as(
     }
     let found = from.or_else(|| recognise::format(doc, &records));
     let conversations = found.map_or_else(Vec::new, |found| {
-        let about = description::of(found);
+        let about = registry::of(found);
         let mut read = match about.reader {
             FormatReader::Session(read) | FormatReader::Runs(read) => read(&mut source, &records),
             FormatReader::Requests => request::read(&mut source, doc, &records, found, from),

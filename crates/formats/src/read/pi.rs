@@ -10,7 +10,7 @@ use super::source::InputSource;
 use super::text::TopValue;
 use super::{Conversation, TranscriptFormat, pi_message, tree};
 use crate::fields::ObjectFields;
-use crate::read::columns::{Column, ColumnTable, FailedValue, FailureMark, UsagePlace};
+use crate::read::columns::{Column, ColumnTable, FailureMark, UsagePlace};
 use crate::read::description::{FormatDescription, FormatReader};
 use crate::usage;
 
@@ -20,11 +20,11 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription {
     is_of: None,
     reader: FormatReader::Session(read),
     columns: ColumnTable {
-        error: Column::At(&[FailureMark { at: "isError", value: FailedValue::Is(&["true"]) }]),
+        error: Column::At(&[FailureMark::is("isError", &["true"])]),
         time: Column::At(&["timestamp"]),
         cwd: Column::Unread("`session.cwd`"),
         mode: Column::Lacks("has no modes"),
-        usage: Column::At(UsagePlace { at: "usage", read: usage::pi }),
+        usage: Column::At(UsagePlace::new("usage", usage::pi)),
         model: Column::ByReader("`model`, `model_change`"),
         parent: Column::ByReader("`parentId`"),
         images: Column::ByReader("parts `image`"),

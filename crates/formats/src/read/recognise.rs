@@ -4,7 +4,7 @@
 use super::TranscriptFormat;
 use super::outline::InputDocument;
 use super::text::TopValue;
-use super::{clients, description, detect};
+use super::{clients, detect, registry};
 use crate::scan;
 
 /// The format of the input that consists of these values. `None` where it holds no messages.
@@ -26,7 +26,7 @@ pub(super) fn lines_of_list(
     }
     let lines = doc.elements(list.range.clone()).map(|range| TopValue { range, line: list.line });
     let mut lines: Vec<_> = lines.collect();
-    let found = format(doc, &lines).filter(|found| description::of(*found).is_session())?;
+    let found = format(doc, &lines).filter(|found| registry::of(*found).is_session())?;
     if from.is_some_and(|from| from != found) {
         return None;
     }

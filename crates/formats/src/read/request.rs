@@ -11,7 +11,7 @@ use super::source::InputSource;
 use super::text::TopValue;
 use super::{Conversation, MessageWrapper, TranscriptFormat};
 use crate::fields::ObjectFields;
-use crate::read::columns::{Column, ColumnTable, FailedValue, FailureMark, UsagePlace};
+use crate::read::columns::{Column, ColumnTable, FailureMark, UsagePlace};
 use crate::read::description::{FormatDescription, FormatReader};
 use crate::usage;
 
@@ -40,11 +40,11 @@ pub(super) static MINI_SWE_AGENT: FormatDescription = FormatDescription {
     is_of: None,
     reader: FormatReader::Requests,
     columns: ColumnTable {
-        error: Column::At(&[FailureMark { at: "extra.exception_info", value: FailedValue::Any }]),
+        error: Column::At(&[FailureMark::any("extra.exception_info")]),
         time: Column::At(&["extra.timestamp"]),
         cwd: Column::Unread("`info.config.environment.cwd`"),
         mode: Column::Lacks("has no modes"),
-        usage: Column::At(UsagePlace { at: "extra.response.usage", read: usage::chat }),
+        usage: Column::At(UsagePlace::new("extra.response.usage", usage::chat)),
         model: Column::ByReader("`info.config.model.model_name`"),
         parent: Column::Lacks("a run is one list"),
         images: Column::ByReader("parts `image_url`"),

@@ -5,7 +5,7 @@
 //! A fixture is a session of a client with one line or two for each fact. `FAILWORD` is in the result of a call that
 //! failed and `OKWORD` in one that did not, `GONEWORD` is on a branch that was left, `QUEUEDWORD` was typed while the
 //! agent worked, and `ANSWERWORD` answers a question of the agent.
-#![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test helpers may fail loudly")]
 
 use bytes::Bytes;
 use midfold_core::BlockKind;
@@ -201,4 +201,20 @@ fn the_page_has_the_table_of_this_build() {
         page == wanted,
         "docs/FORMATS.md is stale; MIDFOLD_WRITE_DOCS=1 cargo test -p midfold-formats columns writes it anew: {differs:?}"
     );
+}
+
+/// A line may be a whole run, with facts of its own that are of no single message.
+#[test]
+fn the_error_of_a_run_is_not_that_of_its_results() {
+    let run = |error: &str| {
+        format!(
+            r#"{{"id":"r","epoch":1,"input":"x","target":"","error":{error},"messages":[{{"role":"user","content":"go"}},{{"role":"assistant","content":"","tool_calls":[{{"id":"a","function":"sift","arguments":{{}}}}]}},{{"role":"tool","tool_call_id":"a","function":"sift","content":"OKWORD"}}]}}"#
+        )
+    };
+    let text = run("null") + "\n" + &run(r#"{"message":"the run was stopped"}"#);
+    let found = read(&Bytes::from(text), None).unwrap();
+    assert_eq!(found.conversations.len(), 2);
+    for event in found.conversations.iter().flat_map(|it| &it.events) {
+        assert!(!event.failed, "{}", String::from_utf8_lossy(&event.bytes));
+    }
 }

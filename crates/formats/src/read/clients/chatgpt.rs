@@ -13,8 +13,8 @@ use midfold_core::TextOrigin;
 use super::items;
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FailedValue, FailureMark, FormatDescription, InputDocument,
-    InputSource, TopValue, TranscriptFormat,
+    Column, ColumnTable, Conversation, FailureMark, FormatDescription, InputDocument, InputSource,
+    TopValue, TranscriptFormat,
     chat::{self, ChatCall, ContentPart, StringToken},
 };
 use crate::scan;
@@ -26,14 +26,11 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
     read,
     ColumnTable {
         error: Column::At(&[
-            FailureMark {
-                at: "metadata.aggregate_result.status",
-                value: FailedValue::Is(&[r#""failed_with_in_kernel_exception""#]),
-            },
-            FailureMark {
-                at: "content.content_type",
-                value: FailedValue::Is(&[r#""system_error""#]),
-            },
+            FailureMark::is(
+                "metadata.aggregate_result.status",
+                &[r#""failed_with_in_kernel_exception""#],
+            ),
+            FailureMark::is("content.content_type", &[r#""system_error""#]),
         ]),
         time: Column::At(&["create_time"]),
         cwd: Column::Lacks("has no folder"),

@@ -31,7 +31,7 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
         time: Column::At(&["ts"]),
         cwd: Column::Unread("`<environment_details>`"),
         mode: Column::Unread("`modelInfo.mode`"),
-        usage: Column::At(UsagePlace { at: "metrics.tokens", read: usage::cline }),
+        usage: Column::At(UsagePlace::new("metrics.tokens", usage::cline)),
         model: Column::At(&["modelInfo.modelId"]),
         parent: Column::Lacks("messages are in one list"),
         images: Column::ByReader("blocks `image`"),

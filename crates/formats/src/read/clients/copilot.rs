@@ -12,8 +12,8 @@ use super::copilot_message::{self, CopilotFacts};
 use super::first;
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FailedValue, FailureMark, FormatDescription, InputDocument,
-    InputSource, TopValue, TranscriptFormat, UnsentCount,
+    Column, ColumnTable, Conversation, FailureMark, FormatDescription, InputDocument, InputSource,
+    TopValue, TranscriptFormat, UnsentCount,
 };
 use crate::scan;
 
@@ -23,7 +23,7 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
     is_of,
     read,
     ColumnTable {
-        error: Column::At(&[FailureMark { at: "success", value: FailedValue::Is(&["false"]) }]),
+        error: Column::At(&[FailureMark::is("success", &["false"])]),
         time: Column::At(&["timestamp"]),
         cwd: Column::Unread("`context.cwd` of `session.start`"),
         mode: Column::Unread("`session.mode_changed`"),

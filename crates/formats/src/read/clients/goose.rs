@@ -11,8 +11,8 @@ use midfold_core::TextOrigin;
 use super::items;
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FailedValue, FailureMark, FormatDescription, InputDocument,
-    InputSource, MessageParts, PartRule, PartTable, TopValue, TranscriptFormat, UnsentCount,
+    Column, ColumnTable, Conversation, FailureMark, FormatDescription, InputDocument, InputSource,
+    MessageParts, PartRule, PartTable, TopValue, TranscriptFormat, UnsentCount,
     chat::{self, ContentPart},
     facts,
 };
@@ -25,8 +25,8 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
     read,
     ColumnTable {
         error: Column::At(&[
-            FailureMark { at: "toolResult.status", value: FailedValue::Is(&[r#""error""#]) },
-            FailureMark { at: "toolResult.value.isError", value: FailedValue::Is(&["true"]) },
+            FailureMark::is("toolResult.status", &[r#""error""#]),
+            FailureMark::is("toolResult.value.isError", &["true"]),
         ]),
         time: Column::At(&["created"]),
         cwd: Column::Unread("`working_dir`"),
@@ -116,16 +116,16 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
 }
 
 /// Who sees a message. A compacted message is for the user alone, its summary for the model alone.
-struct Visibility {
+struct GooseVisibility {
     user: bool,
     /// Whether the model sees it, so that it is sent.
     agent: bool,
 }
 
-fn visibility(fields: &ObjectFields<'_>) -> Visibility {
+fn visibility(fields: &ObjectFields<'_>) -> GooseVisibility {
     let metadata = fields.inner("metadata");
     let sees = |name| metadata.raw(name) != Some(b"false");
-    Visibility { user: sees("userVisible"), agent: sees("agentVisible") }
+    GooseVisibility { user: sees("userVisible"), agent: sees("agentVisible") }
 }
 
 /// The conversation that is sent. Where the whole recording is wanted, the conversation before each summary comes

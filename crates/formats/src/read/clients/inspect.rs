@@ -11,8 +11,8 @@ use midfold_core::TextOrigin;
 
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FailedValue, FailureMark, FormatDescription, InputDocument,
-    InputSource, TopValue, TranscriptFormat,
+    Column, ColumnTable, Conversation, FailureMark, FormatDescription, InputDocument, InputSource,
+    TopValue, TranscriptFormat,
     chat::{self, ChatCall, ContentPart, StringToken, inside},
 };
 use crate::scan;
@@ -23,7 +23,7 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
     is_of,
     read,
     ColumnTable {
-        error: Column::At(&[FailureMark { at: "error", value: FailedValue::Any }]),
+        error: Column::At(&[FailureMark::any("error")]),
         time: Column::Lacks("only the events have times"),
         cwd: Column::Lacks("a sample names no folder"),
         mode: Column::Lacks("has no modes"),

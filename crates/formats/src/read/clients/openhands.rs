@@ -9,8 +9,8 @@ use std::ops::Range;
 use super::{items, openhands_events, openhands_old};
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FailedValue, FailureMark, FormatDescription, InputDocument,
-    InputSource, TopValue, TranscriptFormat,
+    Column, ColumnTable, Conversation, FailureMark, FormatDescription, InputDocument, InputSource,
+    TopValue, TranscriptFormat,
 };
 use crate::scan;
 
@@ -21,15 +21,9 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
     read,
     ColumnTable {
         error: Column::At(&[
-            FailureMark { at: "observation.is_error", value: FailedValue::Is(&["true"]) },
-            FailureMark {
-                at: "kind",
-                value: FailedValue::Is(&[r#""AgentErrorEvent""#, r#""UserRejectObservation""#]),
-            },
-            FailureMark {
-                at: "observation",
-                value: FailedValue::Is(&[r#""error""#, r#""user_rejected""#]),
-            },
+            FailureMark::is("observation.is_error", &["true"]),
+            FailureMark::is("kind", &[r#""AgentErrorEvent""#, r#""UserRejectObservation""#]),
+            FailureMark::is("observation", &[r#""error""#, r#""user_rejected""#]),
         ]),
         time: Column::At(&["timestamp"]),
         cwd: Column::Lacks("is in `base_state.json` beside the events"),

@@ -12,8 +12,8 @@ use super::first;
 use super::qwen_turns::QwenTurns;
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FailedValue, FailureMark, FormatDescription, InputDocument,
-    InputSource, TopValue, TranscriptFormat, UnsentCount, UsagePlace, tree,
+    Column, ColumnTable, Conversation, FailureMark, FormatDescription, InputDocument, InputSource,
+    TopValue, TranscriptFormat, UnsentCount, UsagePlace, tree,
 };
 use crate::usage;
 
@@ -23,15 +23,15 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
     is_of,
     read,
     ColumnTable {
-        error: Column::At(&[FailureMark {
-            at: "toolCallResult.status",
-            value: FailedValue::Is(&[r#""error""#, r#""cancelled""#]),
-        }]),
+        error: Column::InRecord(&[FailureMark::is(
+            "toolCallResult.status",
+            &[r#""error""#, r#""cancelled""#],
+        )]),
         time: Column::At(&["timestamp"]),
         cwd: Column::Unread("`cwd`"),
         mode: Column::Unread("`session_approval_mode`"),
-        usage: Column::At(UsagePlace { at: "usageMetadata", read: usage::gemini }),
-        model: Column::At(&["model"]),
+        usage: Column::InRecord(UsagePlace::new("usageMetadata", usage::gemini)),
+        model: Column::InRecord(&["model"]),
         parent: Column::ByReader("`parentUuid`"),
         images: Column::ByReader("`inlineData`"),
         queued: Column::ByReader("`mid_turn_user_message`"),
