@@ -91,10 +91,6 @@ struct CursorReading<'a> {
     has_marks: bool,
     /// The length of all pieces together, in bytes.
     length: usize,
-    /// The text of the reasoning, whose pieces are joined.
-    thought: Vec<u8>,
-    /// The range of the first piece of the reasoning.
-    thought_at: Option<Range<usize>>,
     /// The results of the stream's calls, by call id.
     results: HashMap<String, Range<usize>>,
     /// The number of a transcript's calls, which have no ids.
@@ -116,8 +112,6 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
         pieces: Vec::new(),
         has_marks: false,
         length: 0,
-        thought: Vec::new(),
-        thought_at: None,
         results: results(input, records),
         calls: 0,
         unanswered: UnsentCount::default(),
@@ -168,9 +162,8 @@ impl<'a> CursorReading<'a> {
                 if self.step.has_calls() {
                     self.flush(source);
                 }
-                self.thought
-                    .extend_from_slice(chat::inside(fields.raw("text").unwrap_or_default()));
-                self.thought_at.get_or_insert(at);
+                let text = fields.raw("text").unwrap_or_default();
+                self.step.piece(true, chat::inside(text), &at);
             }
             "tool_call" => self.call_of_stream(&fields, &at),
             "turn_ended" | "result" if fields.has("error") || fields.is_true("is_error") => {
@@ -214,7 +207,7 @@ impl<'a> CursorReading<'a> {
                     self.step.call(ChatCall { id, name, arguments }, at);
                 }
                 _ => {
-                    // The texts and the reasoning so far wait in `pieces` and `thought`, and come before this block.
+                    // The texts and the reasoning so far wait in `pieces` and in the step, and come before this block.
                     self.settle();
                     self.step.say(ContentPart::unknown(&self.input[at.clone()]), at);
                 }
@@ -261,10 +254,7 @@ impl<'a> CursorReading<'a> {
 
     /// Moves the reasoning and words so far into the step.
     fn settle(&mut self) {
-        if let Some(at) = self.thought_at.take() {
-            let thought = std::mem::take(&mut self.thought);
-            self.step.think(Cow::Owned([&b"\""[..], &thought, b"\""].concat()), at);
-        }
+        self.step.settle();
         (self.has_marks, self.length) = (false, 0);
         for (text, at) in self.pieces.drain(..) {
             self.step.say(ContentPart::Text(text), at);

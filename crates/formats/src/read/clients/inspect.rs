@@ -1,7 +1,7 @@
 //! Reads logs of Inspect AI as JSON: an evaluation with its samples, or one sample.
 //!
 //! Shapes: `inspect_ai/log/_log.py`, `inspect_ai/model/_chat_message.py` and `inspect_ai/_util/content.py` of the
-//! package inspect-ai 0.3.285. An `.eval` file is a zip archive: `inspect log dump` writes it as JSON.
+//! package inspect-ai 0.3.285. An `.eval` file is a zip archive, which the command line unpacks.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -11,7 +11,7 @@ use super::step::ClientStep;
 use crate::fields::ObjectFields;
 use crate::read::{
     Conversation, InputSource, MessageParts, PartRule, PartTable, TopValue, TranscriptFormat,
-    chat::{self, ContentPart, StringToken, token},
+    chat::{self, ChatCall, ContentPart, token},
 };
 use crate::usage;
 
@@ -24,31 +24,9 @@ pub(super) fn is_of(fields: &ObjectFields<'_>) -> bool {
             && message.object("payload").is_some()
 }
 
-/// A call whose arguments may arrive in pieces.
-struct KimiCall<'a> {
-    id: StringToken<'a>,
-    name: StringToken<'a>,
-    /// The inside of the string token of the arguments so far.
-    arguments: Vec<u8>,
-    at: Range<usize>,
-}
-
-/// A part of the model's words that has arrived completely.
-enum KimiWord<'a> {
-    Thought(StringToken<'a>),
-    Said(ContentPart<'a>),
-}
-
 /// The conversation of one agent while it is built.
 struct KimiTalk<'a> {
     conversation: Conversation,
-    /// The pieces of one text or thought, which are joined in the message. The `bool` says whether it is a thought.
-    text: Option<(bool, Vec<u8>, Range<usize>)>,
-    /// The words of the step so far, in their order.
-    words: Vec<(KimiWord<'a>, Range<usize>)>,
-    calls: Vec<KimiCall<'a>>,
-    /// The tool names of the step's calls, by call id.
-    names: HashMap<String, StringToken<'a>>,
     step: ClientStep<'a>,
     used: Option<Usage>,
 }
@@ -71,9 +49,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
         let at = *by_agent.entry(agent).or_insert_with_key(|agent| {
             let mut conversation = Conversation::new(TranscriptFormat::Kimi, record.line);
             conversation.id.clone_from(agent);
-            let (words, calls) = (Vec::new(), Vec::new());
-            let (names, step, used) = (HashMap::new(), ClientStep::default(), None);
-            talks.push(KimiTalk { conversation, text: None, words, calls, names, step, used });
+            talks.push(KimiTalk { conversation, step: ClientStep::default(), used: None });
             talks.len() - 1
         });
         talks[at].take(source, &envelope, &record.range);
@@ -106,27 +82,19 @@ impl<'a> KimiTalk<'a> {
                 self.part(&payload, value, at);
             }
             "ToolCall" => {
-                self.settle();
+                self.step.settle();
                 let function = payload.inner("function");
                 let named = |fields: &ObjectFields<'a>, name| {
                     chat::text_of(fields, name).unwrap_or_else(|| token(""))
                 };
-                let arguments = chat::inside(function.raw("arguments").unwrap_or_default());
-                let name = named(&function, "name");
-                self.names.extend(payload.label("id").map(|id| (id, name.clone())));
-                self.calls.push(KimiCall {
-                    id: named(&payload, "id"),
-                    name,
-                    arguments: arguments.to_vec(),
-                    at: at.clone(),
-                });
+                let (id, name) = (named(&payload, "id"), named(&function, "name"));
+                self.step.call(ChatCall { id, name, arguments: None }, at.clone());
+                let arguments = function.raw("arguments").unwrap_or_default();
+                self.step.more_arguments(chat::inside(arguments));
             }
             "ToolCallPart" => {
-                if let (Some(call), Some(more)) =
-                    (self.calls.last_mut(), payload.raw("arguments_part"))
-                {
-                    call.arguments.extend_from_slice(chat::inside(more));
-                }
+                let more = payload.raw("arguments_part").unwrap_or_default();
+                self.step.more_arguments(chat::inside(more));
             }
             "ToolResult" => self.result(&payload, at),
             "StatusUpdate" => {
@@ -145,39 +113,20 @@ impl<'a> KimiTalk<'a> {
     fn part(&mut self, payload: &ObjectFields<'a>, value: Range<usize>, at: &Range<usize>) {
         let is_thought = payload.is("type", "think");
         let text = payload.raw(if is_thought { "think" } else { "text" });
-        let Some(text) = text.filter(|_| is_thought || payload.is("type", "text")) else {
-            self.settle();
-            let mut other = MessageParts::default();
-            other.add(&value, payload, PARTS);
-            let said = other.words.into_iter().map(|word| (KimiWord::Said(word), at.clone()));
-            self.words.extend(said);
-            return;
-        };
-        if self.text.as_ref().is_some_and(|(kind, ..)| *kind != is_thought) {
-            self.settle();
+        if let Some(text) = text.filter(|_| is_thought || payload.is("type", "text")) {
+            return self.step.piece(is_thought, chat::inside(text), at);
         }
-        let (_, pieces, _) = self.text.get_or_insert_with(|| (is_thought, Vec::new(), at.clone()));
-        pieces.extend_from_slice(chat::inside(text));
-    }
-
-    /// Joins the pieces of a text.
-    fn settle(&mut self) {
-        if let Some((is_thought, pieces, at)) = self.text.take() {
-            let text = Cow::Owned([&b"\""[..], &pieces, b"\""].concat());
-            let word = match is_thought {
-                true => KimiWord::Thought(text),
-                false => KimiWord::Said(ContentPart::Text(text)),
-            };
-            self.words.push((word, at));
-        }
+        self.step.settle();
+        let mut other = MessageParts::default();
+        other.add(&value, payload, PARTS);
+        other.words.into_iter().for_each(|word| self.step.say(word, at.clone()));
     }
 
     fn result(&mut self, payload: &ObjectFields<'a>, at: &Range<usize>) {
-        let name = payload.label("tool_call_id").and_then(|id| self.names.get(&id).cloned());
         let id = chat::text_of(payload, "tool_call_id").unwrap_or_else(|| token(""));
+        let name = self.step.name_of(&id).unwrap_or_else(|| token(""));
         let value = payload.inner("return_value");
-        let parts = result_parts(&value);
-        self.step.answer((id, name.unwrap_or_else(|| token(""))), parts, at.clone());
+        self.step.answer((id, name), result_parts(&value), at.clone());
         if value.is_true("is_error") {
             self.step.failed();
         }
@@ -185,20 +134,6 @@ impl<'a> KimiTalk<'a> {
 
     /// Adds the step's messages to the conversation.
     fn flush(&mut self, source: &mut InputSource<'a>) {
-        self.settle();
-        for (word, at) in self.words.drain(..) {
-            match word {
-                KimiWord::Thought(text) => self.step.think(text, at),
-                KimiWord::Said(part) => self.step.say(part, at),
-            }
-        }
-        self.names.clear();
-        for KimiCall { id, name, arguments, at } in self.calls.drain(..) {
-            // An empty text is no JSON, and so no arguments.
-            let none = b"{}".to_vec();
-            let arguments = if arguments.is_empty() { none } else { arguments };
-            self.step.call_whole((id, name), [&b"\""[..], &arguments, b"\""].concat(), at);
-        }
         let events = self.step.finish(source, self.used.take());
         self.conversation.events.extend(events);
     }
