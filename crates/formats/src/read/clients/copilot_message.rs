@@ -15,7 +15,6 @@ use crate::read::{
     InputSource,
     chat::{self, ChatCall, ContentPart, StringToken, token},
 };
-use crate::scan;
 
 /// Facts about messages that are in other events of the session.
 pub(super) struct CopilotFacts<'a> {
@@ -76,8 +75,7 @@ fn requests<'a>(
     input: &'a [u8],
     data: &ObjectFields<'a>,
 ) -> impl Iterator<Item = (Range<usize>, ObjectFields<'a>)> {
-    let list = data.array("toolRequests").unwrap_or(0..0);
-    scan::elements(input, list).map(move |at| (at.clone(), ObjectFields::of(input, at)))
+    data.list("toolRequests").map(move |at| (at.clone(), ObjectFields::of(input, at)))
 }
 
 /// The text that a person typed, and around it the text that the client adds before it sends the message.
@@ -112,8 +110,7 @@ pub(super) fn user<'a>(
         (Some(sent), None) => spoken.push(origin, ContentPart::Text(sent), at.clone()),
         (None, None) => spoken.push(origin, ContentPart::Text(typed), at.clone()),
     }
-    let list = data.array("attachments").unwrap_or(0..0);
-    for part in scan::elements(input, list) {
+    for part in data.list("attachments") {
         if let Some(image) = found.image(&ObjectFields::of(input, part.clone())) {
             spoken.push(origin, image, part);
         } else if !data.has("transformedContent") {
@@ -185,8 +182,8 @@ fn result_parts<'a>(data: &ObjectFields<'a>, found: &CopilotFacts<'a>) -> Vec<Co
     let text = chat::text_of(&result, "content").or_else(|| chat::text_of(&error, "message"));
     // Older versions record the error as a string.
     let text = text.or_else(|| chat::text_of(data, "error").filter(|_| error.is_empty()));
-    let list = result.array("binaryResultsForLlm").unwrap_or(0..0);
-    let images = scan::elements(found.input, list)
+    let images = result
+        .list("binaryResultsForLlm")
         .filter_map(|at| found.image(&ObjectFields::of(found.input, at)));
     text.map(ContentPart::Text).into_iter().chain(images).collect()
 }

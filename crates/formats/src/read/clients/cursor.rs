@@ -187,8 +187,7 @@ impl<'a> CursorReading<'a> {
         if let Some(text) = message.string("content").map(|at| &self.input[at]) {
             self.say(Cow::Borrowed(text), line, at);
         }
-        let blocks = message.array("content").unwrap_or(0..0);
-        for at in scan::elements(self.input, blocks) {
+        for at in message.list("content") {
             let block = ObjectFields::of(self.input, at.clone());
             let named = |name| chat::text_of(&block, name);
             match &*block.text("type").unwrap_or_default() {
@@ -329,8 +328,7 @@ fn said<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> SpokenParts<'a> {
         let text = Cow::Borrowed(&input[at.clone()]);
         spoken.push(origin(&text), ContentPart::Text(text), at);
     }
-    for at in message.list("content") {
-        let block = ObjectFields::of(input, at.clone());
+    for (at, block) in message.objects("content") {
         match chat::text_of(&block, "text").filter(|_| block.is("type", "text")) {
             Some(text) => spoken.push(origin(&text), ContentPart::Text(text), at),
             None => match image(&block) {

@@ -227,9 +227,7 @@ fn event(source: &mut InputSource<'_>, message: &DroidMessage) -> Option<RawEven
         return None;
     }
     let mut event = source.event(message.range.clone());
-    let blocks = fields.array("content").unwrap_or(0..0);
-    let blocks: Vec<_> =
-        scan::elements(input, blocks).map(|at| ObjectFields::of(input, at)).collect();
+    let blocks: Vec<_> = fields.list("content").map(|at| ObjectFields::of(input, at)).collect();
     let is_reminder = |block: &ObjectFields<'_>| {
         block.text("text").is_some_and(|text| text.trim_start().starts_with("<system-reminder>"))
     };

@@ -156,8 +156,7 @@ fn reply(
 ) -> Vec<RawEvent> {
     let input = source.input;
     let said = parts(input, fields);
-    let list = fields.array("toolCalls").unwrap_or(0..0);
-    let calls: Vec<_> = scan::elements(input, list).map(|at| ObjectFields::of(input, at)).collect();
+    let calls: Vec<_> = fields.list("toolCalls").map(|at| ObjectFields::of(input, at)).collect();
     // Some records hold the provider's own parts, with thoughts and calls: `thoughts` and `toolCalls` would repeat
     // them.
     let is_whole = said.iter().any(|part| {
@@ -186,8 +185,7 @@ fn reply(
 }
 
 fn thoughts(input: &[u8], fields: &ObjectFields<'_>) -> Vec<Vec<u8>> {
-    let list = fields.array("thoughts").unwrap_or(0..0);
-    let thoughts = scan::elements(input, list).map(|at| ObjectFields::of(input, at));
+    let thoughts = fields.list("thoughts").map(|at| ObjectFields::of(input, at));
     let text = |thought: ObjectFields<'_>| {
         let subject = thought.raw("subject").map(chat::inside).unwrap_or_default();
         let words = thought.raw("description").map(chat::inside).unwrap_or_default();

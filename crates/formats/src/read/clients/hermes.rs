@@ -19,7 +19,6 @@ use crate::read::{
     chat::{self, ContentPart},
 };
 use crate::recaps::is_recap;
-use crate::scan;
 
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
@@ -91,8 +90,7 @@ fn session(
     found: &mut Vec<Conversation>,
 ) {
     let input = source.input;
-    let list = fields.array("segments").unwrap_or(0..0);
-    let segments: Vec<Range<usize>> = scan::elements(input, list).collect();
+    let segments: Vec<Range<usize>> = fields.list("segments").collect();
     let Some((newest, before)) = segments.split_last() else {
         return own(source, at, fields, found);
     };

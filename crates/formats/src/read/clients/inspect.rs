@@ -141,9 +141,7 @@ impl<'a> InspectWriter<'a> {
         let bytes = match &*fields.text("role")? {
             "system" => chat::message("system", &parts),
             "assistant" => {
-                let calls = fields.array("tool_calls").unwrap_or(0..0);
-                let calls: Vec<_> =
-                    scan::elements(self.input, calls).map(|at| self.call(at)).collect();
+                let calls: Vec<_> = fields.list("tool_calls").map(|at| self.call(at)).collect();
                 chat::reply(&parts, &thoughts, &calls)
             }
             "tool" => {
@@ -189,8 +187,7 @@ impl<'a> InspectWriter<'a> {
             let token = self.token(&self.input[text]);
             parts.extend((token.len() > 2).then_some(ContentPart::Text(token)));
         }
-        for at in message.list("content") {
-            let part = ObjectFields::of(self.input, at.clone());
+        for (at, part) in message.objects("content") {
             let string = |name| part.string(name).map(|at| self.token(&self.input[at]));
             match &*part.text("type").unwrap_or_default() {
                 "text" => parts.extend(string("text").map(ContentPart::Text)),

@@ -13,7 +13,7 @@ use crate::read::{
     InputSource, UnsentCount,
     chat::{self, ChatCall, ContentPart, StringToken, token},
 };
-use crate::{scan, usage};
+use crate::usage;
 
 /// The text that the client sends in place of a compaction.
 const COMPACTION: &str = "What did we do so far?";
@@ -227,6 +227,5 @@ fn attachments<'a>(
     input: &'a [u8],
     state: &ObjectFields<'a>,
 ) -> impl Iterator<Item = ContentPart<'a>> {
-    let list = state.array("attachments").unwrap_or(0..0);
-    scan::elements(input, list).map(move |at| file(&ObjectFields::of(input, at)))
+    state.list("attachments").map(move |at| file(&ObjectFields::of(input, at)))
 }

@@ -108,9 +108,8 @@ impl QwenTurns {
         let [content] = &turn.contents[..] else { return false };
         let mut parts = parts(input, content);
         let (Some(only), None) = (parts.next(), parts.next()) else { return false };
-        let outcome = payload.array("outputHistoryItems").unwrap_or(0..0);
         let mut items =
-            scan::elements(input, outcome).map(|at| ObjectFields::of(input, at)).peekable();
+            payload.list("outputHistoryItems").map(|at| ObjectFields::of(input, at)).peekable();
         items.peek().is_some()
             && items.all(|item| item.is("type", "assistant"))
             && payload.is("phase", "result")
