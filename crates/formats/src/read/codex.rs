@@ -18,7 +18,7 @@ use crate::{scan, usage, voices};
 /// How the files of this client are read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription {
     format: TranscriptFormat::Codex,
-    is_of: None,
+    mark: None,
     reader: FormatReader::Session(read),
     columns: ColumnTable {
         error: Column::Lacks("only the text of the output says it"),

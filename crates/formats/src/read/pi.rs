@@ -17,7 +17,7 @@ use crate::usage;
 /// How the files of this client are read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription {
     format: TranscriptFormat::Pi,
-    is_of: None,
+    mark: None,
     reader: FormatReader::Session(read),
     columns: ColumnTable {
         error: Column::At(&[FailureMark::is("isError", &["true"])]),

@@ -18,7 +18,7 @@ use crate::usage;
 /// How requests and rows are read.
 pub(super) static REQUESTS: FormatDescription = FormatDescription {
     format: TranscriptFormat::OpenAiChat,
-    is_of: None,
+    mark: None,
     reader: FormatReader::Requests,
     columns: ColumnTable {
         error: Column::ByReader("`is_error`, `status` or `error` of the result"),
@@ -37,7 +37,7 @@ pub(super) static REQUESTS: FormatDescription = FormatDescription {
 /// How a `.traj.json` of mini-swe-agent is read: as a request, with facts beside each message.
 pub(super) static MINI_SWE_AGENT: FormatDescription = FormatDescription {
     format: TranscriptFormat::MiniSweAgent,
-    is_of: None,
+    mark: None,
     reader: FormatReader::Requests,
     columns: ColumnTable {
         error: Column::At(&[FailureMark::any("extra.exception_info")]),

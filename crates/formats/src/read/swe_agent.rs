@@ -18,7 +18,7 @@ use crate::scan;
 /// How the files of this client are read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription {
     format: TranscriptFormat::SweAgent,
-    is_of: None,
+    mark: None,
     reader: FormatReader::Runs(read),
     columns: ColumnTable {
         error: Column::Lacks("only the text of the result says it"),

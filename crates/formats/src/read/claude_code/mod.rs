@@ -24,7 +24,7 @@ use record::{RecordGroup, RecordKind, RecordLine, RecordMessage};
 /// How the files of this client are read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription {
     format: TranscriptFormat::ClaudeCode,
-    is_of: None,
+    mark: None,
     reader: FormatReader::Session(read),
     columns: ColumnTable {
         error: Column::ByReader("`is_error` of the block"),

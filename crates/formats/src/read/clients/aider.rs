@@ -9,15 +9,15 @@ use std::ops::Range;
 use midfold_core::TextOrigin;
 
 use crate::read::{
-    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource, TopValue,
-    TranscriptFormat,
+    Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
+    TopValue, TranscriptFormat,
     chat::{self, ContentPart},
 };
 
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
     TranscriptFormat::Aider,
-    is_of,
+    FileMark::Input(is_of),
     read,
     ColumnTable {
         error: Column::Lacks("only the text of its lines says it"),

@@ -10,19 +10,19 @@ use std::ops::Range;
 
 use midfold_core::TextOrigin;
 
-use super::items;
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FailureMark, FormatDescription, InputDocument, InputSource,
-    TopValue, TranscriptFormat,
+    Column, ColumnTable, Conversation, FailureMark, FileMark, FormatDescription, InputDocument,
+    InputSource, TopValue, TranscriptFormat,
     chat::{self, ChatCall, ContentPart, StringToken},
+    entries,
 };
 use crate::scan;
 
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
     TranscriptFormat::ChatGpt,
-    is_of,
+    FileMark::Input(is_of),
     read,
     ColumnTable {
         error: Column::At(&[
@@ -60,7 +60,7 @@ const KINDS: [&str; 11] = [
 ];
 
 fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    items::all(doc, records, &["conversations"]).next().is_some_and(|at| {
+    entries::all(doc, records, &["conversations"]).next().is_some_and(|at| {
         let fields = doc.fields(at);
         let mapping = fields.object("mapping");
         let first = mapping.and_then(|mapping| scan::members(doc.bytes, mapping).next());
@@ -73,7 +73,7 @@ fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
 
 fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let doc = InputDocument { bytes: source.input, outline: None };
-    let all: Vec<Range<usize>> = items::all(doc, records, &["conversations"]).collect();
+    let all: Vec<Range<usize>> = entries::all(doc, records, &["conversations"]).collect();
     let mut found = Vec::new();
     for at in all {
         let fields = doc.fields(at.clone());

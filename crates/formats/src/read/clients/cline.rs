@@ -11,11 +11,10 @@ use std::ops::Range;
 use midfold_core::event::RawEvent;
 use midfold_core::{TextOrigin, Voice};
 
-use super::items;
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource,
-    MessageWrapper, TopValue, TranscriptFormat, UsagePlace,
+    Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
+    MessageWrapper, TopValue, TranscriptFormat, UsagePlace, entries,
 };
 use crate::usage;
 use crate::voices::split;
@@ -24,7 +23,7 @@ use crate::wrappers::RESULT;
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
     TranscriptFormat::Cline,
-    is_of,
+    FileMark::Entry(&[], is_of),
     read,
     ColumnTable {
         error: Column::ByReader("`is_error` of the block"),
@@ -40,9 +39,6 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
     },
 );
 
-/// The first messages that are read to identify the format.
-const LOOK: usize = 8;
-
 /// Members that only these two clients write beside role and content.
 const MARKS: [&str; 7] = [
     "isSummary",
@@ -57,12 +53,10 @@ const MARKS: [&str; 7] = [
 /// The starts of texts that the client adds beside a result. `\u{44}` is a D.
 const BESIDE: [&str; 3] = ["<environment_details>", "# task_progress", "# TO\u{44}O LIST"];
 
-fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    items::all(doc, records, &[]).take(LOOK).any(|at| {
-        let fields = doc.fields(at);
-        let is_message = fields.is("role", "user") || fields.is("role", "assistant");
-        is_message && (MARKS.iter().any(|name| fields.has(name)) || is_labelled(doc, &fields))
-    })
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
+    let fields = doc.fields(at);
+    let is_message = fields.is("role", "user") || fields.is("role", "assistant");
+    is_message && (MARKS.iter().any(|name| fields.has(name)) || is_labelled(doc, &fields))
 }
 
 /// Whether a message has the client's text about its environment, or a result with a label.
@@ -78,7 +72,7 @@ fn is_labelled(doc: InputDocument<'_>, message: &ObjectFields<'_>) -> bool {
 
 /// Whether this is `ui_messages.json`, which holds what the client shows and not what it sends.
 pub(super) fn is_shown(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    items::all(doc, records, &[]).next().is_some_and(|at| {
+    entries::all(doc, records, &[]).next().is_some_and(|at| {
         let fields = doc.fields(at);
         let kind = fields.text("type").unwrap_or_default();
         fields.has("ts") && matches!(&*kind, "say" | "ask") && fields.has(&kind)
@@ -88,7 +82,7 @@ pub(super) fn is_shown(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
 fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
     let doc = InputDocument { bytes: source.input, outline: None };
-    let all: Vec<Range<usize>> = items::all(doc, records, &[]).collect();
+    let all: Vec<Range<usize>> = entries::all(doc, records, &[]).collect();
     let mut about = Conversation::new(TranscriptFormat::Cline, first.line);
     if doc.bytes.get(first.range.start) == Some(&b'[') {
         about.envelope.wrapper = Some(MessageWrapper::default());

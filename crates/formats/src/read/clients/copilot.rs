@@ -9,18 +9,17 @@ use std::ops::Range;
 use midfold_core::view::TextOrigin;
 
 use super::copilot_message::{self, CopilotFacts};
-use super::first;
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FailureMark, FormatDescription, InputDocument, InputSource,
-    TopValue, TranscriptFormat, UnsentCount,
+    Column, ColumnTable, Conversation, FailureMark, FileMark, FormatDescription, InputDocument,
+    InputSource, TopValue, TranscriptFormat, UnsentCount,
 };
 use crate::scan;
 
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
     TranscriptFormat::Copilot,
-    is_of,
+    FileMark::Record(is_of),
     read,
     ColumnTable {
         error: Column::At(&[FailureMark::is("success", &["false"])]),
@@ -37,7 +36,7 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
 );
 
 /// Whether the records are events of a session, or a session of an older version.
-fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
     const KINDS: [&str; 8] = [
         "session.start",
         "session.resume",
@@ -48,13 +47,11 @@ fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
         "tool.execution_start",
         "tool.execution_complete",
     ];
-    first::records(records).any(|record| {
-        let fields = doc.fields(record.range.clone());
-        let is_event = fields.object("data").is_some()
-            && fields.string("id").is_some()
-            && fields.text("type").is_some_and(|kind| KINDS.contains(&&*kind));
-        is_event || fields.array("chatMessages").is_some() && fields.has("sessionId")
-    })
+    let fields = doc.fields(at);
+    let is_event = fields.object("data").is_some()
+        && fields.string("id").is_some()
+        && fields.text("type").is_some_and(|kind| KINDS.contains(&&*kind));
+    is_event || fields.array("chatMessages").is_some() && fields.has("sessionId")
 }
 
 /// One event of a session that no rewind removed.

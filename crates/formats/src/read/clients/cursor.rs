@@ -12,13 +12,12 @@ use std::ops::Range;
 use midfold_core::view::TextOrigin;
 use midfold_core::{Voice, jsonstr};
 
-use super::first;
 use super::spoken::SpokenParts;
 use super::step::ClientStep;
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource, TopValue,
-    TranscriptFormat, UnsentCount,
+    Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
+    TopValue, TranscriptFormat, UnsentCount,
     chat::{self, ChatCall, ContentPart, StringToken, token},
 };
 use crate::{scan, voices};
@@ -26,7 +25,7 @@ use crate::{scan, voices};
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
     TranscriptFormat::Cursor,
-    is_of,
+    FileMark::Record(is_of),
     read,
     ColumnTable {
         error: Column::ByReader("`result` without `success`, in a stream"),
@@ -43,20 +42,18 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
 );
 
 /// Whether a line is of a transcript, or of a kind that only the stream has.
-fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    first::records(records).any(|record| {
-        let fields = doc.fields(record.range.clone());
-        match fields.text("type").as_deref() {
-            None => {
-                let is_line = fields.string("role").is_some() && fields.len() <= 4;
-                is_line && fields.inner("message").has("content") && !fields.has("content")
-            }
-            Some("tool_call") => fields.has("subtype") && fields.object("tool_call").is_some(),
-            Some("thinking") => fields.has("subtype") && fields.string("session_id").is_some(),
-            Some("turn_ended") => fields.has("status"),
-            _ => false,
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
+    let fields = doc.fields(at);
+    match fields.text("type").as_deref() {
+        None => {
+            let is_line = fields.string("role").is_some() && fields.len() <= 4;
+            is_line && fields.inner("message").has("content") && !fields.has("content")
         }
-    })
+        Some("tool_call") => fields.has("subtype") && fields.object("tool_call").is_some(),
+        Some("thinking") => fields.has("subtype") && fields.string("session_id").is_some(),
+        Some("turn_ended") => fields.has("status"),
+        _ => false,
+    }
 }
 
 /// The way in which a line of the model holds its words.

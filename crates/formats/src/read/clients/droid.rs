@@ -9,11 +9,10 @@ use std::ops::Range;
 use midfold_core::event::RawEvent;
 use midfold_core::view::TextOrigin;
 
-use super::first;
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource, TopValue,
-    TranscriptFormat, UsagePlace, tree,
+    Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
+    TopValue, TranscriptFormat, UsagePlace, tree,
 };
 use crate::scan;
 use crate::usage;
@@ -21,7 +20,7 @@ use crate::usage;
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
     TranscriptFormat::Droid,
-    is_of,
+    FileMark::Record(is_of),
     read,
     ColumnTable {
         error: Column::ByReader("`is_error` of the block"),
@@ -38,23 +37,21 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
 );
 
 /// Whether the records hold the start of a session of Droid, or a record that only Droid writes.
-fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    first::records(records).any(|record| {
-        let fields = doc.fields(record.range.clone());
-        match &*fields.text("type").unwrap_or_default() {
-            "session_start" => {
-                let named = ["cwd", "owner", "title", "sessionTitle"];
-                fields.string("id").is_some() && named.iter().any(|name| fields.has(name))
-            }
-            "compaction_state" => fields.string("summaryText").is_some(),
-            // Records of pi have this shape too, but not these blocks.
-            "message" if fields.string("id").is_some() && !fields.has("uuid") => {
-                let blocks = fields.inner("message").array("content").unwrap_or(0..0);
-                doc.elements(blocks).any(|block| is_call(&doc.fields(block)))
-            }
-            _ => false,
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
+    let fields = doc.fields(at);
+    match &*fields.text("type").unwrap_or_default() {
+        "session_start" => {
+            let named = ["cwd", "owner", "title", "sessionTitle"];
+            fields.string("id").is_some() && named.iter().any(|name| fields.has(name))
         }
-    })
+        "compaction_state" => fields.string("summaryText").is_some(),
+        // Records of pi have this shape too, but not these blocks.
+        "message" if fields.string("id").is_some() && !fields.has("uuid") => {
+            let blocks = fields.inner("message").array("content").unwrap_or(0..0);
+            doc.elements(blocks).any(|block| is_call(&doc.fields(block)))
+        }
+        _ => false,
+    }
 }
 
 fn is_call(block: &ObjectFields<'_>) -> bool {

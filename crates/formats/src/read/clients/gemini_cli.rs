@@ -7,18 +7,18 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{first, gemini_cli_message};
+use super::gemini_cli_message;
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource, TopValue,
-    TranscriptFormat,
+    Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
+    TopValue, TranscriptFormat,
 };
 use crate::scan;
 
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
     TranscriptFormat::GeminiCli,
-    is_of,
+    FileMark::Record(is_of),
     read,
     ColumnTable {
         error: Column::ByReader("`response.error`"),
@@ -35,19 +35,16 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
 );
 
 /// Whether the records are a session, a checkpoint, or the list of typed lines.
-fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    first::records(records).any(|record| {
-        let fields = doc.fields(record.range.clone());
-        is_header(&fields)
-            || fields.string("$rewindTo").is_some()
-            || fields.object("$set").is_some() && fields.len() == 1
-            || fields.is("type", "gemini") && fields.has("content") && fields.has("timestamp")
-            || checkpoint(&fields)
-                .and_then(|list| first::element(doc, list))
-                .is_some_and(|first| doc.fields(first).array("parts").is_some())
-            || first::element(doc, record.range.clone())
-                .is_some_and(|first| is_typed(&doc.fields(first)))
-    })
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
+    let fields = doc.fields(at.clone());
+    is_header(&fields)
+        || fields.string("$rewindTo").is_some()
+        || fields.object("$set").is_some() && fields.len() == 1
+        || fields.is("type", "gemini") && fields.has("content") && fields.has("timestamp")
+        || checkpoint(&fields)
+            .and_then(|list| doc.elements(list).next())
+            .is_some_and(|first| doc.fields(first).array("parts").is_some())
+        || doc.elements(at).next().is_some_and(|first| is_typed(&doc.fields(first)))
 }
 
 fn is_header(fields: &ObjectFields<'_>) -> bool {

@@ -8,20 +8,19 @@ use std::ops::Range;
 
 use midfold_core::TextOrigin;
 
-use super::items;
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FailureMark, FormatDescription, InputDocument, InputSource,
-    MessageParts, PartRule, PartTable, TopValue, TranscriptFormat, UnsentCount,
+    Column, ColumnTable, Conversation, FailureMark, FileMark, FormatDescription, InputDocument,
+    InputSource, MessageParts, PartRule, PartTable, TopValue, TranscriptFormat, UnsentCount,
     chat::{self, ContentPart},
-    facts,
+    entries, facts,
 };
 use crate::scan;
 
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
     TranscriptFormat::Goose,
-    is_of,
+    FileMark::Entry(&HOLDERS, is_of),
     read,
     ColumnTable {
         error: Column::At(&[
@@ -71,15 +70,9 @@ const SHOWN: [&str; 4] = [
     "summarizationRequested",
 ];
 
-/// The first messages that are read to identify the format.
-const LOOK: usize = 8;
-
-fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    items::all(doc, records, &HOLDERS).take(LOOK).any(|at| is_message(doc, &doc.fields(at)))
-}
-
-fn is_message(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> bool {
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
     const OWN: [&str; 2] = ["userVisible", "agentVisible"];
+    let fields = doc.fields(at);
     let metadata = fields.inner("metadata");
     let own = || {
         doc.elements(fields.array("content").unwrap_or(0..0)).any(|part| {
@@ -98,7 +91,7 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
     let mut found = Vec::new();
     let mut lines = Vec::new();
     for record in records {
-        let Some(list) = items::list(doc, record.range.clone(), &HOLDERS) else {
+        let Some(list) = entries::list(doc, record.range.clone(), &HOLDERS) else {
             lines.push(record.range.clone());
             continue;
         };

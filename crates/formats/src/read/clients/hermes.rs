@@ -11,19 +11,19 @@ use std::ops::Range;
 use midfold_core::TextOrigin;
 use midfold_core::event::RawEvent;
 
-use super::items;
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource, TopValue,
-    TranscriptFormat,
+    Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
+    TopValue, TranscriptFormat,
     chat::{self, ContentPart},
+    entries,
 };
 use crate::recaps::is_recap;
 
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
     TranscriptFormat::Hermes,
-    is_of,
+    FileMark::Input(is_of),
     read,
     ColumnTable {
         error: Column::Lacks("only the text of the result says it"),
@@ -48,7 +48,7 @@ fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     if !is_list && is_session(&doc.fields(first.range.clone())) {
         return true;
     }
-    items::all(doc, records, &[]).take(LOOK).any(|at| {
+    entries::all(doc, records, &[]).take(LOOK).any(|at| {
         let fields = doc.fields(at);
         is_session(&fields)
             || fields.has("role")
@@ -67,7 +67,7 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
     let doc = InputDocument { bytes: source.input, outline: None };
     let mut found = Vec::new();
     let mut rows = Vec::new();
-    for at in items::all(doc, records, &[]).collect::<Vec<_>>() {
+    for at in entries::all(doc, records, &[]).collect::<Vec<_>>() {
         let fields = doc.fields(at.clone());
         if fields.has("messages") {
             session(source, at, &fields, &mut found);

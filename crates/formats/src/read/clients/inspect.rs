@@ -11,8 +11,8 @@ use midfold_core::TextOrigin;
 
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FailureMark, FormatDescription, InputDocument, InputSource,
-    TopValue, TranscriptFormat,
+    Column, ColumnTable, Conversation, FailureMark, FileMark, FormatDescription, InputDocument,
+    InputSource, TopValue, TranscriptFormat,
     chat::{self, ChatCall, ContentPart, StringToken, inside},
 };
 use crate::scan;
@@ -20,7 +20,7 @@ use crate::scan;
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
     TranscriptFormat::Inspect,
-    is_of,
+    FileMark::Input(is_of),
     read,
     ColumnTable {
         error: Column::At(&[FailureMark::any("error")]),

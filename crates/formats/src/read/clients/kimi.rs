@@ -9,17 +9,17 @@ use std::ops::Range;
 use midfold_core::event::RawEvent;
 use midfold_core::view::TextOrigin;
 
-use super::{first, kimi_wire};
+use super::kimi_wire;
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource, MessageParts,
-    TopValue, TranscriptFormat,
+    Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
+    MessageParts, TopValue, TranscriptFormat,
 };
 
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
     TranscriptFormat::Kimi,
-    is_of,
+    FileMark::Record(is_of),
     read,
     ColumnTable {
         error: Column::ByReader("`return_value.is_error` of the wire"),
@@ -36,19 +36,17 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
 );
 
 /// Whether the records hold one of the client's own types, or an envelope of its wire.
-fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    first::records(records).any(|record| {
-        let fields = doc.fields(record.range.clone());
-        let role = fields.text("role").unwrap_or_default();
-        matches!(&*role, "_system_prompt" | "_checkpoint" | "_usage") || kimi_wire::is_of(&fields)
-    })
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
+    let fields = doc.fields(at);
+    let role = fields.text("role").unwrap_or_default();
+    matches!(&*role, "_system_prompt" | "_checkpoint" | "_usage") || kimi_wire::is_of(&fields)
 }
 
 fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
-    let is_wire =
-        |record: &TopValue| kimi_wire::is_of(&ObjectFields::of(source.input, record.range.clone()));
-    if first::records(records).any(is_wire) {
+    let doc = InputDocument { bytes: source.input, outline: None };
+    let wire = FileMark::Record(|doc, at| kimi_wire::is_of(&doc.fields(at)));
+    if wire.is_in(doc, records) {
         return kimi_wire::read(source, records);
     }
     let mut conversation = Conversation::new(TranscriptFormat::Kimi, first.line);

@@ -13,8 +13,8 @@ use midfold_core::event::RawEvent;
 
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource, MessageParts,
-    PartRule, PartTable, TopValue, TranscriptFormat,
+    Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
+    MessageParts, PartRule, PartTable, TopValue, TranscriptFormat,
     chat::{self, ChatCall, ContentPart},
 };
 use crate::scan;
@@ -22,7 +22,7 @@ use crate::scan;
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
     TranscriptFormat::Letta,
-    is_of,
+    FileMark::Input(is_of),
     read,
     ColumnTable {
         error: Column::ByReader("`status` of `tool_returns`, `approve`"),

@@ -9,13 +9,11 @@ pub(super) mod copilot;
 mod copilot_message;
 pub(super) mod cursor;
 pub(super) mod droid;
-mod first;
 pub(super) mod gemini_cli;
 mod gemini_cli_message;
 pub(super) mod goose;
 pub(super) mod hermes;
 pub(super) mod inspect;
-mod items;
 pub(super) mod kimi;
 mod kimi_wire;
 pub(super) mod letta;
@@ -56,8 +54,9 @@ static CLIENTS: [&FormatDescription; 15] = [
 
 /// The format of the client that wrote the input. `None` where no client is identified.
 pub(super) fn recognise(doc: InputDocument<'_>, records: &[TopValue]) -> Option<TranscriptFormat> {
-    let is_it =
-        |client: &&&FormatDescription| client.is_of.is_some_and(|is_of| is_of(doc, records));
+    let is_it = |client: &&&FormatDescription| {
+        client.mark.as_ref().is_some_and(|mark| mark.is_in(doc, records))
+    };
     CLIENTS.iter().find(is_it).map(|client| client.format)
 }
 

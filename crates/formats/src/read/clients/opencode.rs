@@ -7,19 +7,18 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::first;
 use super::opencode_message::{self, UnsentParts};
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FormatDescription, InputDocument, InputSource, TopValue,
-    TranscriptFormat, facts,
+    Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
+    TopValue, TranscriptFormat, facts,
 };
 use crate::scan;
 
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
     TranscriptFormat::OpenCode,
-    is_of,
+    FileMark::Record(is_of),
     read,
     ColumnTable {
         error: Column::ByReader("`state.status` of the part"),
@@ -79,24 +78,22 @@ enum OpencodeValue {
 }
 
 /// Whether the records are messages of OpenCode with their parts, or files of its storage.
-fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    first::records(records).any(|record| {
-        match value(doc.bytes, &doc.fields(record.range.clone())) {
-            OpencodeValue::Export { messages, .. } => {
-                first::element(doc, messages).is_some_and(|first| {
-                    matches!(value(doc.bytes, &doc.fields(first)), OpencodeValue::Message { .. })
-                })
-            }
-            OpencodeValue::Other => {
-                let first = first::element(doc, record.range.clone());
-                let fields = first.map(|first| doc.fields(first));
-                fields.is_some_and(|fields| {
-                    matches!(value(doc.bytes, &fields), OpencodeValue::Message { .. })
-                })
-            }
-            _ => true,
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
+    match value(doc.bytes, &doc.fields(at.clone())) {
+        OpencodeValue::Export { messages, .. } => {
+            doc.elements(messages).next().is_some_and(|first| {
+                matches!(value(doc.bytes, &doc.fields(first)), OpencodeValue::Message { .. })
+            })
         }
-    })
+        OpencodeValue::Other => {
+            let first = doc.elements(at).next();
+            let fields = first.map(|first| doc.fields(first));
+            fields.is_some_and(|fields| {
+                matches!(value(doc.bytes, &fields), OpencodeValue::Message { .. })
+            })
+        }
+        _ => true,
+    }
 }
 
 /// The kind of a value, by its members.

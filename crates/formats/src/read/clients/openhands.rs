@@ -6,18 +6,18 @@
 
 use std::ops::Range;
 
-use super::{items, openhands_events, openhands_old};
+use super::{openhands_events, openhands_old};
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FailureMark, FormatDescription, InputDocument, InputSource,
-    TopValue, TranscriptFormat,
+    Column, ColumnTable, Conversation, FailureMark, FileMark, FormatDescription, InputDocument,
+    InputSource, TopValue, TranscriptFormat, entries,
 };
 use crate::scan;
 
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
     TranscriptFormat::OpenHands,
-    is_of,
+    FileMark::Entry(&HOLDERS, is_of),
     read,
     ColumnTable {
         error: Column::At(&[
@@ -40,14 +40,9 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
 /// The members that hold the events in exports and in the rows of evaluations.
 const HOLDERS: [&str; 4] = ["events", "history", "trajectory", "items"];
 
-/// The first events that are read to identify the format.
-const LOOK: usize = 8;
-
-fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    items::all(doc, records, &HOLDERS).take(LOOK).any(|at| {
-        let fields = doc.fields(at);
-        openhands_events::is_event(&fields) || openhands_old::is_event(&fields)
-    })
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
+    let fields = doc.fields(at);
+    openhands_events::is_event(&fields) || openhands_old::is_event(&fields)
 }
 
 /// Reads events of the newer kind and those from before 1.0. Each event shows which kind it is. A row of an evaluation
@@ -57,7 +52,7 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
     let mut found = Vec::new();
     let mut lines = Vec::new();
     for record in records {
-        match items::list(doc, record.range.clone(), &HOLDERS) {
+        match entries::list(doc, record.range.clone(), &HOLDERS) {
             Some(list) => {
                 let mut about = Conversation::new(TranscriptFormat::OpenHands, record.line);
                 let holder = doc.fields(record.range.clone());

@@ -8,19 +8,18 @@ use std::ops::Range;
 
 use midfold_core::view::TextOrigin;
 
-use super::first;
 use super::qwen_turns::QwenTurns;
 use crate::fields::ObjectFields;
 use crate::read::{
-    Column, ColumnTable, Conversation, FailureMark, FormatDescription, InputDocument, InputSource,
-    TopValue, TranscriptFormat, UnsentCount, UsagePlace, tree,
+    Column, ColumnTable, Conversation, FailureMark, FileMark, FormatDescription, InputDocument,
+    InputSource, TopValue, TranscriptFormat, UnsentCount, UsagePlace, tree,
 };
 use crate::usage;
 
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
     TranscriptFormat::Qwen,
-    is_of,
+    FileMark::Record(is_of),
     read,
     ColumnTable {
         error: Column::InRecord(&[FailureMark::is(
@@ -40,14 +39,12 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
 );
 
 /// Whether a record of the tree holds a Gemini content, or is of the client's own type.
-fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    first::records(records).any(|record| {
-        let fields = doc.fields(record.range.clone());
-        let is_node = fields.string("uuid").is_some() && fields.string("sessionId").is_some();
-        is_node
-            && (fields.inner("message").array("parts").is_some()
-                || fields.is("type", "system") && fields.object("systemPayload").is_some())
-    })
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
+    let fields = doc.fields(at);
+    let is_node = fields.string("uuid").is_some() && fields.string("sessionId").is_some();
+    is_node
+        && (fields.inner("message").array("parts").is_some()
+            || fields.is("type", "system") && fields.object("systemPayload").is_some())
 }
 
 /// One line of the file.
