@@ -12,6 +12,7 @@ use midfold::{AdvisedError, Door, DoorHost, Failure, FailureArea, nearest};
 
 use crate::bounded::{self, MOST_STREAMED};
 use crate::error::CommandError;
+use crate::eval_archive;
 use crate::output::reason;
 use crate::paths::{is_stdin, is_transcript};
 #[cfg(feature = "sessions")]
@@ -135,12 +136,13 @@ fn name(path: &Path) -> String {
     if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-/// Unpacks a gzip or Zstandard file, which its first bytes identify. Other bytes are returned as they are. More than
-/// `most` unpacked bytes are refused as [`ErrorKind::FileTooLarge`].
+/// Unpacks a gzip or Zstandard file, or an `.eval` log of Inspect, which its first bytes identify. Other bytes are
+/// returned as they are. More than `most` unpacked bytes are refused as [`ErrorKind::FileTooLarge`].
 pub fn unpacked(bytes: Vec<u8>, most: u64) -> std::io::Result<Vec<u8>> {
     let unpack: Box<dyn Read + '_> = match bytes.as_slice() {
         [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(&bytes[..])),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(zstd::stream::read::Decoder::new(&bytes[..])?),
+        [b'P', b'K', ..] => return Ok(eval_archive::log(&bytes, most)?.unwrap_or(bytes)),
         _ => return Ok(bytes),
     };
     let mut plain = Vec::new();

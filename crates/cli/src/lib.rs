@@ -26,6 +26,7 @@ mod deletion;
 mod doctor;
 mod env;
 mod error;
+mod eval_archive;
 mod exam;
 #[cfg(feature = "sessions")]
 mod explain;

@@ -86,6 +86,20 @@ impl<'a> ObjectFields<'a> {
         self.opening(name, b'[')
     }
 
+    /// The elements of the list called `name`. Empty where the value is no list.
+    pub(crate) fn list(&self, name: &str) -> impl Iterator<Item = Range<usize>> + use<'a> {
+        scan::elements(self.bytes, self.array(name).unwrap_or(0..0))
+    }
+
+    /// The elements of the list called `name`, each with its members.
+    pub(crate) fn objects(
+        &self,
+        name: &str,
+    ) -> impl Iterator<Item = (Range<usize>, Self)> + use<'a> {
+        let bytes = self.bytes;
+        self.list(name).map(move |at| (at.clone(), Self::of(bytes, at)))
+    }
+
     pub(crate) fn string(&self, name: &str) -> Option<Range<usize>> {
         self.opening(name, b'"')
     }
@@ -98,6 +112,18 @@ impl<'a> ObjectFields<'a> {
     pub(crate) fn inner(&self, name: &str) -> Self {
         let inner = Self::of(self.bytes, self.object(name).unwrap_or(0..0));
         Self { is_either: self.is_either, ..inner }
+    }
+
+    /// What `read` finds at the end of a path of members with dots between them, in the object that holds the last one.
+    pub(crate) fn at_path<T>(
+        &self,
+        path: &str,
+        read: impl Fn(&Self, &str) -> Option<T>,
+    ) -> Option<T> {
+        match path.split_once('.') {
+            Some((name, rest)) => self.inner(name).at_path(rest, read),
+            None => read(self, path),
+        }
     }
 
     /// The decoded string called `name`. `None` where the value is no string.

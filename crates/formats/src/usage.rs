@@ -223,6 +223,16 @@ pub(crate) fn copilot(data: &ObjectFields<'_>) -> Option<Usage> {
     })
 }
 
+/// Reads `metrics.tokens` of Cline, whose prompt includes the tokens that the cache read.
+pub(crate) fn cline(tokens: &ObjectFields<'_>) -> Option<Usage> {
+    known(Usage {
+        prompt: tokens.number("prompt"),
+        output: tokens.number("completion"),
+        cache_read: tokens.number("cached"),
+        cache_write: 0,
+    })
+}
+
 /// Reads `token_usage` of Kimi CLI, which divides the input into three counts.
 pub(crate) fn kimi(usage: &ObjectFields<'_>) -> Option<Usage> {
     known(beside_cache(

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use midfold::core::policy::Policy;
 use midfold::core::{Hash, RawEvent};
 use midfold::formats::ReadProblem;
-use midfold::formats::read::Conversation;
+use midfold::formats::read::{Conversation, rest_of};
 use midfold::store::{Millis, Store, StoreError, StoredError, StoredSession};
 use midfold::{
     AdvisedError, Door, Failure, FailureArea, PreparedConversation, PreparedSession, Setup, Start,
@@ -123,7 +124,11 @@ impl ImportPlan<'_> {
             }
             Err(error) => return Ok(Err(error)),
         };
-        match self.part_of(recording, &stored).await? {
+        let part = match self.part_of(recording, &stored).await? {
+            Some(part) => Some(part),
+            None => self.grown_part_of(recording, &stored).await?,
+        };
+        match part {
             Some((prepared, there)) => Ok(add(stored, &prepared, there, now).await.map(Some)),
             None if self.numbered => Ok(Ok(None)),
             None => Err(self.differs(recording, &stored).await?),
@@ -177,6 +182,61 @@ impl ImportPlan<'_> {
         Ok(None)
     }
 
+    /// The same where the client has completed messages since the import before. The log keeps what it has: the rest of
+    /// a message becomes a message of its own, and results keep the order in which they came.
+    async fn grown_part_of(
+        &mut self,
+        recording: &TranscriptPart,
+        stored: &StoredSession,
+    ) -> Result<Option<(PreparedConversation, usize)>, Failure> {
+        let last = recording.newest();
+        for at in std::iter::once(last).chain(0..last) {
+            let conversation = recording.since(at);
+            // The messages of a session in another dialect are not those of the file.
+            if conversation.format.dialect().name() != stored.row().new.dialect {
+                continue;
+            }
+            if let Some((conversation, there)) = self.as_stored(conversation, stored).await? {
+                return Ok(Some((self.prepare(conversation)?, there)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The conversation in the form in which the session has it, and how many of its messages the session holds. `None`
+    /// where the session holds another conversation.
+    async fn as_stored(
+        &self,
+        mut conversation: Conversation,
+        stored: &StoredSession,
+    ) -> Result<Option<(Conversation, usize)>, Failure> {
+        let mut equal = 0;
+        loop {
+            let hashes = chain(&conversation.events);
+            let both = stored.row().head.min(conversation.events.len() as u64);
+            let there = usize::try_from(both).unwrap_or(usize::MAX);
+            if hashes[there] == self.hash_before(stored, both).await? {
+                return Ok(Some((conversation, there)));
+            }
+            // One equal hash proves that all messages before it are equal, so the first difference is found by halves.
+            let mut differs = there;
+            while equal + 1 < differs {
+                let half = equal.midpoint(differs);
+                match hashes[half] == self.hash_before(stored, half as u64).await? {
+                    true => equal = half,
+                    false => differs = half,
+                }
+            }
+            let rows =
+                self.store.events(&stored.row().new.id, equal as u64..equal as u64 + 1).await;
+            let rows = rows.map_err(|error| error.advise(Door::Command))?;
+            let Some(row) = rows.first() else { return Ok(None) };
+            if !take_apart(&mut conversation, equal, &row.event.bytes) {
+                return Ok(None);
+            }
+        }
+    }
+
     async fn hash_before(&self, stored: &StoredSession, count: u64) -> Result<Hash, Failure> {
         // The row has this hash, so a transcript that only grew costs no read of an event.
         if count == stored.row().head {
@@ -218,6 +278,38 @@ impl ImportPlan<'_> {
         )
         .hint("choose another id: --id NAME"))
     }
+}
+
+/// The chain of hashes of these messages: that before the first message, and that after each.
+fn chain(events: &[RawEvent]) -> Vec<Hash> {
+    let links = events.iter().scan(Hash::ROOT, |hash, event| {
+        *hash = hash.chain(&event.bytes);
+        Some(*hash)
+    });
+    std::iter::once(Hash::ROOT).chain(links).collect()
+}
+
+/// Makes the message at `at` the one that a session has there. Returns whether that is possible: it has the beginning
+/// of this message, or one of the results that follow it.
+fn take_apart(conversation: &mut Conversation, at: usize, stored: &Bytes) -> bool {
+    let events = &mut conversation.events;
+    if let Some(rest) = rest_of(stored, &events[at].bytes) {
+        let mut newer = events[at].clone();
+        newer.bytes = rest.into();
+        // The counts are those of the whole reply.
+        events[at].usage = None;
+        events[at].bytes = stored.clone();
+        events.insert(at + 1, newer);
+        return true;
+    }
+    let dialect = conversation.format.dialect().dialect();
+    let is_result = |event: &&RawEvent| dialect.view(&event.bytes).has_results();
+    let results = events[at..].iter().take_while(is_result).count();
+    let place = events[at..at + results].iter().position(|event| event.bytes == *stored);
+    if let Some(place) = place {
+        events[at..=at + place].rotate_right(1);
+    }
+    place.is_some()
 }
 
 /// Adds the messages after the first `there` to the session.

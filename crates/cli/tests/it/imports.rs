@@ -96,3 +96,76 @@ fn a_file_that_does_not_fit_the_settings_is_told_and_the_others_are_done() {
     assert!(said.contains(&format!("error: {}: ", other.display())), "{said}");
     assert_eq!(sessions(store), named(&[("a", 1), ("c", 2)]));
 }
+
+/// The records of a session of Claude Code whose replies have a record for each block.
+fn claude() -> String {
+    let record = |at: usize, kind: &str, message: &str| {
+        let parent = at.checked_sub(1).map_or("null".to_owned(), |at| format!("\"r{at}\""));
+        format!(
+            r#"{{"type":"{kind}","uuid":"r{at}","parentUuid":{parent},"sessionId":"session-c","message":{message}}}"#
+        ) + "\n"
+    };
+    let reply = |id: &str, block: &str| {
+        format!(r#"{{"id":"{id}","role":"assistant","model":"m","content":[{block}]}}"#)
+    };
+    let call = |id: &str| format!(r#"{{"type":"tool_use","id":"{id}","name":"sow","input":{{}}}}"#);
+    let result = |id: &str| {
+        format!(
+            r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"{id}","content":"of {id}"}}]}}"#
+        )
+    };
+    [
+        record(0, "user", r#"{"role":"user","content":"Sow the beds."}"#),
+        record(1, "assistant", &reply("m1", r#"{"type":"text","text":"First two."}"#)),
+        record(2, "assistant", &reply("m1", &call("a"))),
+        record(3, "assistant", &reply("m1", &call("b"))),
+        record(4, "user", &result("a")),
+        record(5, "user", &result("b")),
+        record(6, "assistant", &reply("m2", r#"{"type":"text","text":"Both are sown."}"#)),
+    ]
+    .concat()
+}
+
+/// All messages of a session as text.
+fn messages(store: &str, id: &str) -> String {
+    ok(store, &["session", "log", id], b"")
+}
+
+#[test]
+fn a_file_that_is_still_written_goes_on_wherever_it_was_cut() {
+    let whole = claude();
+    for cut in (40..whole.len()).step_by(61) {
+        let store = &store(&format!("imports-grown-{cut}"));
+        let at = folder(&format!("imports-grown-{cut}"));
+        let file = at.join("run.jsonl").display().to_string();
+        fs::write(&file, &whole[..cut]).unwrap();
+        fs::write(at.join("other.jsonl"), "{\"role\":\"user\",\"content\":\"other\"}\n").unwrap();
+        // A file that is cut within its first record holds nothing yet, and the other one is imported all the same.
+        ok(store, &["import", &at.display().to_string()], b"");
+        fs::write(&file, &whole).unwrap();
+        ok(store, &["import", &file], b"");
+        ok(store, &["import", &at.display().to_string()], b"");
+        let all = sessions(store);
+        let ids: Vec<_> = all.iter().map(|(id, _)| id.as_str()).collect();
+        assert_eq!(ids, ["other", "session-c"], "cut at {cut}: {all:?}");
+        let text = messages(store, "session-c");
+        for (said, times) in
+            [("First two.", 1), ("{}", 2), ("of a", 1), ("of b", 1), ("Both are sown.", 1)]
+        {
+            assert_eq!(text.matches(said).count(), times, "cut at {cut}: {said} in {text}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_says_something_else_is_another_session() {
+    let store = &store("imports-else");
+    let file = folder("imports-else").join("run.jsonl").display().to_string();
+    fs::write(&file, claude()).unwrap();
+    ok(store, &["import", &file, "--id", "g"], b"");
+    fs::write(&file, claude().replace("First two.", "First one.")).unwrap();
+    let output =
+        crate::midfold(&["import", &file, "--id", "g", "--store", store]).output().unwrap();
+    assert!(!output.status.success());
+    assert!(seen(&output).contains("message 1 differs"), "{}", seen(&output));
+}

@@ -11,9 +11,30 @@ use super::text::TopValue;
 use super::{Conversation, TranscriptFormat};
 use crate::dialect::DialectKind;
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable};
+use crate::read::description::{FormatDescription, FormatReader};
 use crate::{scan, usage, voices};
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+/// How the files of this client are read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription {
+    format: TranscriptFormat::Codex,
+    mark: None,
+    reader: FormatReader::Session(read),
+    columns: ColumnTable {
+        error: Column::Lacks("only the text of the output says it"),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Unread("`turn_context.cwd`"),
+        mode: Column::Unread("`turn_context.approval_policy`"),
+        usage: Column::ByReader("`token_count` after the reply"),
+        model: Column::ByReader("`turn_context.model`"),
+        parent: Column::ByReader("`thread_rolled_back`"),
+        images: Column::ByReader("`input_image`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::ByReader("the output of `request_user_input`"),
+    },
+};
+
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
     let mut compacted = Vec::new();
     let mut conversation = Conversation::new(TranscriptFormat::Codex, first.line);
@@ -21,7 +42,6 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
         take(source, record, &mut conversation, &mut compacted);
     }
     compacted.push(conversation);
-    compacted.retain(|stretch| !stretch.events.is_empty());
     compacted
 }
 
@@ -150,8 +170,7 @@ fn restart(
     if !source.recorded {
         let before = conversation.events.len();
         conversation.events.clear();
-        let told = format!("{before} items before it are no longer in the context");
-        source.note(record.range.start, "compacted-before", told);
+        source.note_compacted(record.range.start, before, "items");
     }
     conversation.line = record.line;
     let summary = payload.string("message").filter(|at| at.len() > r#""""#.len());

@@ -8,33 +8,44 @@ mod chat;
 mod claude_code;
 mod clients;
 mod codex;
+mod columns;
 mod conversation;
+mod description;
 mod detect;
+mod entries;
 mod error;
+mod facts;
 mod format;
 mod holder;
 mod outline;
 mod pi;
 mod pi_message;
 mod recognise;
+mod registry;
 mod request;
 mod running;
+mod shape;
 mod source;
 mod swe_agent;
 mod text;
-mod times;
+mod tree;
 
 use bytes::Bytes;
 use midfold_core::BlockKind;
 use midfold_core::event::RawEvent;
 
+pub use self::columns::ColumnFact;
+use self::columns::{Column, ColumnTable, FailureMark, UsagePlace};
 pub use self::conversation::{Conversation, Envelope, MessageWrapper};
+use self::description::{FileMark, FormatDescription, FormatReader};
 pub use self::error::ReadError;
 pub use self::format::TranscriptFormat;
 use self::outline::InputDocument;
 pub use self::outline::LISTS;
-pub use self::running::{NewestReply, newest_reply, whole_lines};
-use self::source::InputSource;
+pub use self::running::{NewestReply, newest_reply, rest_of, whole_lines};
+use self::shape::{MessageParts, PartRule, PartTable};
+use self::source::{InputSource, UnsentCount};
+use self::text::TopValue;
 use crate::dialect::{DialectKind, is_unread};
 use crate::fields::ObjectFields;
 use crate::problem::ReadProblem;
@@ -129,20 +140,19 @@ fn read_as(
         return Err(error);
     }
     let found = from.or_else(|| recognise::format(doc, &records));
-    let mut conversations = match found {
-        Some(TranscriptFormat::ClaudeCode) => claude_code::read(&mut source, &records),
-        Some(TranscriptFormat::Codex) => codex::read(&mut source, &records),
-        Some(TranscriptFormat::Pi) => pi::read(&mut source, &records),
-        Some(TranscriptFormat::SweAgent) => swe_agent::read(&mut source, &records),
-        Some(found) if clients::reader(found).is_some() => {
-            clients::reader(found).map_or_else(Vec::new, |read| read(&mut source, &records))
+    let conversations = found.map_or_else(Vec::new, |found| {
+        let about = registry::of(found);
+        let mut read = match about.reader {
+            FormatReader::Session(read) | FormatReader::Runs(read) => read(&mut source, &records),
+            FormatReader::Requests => request::read(&mut source, doc, &records, found, from),
+        };
+        if about.is_session() {
+            // A session that has just begun, or a context of which nothing is left, is no conversation.
+            read.retain(|conversation| !conversation.events.is_empty());
         }
-        Some(found) => request::read(&mut source, doc, &records, found, from),
-        None => Vec::new(),
-    };
-    if found.is_some_and(recognise::is_session) {
-        times::note(input, &records, &mut conversations);
-    }
+        facts::fill(input, &records, &about.columns, &mut read);
+        read
+    });
     if conversations.is_empty()
         && let Some(error) = refused(&source.problems)
     {

@@ -8,8 +8,30 @@ use midfold_core::view::TextOrigin;
 
 use super::source::InputSource;
 use super::text::TopValue;
-use super::{Conversation, TranscriptFormat, pi_message};
+use super::{Conversation, TranscriptFormat, pi_message, tree};
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable, FailureMark, UsagePlace};
+use crate::read::description::{FormatDescription, FormatReader};
+use crate::usage;
+
+/// How the files of this client are read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription {
+    format: TranscriptFormat::Pi,
+    mark: None,
+    reader: FormatReader::Session(read),
+    columns: ColumnTable {
+        error: Column::At(&[FailureMark::is("isError", &["true"])]),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Unread("`session.cwd`"),
+        mode: Column::Lacks("has no modes"),
+        usage: Column::At(UsagePlace::new("usage", usage::pi)),
+        model: Column::ByReader("`model`, `model_change`"),
+        parent: Column::ByReader("`parentId`"),
+        images: Column::ByReader("parts `image`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::Lacks("has no tool that asks"),
+    },
+};
 
 /// One line of the file.
 struct PiEntry {
@@ -21,7 +43,7 @@ struct PiEntry {
 }
 
 /// Reads the entries. Where the whole recording is wanted, the conversation before each compaction comes first.
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
     let entries = entries(source.input, records);
     let path = path(source, &entries);
@@ -37,15 +59,13 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
         let edits = edits(source.input, &entries, &path[..end]);
         let (recap, context) = after_compaction(source, &entries, &path[..end]);
         if let Some(summary) = recap {
-            conversation.events.push(pi_message::recap(source, summary));
+            conversation.events.push(source.recap(summary));
         }
         for at in context {
             let event = event(source, &entries[at], &edits);
             conversation.events.extend(event);
         }
-        if !conversation.events.is_empty() {
-            found.push(conversation);
-        }
+        found.push(conversation);
     }
     found
 }
@@ -71,10 +91,7 @@ fn entries(input: &[u8], records: &[TopValue]) -> Vec<PiEntry> {
 fn path(source: &mut InputSource<'_>, entries: &[PiEntry]) -> Vec<usize> {
     let newest = entries.iter().rposition(|entry| entry.id.is_some());
     let Some(newest) = newest else { return (0..entries.len()).collect() };
-    // A parent comes before its children, so this ends.
-    let mut path: Vec<usize> =
-        std::iter::successors(Some(newest), |at| entries[*at].parent).collect();
-    path.reverse();
+    let path = tree::path(Some(newest), |at| entries[at].parent);
     let messages = |entry: &&PiEntry| entry.kind == "message";
     let on_path = path.iter().map(|at| &entries[*at]).filter(messages).count();
     let off = entries.iter().filter(messages).count() - on_path;
@@ -144,8 +161,7 @@ fn after_compaction(
     let kept = kept.unwrap_or(last);
     if !source.recorded {
         let gone = path[..kept].iter().filter(|at| entries[**at].kind == "message").count();
-        let told = format!("{gone} messages before it are no longer in the context");
-        source.note(compaction.range.start, "compacted-before", told);
+        source.note_compacted(compaction.range.start, gone, "messages");
     }
     let live = path[kept..last].iter().chain(&path[last + 1..]).copied().collect();
     (fields.string("summary"), live)
@@ -166,12 +182,10 @@ fn event(
     }
     match &*entry.kind {
         "message" => pi_message::message(source, fields.object("message")?),
-        "branch_summary" => fields.string("summary").map(|text| pi_message::recap(source, text)),
+        "branch_summary" => fields.string("summary").map(|text| source.recap(text)),
         "custom_message" => {
-            let bytes = pi_message::plain(input, "user", &fields);
-            let mut event = source.built(bytes, vec![entry.range.clone()]);
-            event.origin = Some(TextOrigin::Injected);
-            Some(event)
+            let event = pi_message::SHAPE.message(source, entry.range.clone(), &fields);
+            Some(RawEvent { origin: Some(TextOrigin::Injected), ..event })
         }
         _ => None,
     }

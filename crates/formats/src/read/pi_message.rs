@@ -6,78 +6,42 @@ use std::ops::Range;
 use midfold_core::event::RawEvent;
 use midfold_core::view::TextOrigin;
 
-use super::chat::{self, ChatCall, ContentPart, inside};
+use super::chat::{self, ContentPart, inside};
+use super::shape::{MessageShape, PartRule, RoleSpeaker};
 use super::source::InputSource;
 use crate::fields::ObjectFields;
-use crate::{scan, usage};
+
+/// The shape of messages and of entries in the user's role.
+pub(super) static SHAPE: MessageShape = MessageShape {
+    parts: &[
+        ("text", PartRule::Text("text")),
+        ("image", PartRule::Image("mimeType", "data")),
+        ("thinking", PartRule::Thought("thinking")),
+        ("toolCall", PartRule::Call("id", "name", "arguments")),
+    ],
+    roles: &[
+        ("assistant", RoleSpeaker::Model),
+        ("toolResult", RoleSpeaker::Tool),
+        ("system", RoleSpeaker::System),
+        ("custom", RoleSpeaker::Client),
+    ],
+    result: ("toolCallId", "toolName"),
+};
 
 /// The message at `at`. `None` for one that the client never sends.
 pub(super) fn message(source: &mut InputSource<'_>, at: Range<usize>) -> Option<RawEvent> {
-    let input = source.input;
-    let fields = ObjectFields::of(input, at.clone());
-    let role = fields.text("role")?;
-    let mut origin = None;
-    let mut used = None;
-    let bytes = match &*role {
-        "assistant" => {
-            used = usage::pi(&fields.inner("usage"));
-            assistant(input, &fields)
-        }
-        "toolResult" => result(input, &fields),
-        "bashExecution" if fields.is_true("excludeFromContext") => return None,
+    let fields = ObjectFields::of(source.input, at.clone());
+    match &*fields.text("role")? {
+        "bashExecution" if fields.is_true("excludeFromContext") => None,
         "bashExecution" => {
-            origin = Some(TextOrigin::Injected);
-            shell(&fields)
+            let event = source.built(shell(&fields), vec![at]);
+            Some(RawEvent { origin: Some(TextOrigin::Injected), ..event })
         }
         "branchSummary" | "compactionSummary" => {
-            return fields.string("summary").map(|summary| recap(source, summary));
+            fields.string("summary").map(|summary| source.recap(summary))
         }
-        "custom" => {
-            origin = Some(TextOrigin::Injected);
-            plain(input, "user", &fields)
-        }
-        "system" => plain(input, "system", &fields),
-        _ => plain(input, "user", &fields),
-    };
-    let mut event = source.built(bytes, vec![at]);
-    event.origin = origin;
-    event.usage = used;
-    event.failed = fields.is_true("isError");
-    Some(event)
-}
-
-/// A user message of one recorded string, which is the recap of compacted messages.
-pub(super) fn recap(source: &mut InputSource<'_>, text: Range<usize>) -> RawEvent {
-    let words = ContentPart::Text(Cow::Borrowed(&source.input[text.clone()]));
-    let mut event = source.built(chat::message("user", &[words]), vec![text]);
-    event.origin = Some(TextOrigin::Recap);
-    event
-}
-
-/// A message that has nothing but content.
-pub(super) fn plain(input: &[u8], role: &str, fields: &ObjectFields<'_>) -> Vec<u8> {
-    chat::message(role, &content(input, fields))
-}
-
-fn assistant(input: &[u8], fields: &ObjectFields<'_>) -> Vec<u8> {
-    let parts: Vec<_> = parts(input, fields).collect();
-    let thoughts: Vec<_> = parts
-        .iter()
-        .filter(|part| part.is("type", "thinking"))
-        .filter_map(|part| chat::text_of(part, "thinking"))
-        .collect();
-    let calls: Vec<_> = parts.iter().filter(|part| part.is("type", "toolCall")).map(call).collect();
-    chat::reply(&content(input, fields), &thoughts, &calls)
-}
-
-fn call<'a>(part: &ObjectFields<'a>) -> ChatCall<'a> {
-    let or_empty = |name| Cow::Borrowed(part.raw(name).unwrap_or(b"\"\""));
-    ChatCall { id: or_empty("id"), name: or_empty("name"), arguments: part.raw("arguments") }
-}
-
-fn result(input: &[u8], fields: &ObjectFields<'_>) -> Vec<u8> {
-    let id = fields.raw("toolCallId").unwrap_or(b"\"\"");
-    chat::result(id, fields.raw("toolName"), &content(input, fields))
+        _ => Some(SHAPE.message(source, at, &fields)),
+    }
 }
 
 /// A command that the user ran: the typed line and its output.
@@ -96,29 +60,4 @@ fn shell(fields: &ObjectFields<'_>) -> Vec<u8> {
     }
     out.push(b'"');
     chat::message("user", &[ContentPart::Text(Cow::Owned(out))])
-}
-
-fn parts<'a>(input: &'a [u8], fields: &ObjectFields<'a>) -> impl Iterator<Item = ObjectFields<'a>> {
-    let list = fields.array("content").unwrap_or(0..0);
-    scan::elements(input, list).map(|part| ObjectFields::of(input, part))
-}
-
-/// The content of a message: its one string, or its parts without reasoning and calls.
-fn content<'a>(input: &'a [u8], fields: &ObjectFields<'a>) -> Vec<ContentPart<'a>> {
-    if let Some(token) = fields.string("content") {
-        return vec![ContentPart::Text(Cow::Borrowed(&input[token]))];
-    }
-    let list = fields.array("content").unwrap_or(0..0);
-    let parts = scan::elements(input, list).map(|at| (at.clone(), ObjectFields::of(input, at)));
-    parts
-        .filter_map(|(at, part)| {
-            let raw = |name| Cow::Borrowed(part.raw(name).unwrap_or(b"\"\""));
-            match &*part.text("type").unwrap_or_default() {
-                "thinking" | "toolCall" => None,
-                "text" => Some(ContentPart::Text(raw("text"))),
-                "image" => Some(ContentPart::Image { mime: raw("mimeType"), data: raw("data") }),
-                _ => Some(ContentPart::unknown(&input[at])),
-            }
-        })
-        .collect()
 }

@@ -4,18 +4,12 @@
 use super::TranscriptFormat;
 use super::outline::InputDocument;
 use super::text::TopValue;
-use super::{clients, detect};
+use super::{clients, detect, registry};
 use crate::scan;
 
 /// The format of the input that consists of these values. `None` where it holds no messages.
 pub(super) fn format(doc: InputDocument<'_>, records: &[TopValue]) -> Option<TranscriptFormat> {
     clients::recognise(doc, records).or_else(|| detect::format(doc, records))
-}
-
-/// Whether a format is that of a client's session file, and not of a request.
-pub(super) fn is_session(format: TranscriptFormat) -> bool {
-    matches!(format, TranscriptFormat::ClaudeCode | TranscriptFormat::Codex | TranscriptFormat::Pi)
-        || clients::reader(format).is_some()
 }
 
 /// The elements of the only list of the input, as the lines of a client's session file. `None` where they are no such
@@ -32,7 +26,7 @@ pub(super) fn lines_of_list(
     }
     let lines = doc.elements(list.range.clone()).map(|range| TopValue { range, line: list.line });
     let mut lines: Vec<_> = lines.collect();
-    let found = format(doc, &lines).filter(|found| is_session(*found))?;
+    let found = format(doc, &lines).filter(|found| registry::of(*found).is_session())?;
     if from.is_some_and(|from| from != found) {
         return None;
     }

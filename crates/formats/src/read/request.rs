@@ -11,7 +11,47 @@ use super::source::InputSource;
 use super::text::TopValue;
 use super::{Conversation, MessageWrapper, TranscriptFormat};
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable, FailureMark, UsagePlace};
+use crate::read::description::{FormatDescription, FormatReader};
 use crate::usage;
+
+/// How requests and rows are read.
+pub(super) static REQUESTS: FormatDescription = FormatDescription {
+    format: TranscriptFormat::OpenAiChat,
+    mark: None,
+    reader: FormatReader::Requests,
+    columns: ColumnTable {
+        error: Column::ByReader("`is_error`, `status` or `error` of the result"),
+        time: Column::Lacks("a request has no times"),
+        cwd: Column::Lacks("a request has only messages"),
+        mode: Column::Lacks("a request has only messages"),
+        usage: Column::Lacks("the answer has it"),
+        model: Column::ByReader("`model`, `modelId`"),
+        parent: Column::Lacks("messages are in one list"),
+        images: Column::ByReader("the parts of the dialect"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::ByReader("the result of the tool that asks"),
+    },
+};
+
+/// How a `.traj.json` of mini-swe-agent is read: as a request, with facts beside each message.
+pub(super) static MINI_SWE_AGENT: FormatDescription = FormatDescription {
+    format: TranscriptFormat::MiniSweAgent,
+    mark: None,
+    reader: FormatReader::Requests,
+    columns: ColumnTable {
+        error: Column::At(&[FailureMark::any("extra.exception_info")]),
+        time: Column::At(&["extra.timestamp"]),
+        cwd: Column::Unread("`info.config.environment.cwd`"),
+        mode: Column::Lacks("has no modes"),
+        usage: Column::At(UsagePlace::new("extra.response.usage", usage::chat)),
+        model: Column::ByReader("`info.config.model.model_name`"),
+        parent: Column::Lacks("a run is one list"),
+        images: Column::ByReader("parts `image_url`"),
+        queued: Column::Lacks("nobody types during a run"),
+        answers: Column::Lacks("has no tool that asks"),
+    },
+};
 
 /// Reads every value. Bare messages, one per line, are one conversation.
 pub(super) fn read(
@@ -62,7 +102,7 @@ fn read_list(
         let format = forced.or_else(|| detect::format(doc, std::slice::from_ref(record)));
         let Some(format) = format else { return };
         let mut conversation = Conversation::new(format, record.line);
-        conversation.events = events(source, doc, elements, format);
+        conversation.events = events(source, elements);
         conversation.envelope.wrapper = Some(MessageWrapper::default());
         found.push(conversation);
         return;
@@ -99,7 +139,7 @@ fn held(
         vec![lone_string(source, messages)]
     } else {
         let elements = doc.elements(messages).collect();
-        events(source, doc, elements, format)
+        events(source, elements)
     };
     conversation
 }
@@ -117,24 +157,13 @@ fn id_of(fields: &ObjectFields<'_>) -> Option<String> {
         .find_map(|name| fields.label(name))
 }
 
-fn events(
-    source: &mut InputSource<'_>,
-    doc: InputDocument<'_>,
-    elements: Vec<Range<usize>>,
-    format: TranscriptFormat,
-) -> Vec<RawEvent> {
+fn events(source: &mut InputSource<'_>, elements: Vec<Range<usize>>) -> Vec<RawEvent> {
     let mut events = Vec::with_capacity(elements.len());
     for at in elements {
         if source.input.get(at.start) != Some(&b'{') {
             source.note(at.start, "odd-message", "kept as it is, but it is no object");
         }
-        let mut event = source.event(at.clone());
-        if format == TranscriptFormat::MiniSweAgent {
-            let message = doc.fields(at);
-            let response = message.inner("extra").inner("response");
-            event.usage = usage::chat(&response.inner("usage"));
-        }
-        events.push(event);
+        events.push(source.event(at));
     }
     events
 }

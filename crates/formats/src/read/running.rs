@@ -6,6 +6,7 @@ use serde::de::IgnoredAny;
 
 use super::{Conversation, TranscriptFormat};
 use crate::fields::ObjectFields;
+use crate::scan;
 
 /// The newest message of the model, in a format that writes a message in several records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +69,36 @@ fn newest_step(conversation: &Conversation) -> Option<NewestReply> {
         results += view.blocks.iter().filter(|block| block.is_result()).count();
     }
     None
+}
+
+/// The rest of a message that has grown: `now` with only those blocks that come after the blocks of `before`. `None`
+/// where `now` does not begin with `before`.
+///
+/// Clients that write a message in several records make it longer while they work. A log keeps what it has, so it gets
+/// the rest as a message of its own.
+///
+/// ```
+/// use midfold_formats::read::rest_of;
+///
+/// let before = br#"{"role":"assistant","content":[{"type":"text","text":"so far"}]}"#;
+/// let now = br#"{"role":"assistant","content":[{"type":"text","text":"so far"},{"type":"text","text":"on"}]}"#;
+/// let rest = br#"{"role":"assistant","content":[{"type":"text","text":"on"}]}"#;
+/// assert_eq!(rest_of(before, now).as_deref(), Some(&rest[..]));
+/// assert_eq!(rest_of(now, before), None);
+/// ```
+#[must_use]
+pub fn rest_of(before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
+    let fields = |message| ObjectFields::of(message, 0..message.len());
+    let (old, new) = (fields(before), fields(now));
+    let name = ["content", "parts"].into_iter().find(|name| new.array(name).is_some())?;
+    let (from, list) = (old.array(name)?, new.array(name)?);
+    let blocks: Vec<_> = scan::elements(now, list.clone()).collect();
+    let known: Vec<_> = scan::elements(before, from).map(|at| &before[at]).collect();
+    let goes_on = old.raw("role") == new.raw("role")
+        && known.len() < blocks.len()
+        && known.iter().zip(&blocks).all(|(known, block)| *known == &now[block.clone()]);
+    let next = blocks.get(known.len()).filter(|_| goes_on)?;
+    Some([&now[..list.start + 1], &now[next.start..]].concat())
 }
 
 /// A file of JSON lines without a last line that is not completely written yet. Any other file is returned as it is.

@@ -1,13 +1,37 @@
 //! Takes slices of the input as events, and repairs them where necessary.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use bytes::Bytes;
 use midfold_core::event::RawEvent;
+use midfold_core::view::TextOrigin;
 
+use super::chat::{self, ContentPart};
 use super::text;
 use crate::problem::ReadProblem;
 use crate::scan;
+
+/// Counts what a reader leaves out, for one note at the place of the first.
+#[derive(Clone, Copy, Default)]
+pub(super) struct UnsentCount {
+    count: usize,
+    first: Option<usize>,
+}
+
+impl UnsentCount {
+    pub(super) fn add(&mut self, at: usize) {
+        self.count += 1;
+        self.first.get_or_insert(at);
+    }
+
+    /// Notes the count, if there is any. It takes the place of `{}` in `words`.
+    pub(super) fn note(self, source: &mut InputSource<'_>, code: &'static str, words: &str) {
+        if let Some(first) = self.first {
+            source.note(first, code, words.replace("{}", &self.count.to_string()));
+        }
+    }
+}
 
 /// The input, with the problems found in it.
 pub(super) struct InputSource<'a> {
@@ -58,6 +82,19 @@ impl<'a> InputSource<'a> {
     pub(super) fn built(&mut self, bytes: Vec<u8>, source: Vec<Range<usize>>) -> RawEvent {
         let at = source.first().map_or(0, |range| range.start);
         RawEvent { source, ..RawEvent::new(self.mended(bytes.into(), at)) }
+    }
+
+    /// The summary of older messages: one recorded string as a message in the user's role.
+    pub(super) fn recap(&mut self, text: Range<usize>) -> RawEvent {
+        let words = ContentPart::Text(Cow::Borrowed(&self.input[text.clone()]));
+        let event = self.built(chat::message("user", &[words]), vec![text]);
+        RawEvent { origin: Some(TextOrigin::Recap), ..event }
+    }
+
+    /// Notes that the client compacted at `at`: so many messages (`what`) are no longer sent.
+    pub(super) fn note_compacted(&mut self, at: usize, count: usize, what: &str) {
+        let told = format!("{count} {what} before it are no longer in the context");
+        self.note(at, "compacted-before", told);
     }
 
     fn mended(&mut self, bytes: Bytes, at: usize) -> Bytes {

@@ -11,7 +11,28 @@ use super::source::InputSource;
 use super::text::TopValue;
 use super::{Conversation, TranscriptFormat};
 use crate::fields::ObjectFields;
+use crate::read::columns::{Column, ColumnTable};
+use crate::read::description::{FormatDescription, FormatReader};
 use crate::scan;
+
+/// How the files of this client are read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription {
+    format: TranscriptFormat::SweAgent,
+    mark: None,
+    reader: FormatReader::Runs(read),
+    columns: ColumnTable {
+        error: Column::Lacks("only the text of the result says it"),
+        time: Column::Lacks("steps have durations only"),
+        cwd: Column::Unread("`state.working_dir` of a step"),
+        mode: Column::Lacks("has no modes"),
+        usage: Column::Lacks("`info.model_stats` has sums only"),
+        model: Column::Unread("`agent.model.name` in `replay_config`"),
+        parent: Column::Lacks("a run is one list"),
+        images: Column::ByReader("parts `image_url`"),
+        queued: Column::Lacks("nobody types during a run"),
+        answers: Column::Lacks("has no tool that asks"),
+    },
+};
 
 pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let mut found = Vec::new();
@@ -73,8 +94,7 @@ fn with_call_id(
     fields: &ObjectFields<'_>,
 ) -> RawEvent {
     let input = source.input;
-    let ids: Vec<_> =
-        scan::elements(input, fields.array("tool_call_ids").unwrap_or(0..0)).collect();
+    let ids: Vec<_> = fields.list("tool_call_ids").collect();
     let Some(first) = ids.first().filter(|_| !fields.has("tool_call_id")) else {
         return source.event(at);
     };

@@ -1,6 +1,7 @@
 //! The tests of the formats, in one binary: it links once.
 
 mod answer;
+mod columns;
 mod corpus;
 mod dialects;
 mod documents;

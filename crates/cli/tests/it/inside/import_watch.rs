@@ -97,6 +97,25 @@ async fn a_reply_comes_once_it_is_finished() {
     assert!(follower.last().await.unwrap().iter().all(|done| done.new == 0));
 }
 
+/// A client may say nothing of the end of a reply, and write its next block after a while.
+#[tokio::test]
+async fn a_reply_that_grows_after_a_while_stays_in_its_session() {
+    let file = folder("watch-grown").join("c.jsonl");
+    let silent = |blocks: usize| claude(blocks, "null").replace("\"stop_reason\":null,", "");
+    fs::write(&file, silent(1)).unwrap();
+    let (args, mut setup) = (parsed(&file), Setup::new());
+    let host = OpenStore::open(&args.at, StoreCreation::Yes).await.unwrap();
+    let mut follower = FileFollower::new(&host, &args, &mut setup, None);
+    assert_eq!(steps(&mut follower).await, one("session-c", 1, 1));
+    assert_eq!(steps(&mut follower).await, one("session-c", 1, 2));
+    for (blocks, all) in [(2, 3), (4, 4)] {
+        fs::write(&file, silent(blocks)).unwrap();
+        assert_eq!(steps(&mut follower).await, [], "it was written just now");
+        assert_eq!(steps(&mut follower).await, one("session-c", 1, all));
+    }
+    assert_eq!(steps(&mut follower).await, []);
+}
+
 #[tokio::test]
 async fn the_newest_file_of_a_folder_is_followed() {
     let place = folder("watch-folder");

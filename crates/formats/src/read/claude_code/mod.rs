@@ -16,10 +16,31 @@ use super::source::InputSource;
 use super::text::TopValue;
 use super::{Conversation, TranscriptFormat};
 use crate::problem::ReadProblem;
+use crate::read::columns::{Column, ColumnTable};
+use crate::read::description::{FormatDescription, FormatReader};
 use crate::scan;
 use record::{RecordGroup, RecordKind, RecordLine, RecordMessage};
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+/// How the files of this client are read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription {
+    format: TranscriptFormat::ClaudeCode,
+    mark: None,
+    reader: FormatReader::Session(read),
+    columns: ColumnTable {
+        error: Column::ByReader("`is_error` of the block"),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Unread("`cwd`"),
+        mode: Column::Unread("`permissionMode`"),
+        usage: Column::ByReader("`message.usage` since the last compaction"),
+        model: Column::ByReader("`message.model`"),
+        parent: Column::ByReader("`parentUuid`"),
+        images: Column::ByReader("blocks `image`"),
+        queued: Column::ByReader("`queued_command`, `queue-operation`"),
+        answers: Column::ByReader("the result of `AskUserQuestion`"),
+    },
+};
+
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let (mut lines, groups) = line::lines(source, records);
     branches::drop_abandoned(source, &mut lines);
     branches::drop_session_before(source, &mut lines);

@@ -8,11 +8,30 @@ use std::ops::Range;
 
 use midfold_core::TextOrigin;
 
-use super::super::chat::{self, ContentPart};
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
+use crate::read::{
+    Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
+    TopValue, TranscriptFormat,
+    chat::{self, ContentPart},
+};
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Aider,
+    FileMark::Input(is_of),
+    read,
+    ColumnTable {
+        error: Column::Lacks("only the text of its lines says it"),
+        time: Column::Lacks("only the start of a session has one"),
+        cwd: Column::Lacks("its lines do not name it"),
+        mode: Column::Lacks("only commands show it"),
+        usage: Column::Lacks("its lines have rounded counts"),
+        model: Column::ByReader("`Main model:`"),
+        parent: Column::ByReader("`/clear`, `/reset`"),
+        images: Column::Lacks("its lines have only their names"),
+        queued: Column::Lacks("takes no words while it works"),
+        answers: Column::ByReader("the line of the question"),
+    },
+);
 
 /// The start of a session's first line.
 const START: &str = "# aider chat started at ";
@@ -33,7 +52,7 @@ pub(super) fn is_history(bytes: &[u8]) -> bool {
     bytes.trim_ascii_start().starts_with(START.as_bytes())
 }
 
-pub(super) fn is_of(doc: InputDocument<'_>, _: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, _: &[TopValue]) -> bool {
     is_history(doc.bytes)
 }
 
@@ -55,7 +74,7 @@ struct AiderPassage {
 
 /// Reads the lines of the history. Where the file ends marked lines with two spaces, a line without them is the
 /// model's: it only looks marked.
-pub(super) fn read(source: &mut InputSource<'_>, _: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, _: &[TopValue]) -> Vec<Conversation> {
     let text = String::from_utf8_lossy(source.input).into_owned();
     // Positions are those of the file if it is UTF-8, and nearly those if it is not.
     let size = source.input.len();
@@ -125,9 +144,7 @@ impl AiderSession {
                 if source.recorded {
                     found.push(before);
                 } else if !before.events.is_empty() {
-                    let gone = before.events.len();
-                    let told = format!("{gone} messages before it are no longer in the context");
-                    source.note(passage.at.start, "compacted-before", told);
+                    source.note_compacted(passage.at.start, before.events.len(), "messages");
                 }
             }
             if passage.voice == AiderVoice::Own {
@@ -137,7 +154,6 @@ impl AiderSession {
             event(source, &mut conversation, passage);
         }
         found.push(conversation);
-        found.retain(|conversation| !conversation.events.is_empty());
         found
     }
 }

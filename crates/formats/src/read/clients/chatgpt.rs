@@ -10,14 +10,39 @@ use std::ops::Range;
 
 use midfold_core::TextOrigin;
 
-use super::super::chat::{self, ChatCall, ContentPart, StringToken};
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
-use super::items;
 use crate::fields::ObjectFields;
+use crate::read::{
+    Column, ColumnTable, Conversation, FailureMark, FileMark, FormatDescription, InputDocument,
+    InputSource, TopValue, TranscriptFormat,
+    chat::{self, ChatCall, ContentPart, StringToken},
+    entries,
+};
 use crate::scan;
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::ChatGpt,
+    FileMark::Input(is_of),
+    read,
+    ColumnTable {
+        error: Column::At(&[
+            FailureMark::is(
+                "metadata.aggregate_result.status",
+                &[r#""failed_with_in_kernel_exception""#],
+            ),
+            FailureMark::is("content.content_type", &[r#""system_error""#]),
+        ]),
+        time: Column::At(&["create_time"]),
+        cwd: Column::Lacks("has no folder"),
+        mode: Column::Lacks("has no modes"),
+        usage: Column::Lacks("the export has no counts"),
+        model: Column::At(&["metadata.model_slug"]),
+        parent: Column::ByReader("`parent`, `current_node`"),
+        images: Column::Lacks("the export has only their names"),
+        queued: Column::Lacks("a message waits for the answer"),
+        answers: Column::Lacks("asks in a message"),
+    },
+);
 
 /// The known content types.
 const KINDS: [&str; 11] = [
@@ -34,8 +59,8 @@ const KINDS: [&str; 11] = [
     "model_editable_context",
 ];
 
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    items::all(doc, records, &["conversations"]).next().is_some_and(|at| {
+fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+    entries::all(doc, records, &["conversations"]).next().is_some_and(|at| {
         let fields = doc.fields(at);
         let mapping = fields.object("mapping");
         let first = mapping.and_then(|mapping| scan::members(doc.bytes, mapping).next());
@@ -46,9 +71,9 @@ pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     })
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let doc = InputDocument { bytes: source.input, outline: None };
-    let all: Vec<Range<usize>> = items::all(doc, records, &["conversations"]).collect();
+    let all: Vec<Range<usize>> = entries::all(doc, records, &["conversations"]).collect();
     let mut found = Vec::new();
     for at in all {
         let fields = doc.fields(at.clone());
@@ -64,7 +89,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
         for message in messages {
             teller.message(source, message);
         }
-        found.extend(teller.end(source));
+        found.push(teller.end(source));
     }
     found
 }
@@ -151,8 +176,6 @@ impl<'a> ChatgptWriter<'a> {
         let content = fields.inner("content");
         let role = fields.inner("author").text("role").unwrap_or_default();
         let kind = content.text("content_type").unwrap_or_default();
-        self.found.envelope.model =
-            metadata.label("model_slug").or(self.found.envelope.model.take());
         let mut parts = parts(input, &kind, &content);
         if !KINDS.contains(&&*kind) {
             // Of an unknown content type, the whole content is taken.
@@ -164,7 +187,7 @@ impl<'a> ChatgptWriter<'a> {
         }
         self.answer(source);
         if &*kind == "thoughts" {
-            let all = scan::elements(input, content.array("thoughts").unwrap_or(0..0));
+            let all = content.list("thoughts");
             let thoughts = all.map(|thought| ObjectFields::of(input, thought));
             let words = |thought: ObjectFields<'a>| {
                 let content = chat::text_of(&thought, "content").filter(|text| text.len() > 2);
@@ -238,14 +261,14 @@ impl<'a> ChatgptWriter<'a> {
         self.found.events.push(event);
     }
 
-    fn end(mut self, source: &mut InputSource<'a>) -> Option<Conversation> {
+    fn end(mut self, source: &mut InputSource<'a>) -> Conversation {
         self.answer(source);
         let thoughts = std::mem::take(&mut self.thoughts);
         if !thoughts.is_empty() {
             let from = std::mem::take(&mut self.thought_at);
             self.found.events.push(source.built(chat::reply(&[], &thoughts, &[]), from));
         }
-        (!self.found.events.is_empty()).then_some(self.found)
+        self.found
     }
 }
 
@@ -273,7 +296,7 @@ fn parts<'a>(input: &'a [u8], kind: &str, content: &ObjectFields<'a>) -> Vec<Con
     };
     match kind {
         "text" | "multimodal_text" => {
-            let list = scan::elements(input, content.array("parts").unwrap_or(0..0));
+            let list = content.list("parts");
             list.filter_map(|at| part(input, at)).collect()
         }
         "thoughts" | "reasoning_recap" => Vec::new(),

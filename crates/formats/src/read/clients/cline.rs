@@ -11,18 +11,33 @@ use std::ops::Range;
 use midfold_core::event::RawEvent;
 use midfold_core::{TextOrigin, Voice};
 
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, MessageWrapper, TranscriptFormat};
-use super::items;
 use crate::fields::ObjectFields;
-use crate::scan;
+use crate::read::{
+    Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
+    MessageWrapper, TopValue, TranscriptFormat, UsagePlace, entries,
+};
+use crate::usage;
 use crate::voices::split;
 use crate::wrappers::RESULT;
 
-/// The first messages that are read to identify the format.
-const LOOK: usize = 8;
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Cline,
+    FileMark::Entry(&[], is_of),
+    read,
+    ColumnTable {
+        error: Column::ByReader("`is_error` of the block"),
+        time: Column::At(&["ts"]),
+        cwd: Column::Unread("`<environment_details>`"),
+        mode: Column::Unread("`modelInfo.mode`"),
+        usage: Column::At(UsagePlace::new("metrics.tokens", usage::cline)),
+        model: Column::At(&["modelInfo.modelId"]),
+        parent: Column::Lacks("messages are in one list"),
+        images: Column::ByReader("blocks `image`"),
+        queued: Column::ByReader("text beside the results"),
+        answers: Column::ByReader("the result of `ask_followup_question`"),
+    },
+);
 
 /// Members that only these two clients write beside role and content.
 const MARKS: [&str; 7] = [
@@ -38,12 +53,10 @@ const MARKS: [&str; 7] = [
 /// The starts of texts that the client adds beside a result. `\u{44}` is a D.
 const BESIDE: [&str; 3] = ["<environment_details>", "# task_progress", "# TO\u{44}O LIST"];
 
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    items::all(doc, records, &[]).take(LOOK).any(|at| {
-        let fields = doc.fields(at);
-        let is_message = fields.is("role", "user") || fields.is("role", "assistant");
-        is_message && (MARKS.iter().any(|name| fields.has(name)) || is_labelled(doc, &fields))
-    })
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
+    let fields = doc.fields(at);
+    let is_message = fields.is("role", "user") || fields.is("role", "assistant");
+    is_message && (MARKS.iter().any(|name| fields.has(name)) || is_labelled(doc, &fields))
 }
 
 /// Whether a message has the client's text about its environment, or a result with a label.
@@ -59,17 +72,17 @@ fn is_labelled(doc: InputDocument<'_>, message: &ObjectFields<'_>) -> bool {
 
 /// Whether this is `ui_messages.json`, which holds what the client shows and not what it sends.
 pub(super) fn is_shown(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    items::all(doc, records, &[]).next().is_some_and(|at| {
+    entries::all(doc, records, &[]).next().is_some_and(|at| {
         let fields = doc.fields(at);
         let kind = fields.text("type").unwrap_or_default();
         fields.has("ts") && matches!(&*kind, "say" | "ask") && fields.has(&kind)
     })
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
     let doc = InputDocument { bytes: source.input, outline: None };
-    let all: Vec<Range<usize>> = items::all(doc, records, &[]).collect();
+    let all: Vec<Range<usize>> = entries::all(doc, records, &[]).collect();
     let mut about = Conversation::new(TranscriptFormat::Cline, first.line);
     if doc.bytes.get(first.range.start) == Some(&b'[') {
         about.envelope.wrapper = Some(MessageWrapper::default());
@@ -83,7 +96,6 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     let sent = sent(source, &all);
     note_reasoning(source, if source.recorded { all.iter().collect() } else { sent.clone() });
     found.push(conversation(source, &about, sent.into_iter().cloned()));
-    found.retain(|conversation| !conversation.events.is_empty());
     found
 }
 
@@ -151,8 +163,7 @@ fn sent<'m>(source: &mut InputSource<'_>, all: &'m [Range<usize>]) -> Vec<&'m Ra
     let gone = all.len() - sent.len();
     if gone > 0 && !source.recorded {
         let at = all.get(from).map_or(0, |at| at.start);
-        let told = format!("{gone} messages before it are no longer in the context");
-        source.note(at, "compacted-before", told);
+        source.note_compacted(at, gone, "messages");
     }
     sent
 }
@@ -169,8 +180,6 @@ fn conversation(
         if is_encrypted(&fields) {
             continue;
         }
-        let model = fields.inner("modelInfo").label("modelId");
-        conversation.envelope.model = model.or(conversation.envelope.model);
         conversation.events.push(event(source, at, &fields, &mut open));
     }
     conversation
@@ -204,8 +213,7 @@ fn event<'a>(
     open: &mut Vec<ClineCall<'a>>,
 ) -> RawEvent {
     let input = source.input;
-    let blocks: Vec<Range<usize>> =
-        scan::elements(input, fields.array("content").unwrap_or(0..0)).collect();
+    let blocks: Vec<Range<usize>> = fields.list("content").collect();
     if fields.is("role", "assistant") {
         // Only the newest reply can have open calls: the provider wants their results in the next message.
         *open = blocks.iter().filter_map(|block| call(input, block.clone())).collect();

@@ -8,17 +8,35 @@ use std::ops::Range;
 
 use midfold_core::view::TextOrigin;
 
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
 use super::copilot_message::{self, CopilotFacts};
-use super::first;
 use crate::fields::ObjectFields;
+use crate::read::{
+    Column, ColumnTable, Conversation, FailureMark, FileMark, FormatDescription, InputDocument,
+    InputSource, TopValue, TranscriptFormat, UnsentCount,
+};
 use crate::scan;
 
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Copilot,
+    FileMark::Record(is_of),
+    read,
+    ColumnTable {
+        error: Column::At(&[FailureMark::is("success", &["false"])]),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Unread("`context.cwd` of `session.start`"),
+        mode: Column::Unread("`session.mode_changed`"),
+        usage: Column::ByReader("`assistant.usage`"),
+        model: Column::ByReader("`model`, `session.model_change`"),
+        parent: Column::ByReader("`session.snapshot_rewind`"),
+        images: Column::ByReader("`attachments`, `binaryResultsForLlm`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::ByReader("the result of `ask_user`"),
+    },
+);
+
 /// Whether the records are events of a session, or a session of an older version.
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
     const KINDS: [&str; 8] = [
         "session.start",
         "session.resume",
@@ -29,13 +47,11 @@ pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
         "tool.execution_start",
         "tool.execution_complete",
     ];
-    first::records(records).any(|record| {
-        let fields = doc.fields(record.range.clone());
-        let is_event = fields.object("data").is_some()
-            && fields.string("id").is_some()
-            && fields.text("type").is_some_and(|kind| KINDS.contains(&&*kind));
-        is_event || fields.array("chatMessages").is_some() && fields.has("sessionId")
-    })
+    let fields = doc.fields(at);
+    let is_event = fields.object("data").is_some()
+        && fields.string("id").is_some()
+        && fields.text("type").is_some_and(|kind| KINDS.contains(&&*kind));
+    is_event || fields.array("chatMessages").is_some() && fields.has("sessionId")
 }
 
 /// One event of a session that no rewind removed.
@@ -53,26 +69,25 @@ struct CopilotGroup {
     before: Vec<Conversation>,
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let events = events(source, records);
     let found =
         CopilotFacts::of(input, events.iter().map(|event| (&*event.kind, &event.record.range)));
-    let mut session =
-        CopilotSession { groups: Vec::new(), by_agent: HashMap::new(), shown: (0, None) };
+    let mut session = CopilotSession {
+        groups: Vec::new(),
+        by_agent: HashMap::new(),
+        shown: UnsentCount::default(),
+    };
     for event in &events {
         session.take(source, event, &found);
     }
-    let CopilotSession { groups, shown: (count, first), .. } = session;
-    if let Some(first) = first {
-        let told = format!("{count} notes and errors that the client shows and never sends");
-        source.note(first, "not-sent", told);
-    }
+    let CopilotSession { groups, shown, .. } = session;
+    shown.note(source, "not-sent", "{} notes and errors that the client shows and never sends");
     let (main, agents): (Vec<_>, Vec<_>) =
         groups.into_iter().partition(|(agent, _)| agent.is_none());
     let all = main.into_iter().chain(agents);
-    let all = all.flat_map(|(_, group)| group.before.into_iter().chain([group.conversation]));
-    all.filter(|conversation| !conversation.events.is_empty()).collect()
+    all.flat_map(|(_, group)| group.before.into_iter().chain([group.conversation])).collect()
 }
 
 /// The events, without those that a rewind removed.
@@ -106,8 +121,8 @@ struct CopilotSession {
     groups: Vec<(Option<String>, CopilotGroup)>,
     /// The index of each group by its agent.
     by_agent: HashMap<Option<String>, usize>,
-    /// The number of notes and errors that the client only shows, and the position of the first one.
-    shown: (usize, Option<usize>),
+    /// The notes and errors that the client only shows.
+    shown: UnsentCount,
 }
 
 impl CopilotSession {
@@ -185,7 +200,7 @@ impl CopilotSession {
             }
             "session.compaction_complete" => self.compact(source, &data, &at, agent, line),
             "session.error" | "session.warning" | "session.info" => {
-                self.shown = (self.shown.0 + 1, self.shown.1.or(Some(at.start)));
+                self.shown.add(at.start);
             }
             _ if fields.array("chatMessages").is_some() => {
                 let about = &mut self.group(None, line).conversation;
@@ -212,7 +227,7 @@ impl CopilotSession {
         else {
             return;
         };
-        let recap = copilot_message::recap(source, summary);
+        let recap = source.recap(summary);
         let group = self.group(agent, line);
         let events = &mut group.conversation.events;
         let mark = std::mem::take(&mut group.mark);
@@ -223,8 +238,7 @@ impl CopilotSession {
             sent.events.extend_from_slice(&group.conversation.events);
             group.before.push(sent);
         } else {
-            let told = format!("{mark} messages before it are no longer in the context");
-            source.note(at.start, "compacted-before", told);
+            source.note_compacted(at.start, mark, "messages");
         }
         group.conversation.events.splice(..mark, [recap]);
     }

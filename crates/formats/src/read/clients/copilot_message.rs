@@ -8,12 +8,13 @@ use memchr::memmem;
 use midfold_core::event::RawEvent;
 use midfold_core::view::TextOrigin;
 
-use super::super::chat::{self, ChatCall, ContentPart, StringToken, token};
-use super::super::source::InputSource;
 use super::spoken::SpokenParts;
 use super::step::ClientStep;
 use crate::fields::ObjectFields;
-use crate::scan;
+use crate::read::{
+    InputSource,
+    chat::{self, ChatCall, ContentPart, StringToken, token},
+};
 
 /// Facts about messages that are in other events of the session.
 pub(super) struct CopilotFacts<'a> {
@@ -74,8 +75,7 @@ fn requests<'a>(
     input: &'a [u8],
     data: &ObjectFields<'a>,
 ) -> impl Iterator<Item = (Range<usize>, ObjectFields<'a>)> {
-    let list = data.array("toolRequests").unwrap_or(0..0);
-    scan::elements(input, list).map(move |at| (at.clone(), ObjectFields::of(input, at)))
+    data.list("toolRequests").map(move |at| (at.clone(), ObjectFields::of(input, at)))
 }
 
 /// The text that a person typed, and around it the text that the client adds before it sends the message.
@@ -110,8 +110,7 @@ pub(super) fn user<'a>(
         (Some(sent), None) => spoken.push(origin, ContentPart::Text(sent), at.clone()),
         (None, None) => spoken.push(origin, ContentPart::Text(typed), at.clone()),
     }
-    let list = data.array("attachments").unwrap_or(0..0);
-    for part in scan::elements(input, list) {
+    for part in data.list("attachments") {
         if let Some(image) = found.image(&ObjectFields::of(input, part.clone())) {
             spoken.push(origin, image, part);
         } else if !data.has("transformedContent") {
@@ -147,13 +146,6 @@ pub(super) fn words<'a>(
     spoken.events(source)
 }
 
-pub(super) fn recap(source: &mut InputSource<'_>, summary: Range<usize>) -> RawEvent {
-    let words = ContentPart::Text(Cow::Borrowed(&source.input[summary.clone()]));
-    let mut event = source.built(chat::message("user", &[words]), vec![summary]);
-    event.origin = Some(TextOrigin::Recap);
-    event
-}
-
 /// A message of the model, followed by the results of its calls.
 pub(super) fn reply<'a>(
     source: &mut InputSource<'a>,
@@ -178,9 +170,6 @@ pub(super) fn reply<'a>(
         if let Some(result) = result {
             let fields = ObjectFields::of(input, result.clone());
             step.answer((id, name), result_parts(&fields, found), result.clone());
-            if fields.raw("success") == Some(b"false") {
-                step.failed();
-            }
         }
     }
     step.finish(source, None)
@@ -193,8 +182,8 @@ fn result_parts<'a>(data: &ObjectFields<'a>, found: &CopilotFacts<'a>) -> Vec<Co
     let text = chat::text_of(&result, "content").or_else(|| chat::text_of(&error, "message"));
     // Older versions record the error as a string.
     let text = text.or_else(|| chat::text_of(data, "error").filter(|_| error.is_empty()));
-    let list = result.array("binaryResultsForLlm").unwrap_or(0..0);
-    let images = scan::elements(found.input, list)
+    let images = result
+        .list("binaryResultsForLlm")
         .filter_map(|at| found.image(&ObjectFields::of(found.input, at)));
     text.map(ContentPart::Text).into_iter().chain(images).collect()
 }

@@ -12,32 +12,48 @@ use std::ops::Range;
 use midfold_core::view::TextOrigin;
 use midfold_core::{Voice, jsonstr};
 
-use super::super::chat::{self, ChatCall, ContentPart, StringToken, token};
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
-use super::first;
 use super::spoken::SpokenParts;
 use super::step::ClientStep;
 use crate::fields::ObjectFields;
+use crate::read::{
+    Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
+    TopValue, TranscriptFormat, UnsentCount,
+    chat::{self, ChatCall, ContentPart, StringToken, token},
+};
 use crate::{scan, voices};
 
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Cursor,
+    FileMark::Record(is_of),
+    read,
+    ColumnTable {
+        error: Column::ByReader("`result` without `success`, in a stream"),
+        time: Column::At(&["timestamp_ms"]),
+        cwd: Column::Unread("`cwd` of the stream"),
+        mode: Column::Unread("`permissionMode` of the stream"),
+        usage: Column::Lacks("neither file has counts"),
+        model: Column::ByReader("`model` of the stream"),
+        parent: Column::Lacks("messages are in one list"),
+        images: Column::ByReader("blocks `image`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::Lacks("a transcript has no results"),
+    },
+);
+
 /// Whether a line is of a transcript, or of a kind that only the stream has.
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    first::records(records).any(|record| {
-        let fields = doc.fields(record.range.clone());
-        match fields.text("type").as_deref() {
-            None => {
-                let is_line = fields.string("role").is_some() && fields.len() <= 4;
-                is_line && fields.inner("message").has("content") && !fields.has("content")
-            }
-            Some("tool_call") => fields.has("subtype") && fields.object("tool_call").is_some(),
-            Some("thinking") => fields.has("subtype") && fields.string("session_id").is_some(),
-            Some("turn_ended") => fields.has("status"),
-            _ => false,
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
+    let fields = doc.fields(at);
+    match fields.text("type").as_deref() {
+        None => {
+            let is_line = fields.string("role").is_some() && fields.len() <= 4;
+            is_line && fields.inner("message").has("content") && !fields.has("content")
         }
-    })
+        Some("tool_call") => fields.has("subtype") && fields.object("tool_call").is_some(),
+        Some("thinking") => fields.has("subtype") && fields.string("session_id").is_some(),
+        Some("turn_ended") => fields.has("status"),
+        _ => false,
+    }
 }
 
 /// The way in which a line of the model holds its words.
@@ -72,22 +88,18 @@ struct CursorReading<'a> {
     has_marks: bool,
     /// The length of all pieces together, in bytes.
     length: usize,
-    /// The text of the reasoning, whose pieces are joined.
-    thought: Vec<u8>,
-    /// The range of the first piece of the reasoning.
-    thought_at: Option<Range<usize>>,
     /// The results of the stream's calls, by call id.
     results: HashMap<String, Range<usize>>,
     /// The number of a transcript's calls, which have no ids.
     calls: usize,
-    /// The number of calls without a result, and the position of the first one.
-    unanswered: (usize, Option<usize>),
-    /// The number of errors that the client only shows, and the position of the first one.
-    shown: (usize, Option<usize>),
+    /// The calls without a result.
+    unanswered: UnsentCount,
+    /// The errors that the client only shows.
+    shown: UnsentCount,
 }
 
 /// Reads the lines of a transcript or of a stream.
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let Some(first) = records.first() else { return Vec::new() };
     let mut reading = CursorReading {
@@ -97,27 +109,20 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
         pieces: Vec::new(),
         has_marks: false,
         length: 0,
-        thought: Vec::new(),
-        thought_at: None,
         results: results(input, records),
         calls: 0,
-        unanswered: (0, None),
-        shown: (0, None),
+        unanswered: UnsentCount::default(),
+        shown: UnsentCount::default(),
     };
     for record in records {
         reading.take(source, record);
     }
     reading.flush(source);
     let CursorReading { conversation, unanswered, shown, .. } = reading;
-    if let (count, Some(first)) = unanswered {
-        let told = format!("the results of {count} calls are not in a transcript of Cursor's");
-        source.note(first, "no-results", told);
-    }
-    if let (count, Some(first)) = shown {
-        let told = format!("{count} errors that the client shows are left out");
-        source.note(first, "not-sent", told);
-    }
-    if conversation.events.is_empty() { Vec::new() } else { vec![conversation] }
+    let told = "the results of {} calls are not in a transcript of Cursor's";
+    unanswered.note(source, "no-results", told);
+    shown.note(source, "not-sent", "{} errors that the client shows are left out");
+    vec![conversation]
 }
 
 /// The events that end calls. A stream has one event at the start of a call and one at its end.
@@ -154,13 +159,12 @@ impl<'a> CursorReading<'a> {
                 if self.step.has_calls() {
                     self.flush(source);
                 }
-                self.thought
-                    .extend_from_slice(chat::inside(fields.raw("text").unwrap_or_default()));
-                self.thought_at.get_or_insert(at);
+                let text = fields.raw("text").unwrap_or_default();
+                self.step.piece(true, chat::inside(text), &at);
             }
             "tool_call" => self.call_of_stream(&fields, &at),
             "turn_ended" | "result" if fields.has("error") || fields.is_true("is_error") => {
-                self.shown = (self.shown.0 + 1, self.shown.1.or(Some(at.start)));
+                self.shown.add(at.start);
             }
             _ => {}
         }
@@ -180,8 +184,7 @@ impl<'a> CursorReading<'a> {
         if let Some(text) = message.string("content").map(|at| &self.input[at]) {
             self.say(Cow::Borrowed(text), line, at);
         }
-        let blocks = message.array("content").unwrap_or(0..0);
-        for at in scan::elements(self.input, blocks) {
+        for at in message.list("content") {
             let block = ObjectFields::of(self.input, at.clone());
             let named = |name| chat::text_of(&block, name);
             match &*block.text("type").unwrap_or_default() {
@@ -195,12 +198,12 @@ impl<'a> CursorReading<'a> {
                     let id = named("id").unwrap_or_else(made);
                     let name = named("name").unwrap_or_else(|| token(""));
                     self.settle();
-                    self.unanswered = (self.unanswered.0 + 1, self.unanswered.1.or(Some(at.start)));
+                    self.unanswered.add(at.start);
                     let arguments = block.raw("input");
                     self.step.call(ChatCall { id, name, arguments }, at);
                 }
                 _ => {
-                    // The texts and the reasoning so far wait in `pieces` and `thought`, and come before this block.
+                    // The texts and the reasoning so far wait in `pieces` and in the step, and come before this block.
                     self.settle();
                     self.step.say(ContentPart::unknown(&self.input[at.clone()]), at);
                 }
@@ -247,10 +250,7 @@ impl<'a> CursorReading<'a> {
 
     /// Moves the reasoning and words so far into the step.
     fn settle(&mut self) {
-        if let Some(at) = self.thought_at.take() {
-            let thought = std::mem::take(&mut self.thought);
-            self.step.think(Cow::Owned([&b"\""[..], &thought, b"\""].concat()), at);
-        }
+        self.step.settle();
         (self.has_marks, self.length) = (false, 0);
         for (text, at) in self.pieces.drain(..) {
             self.step.say(ContentPart::Text(text), at);
@@ -280,7 +280,7 @@ impl<'a> CursorReading<'a> {
         let arguments = call.raw("args").or_else(|| call.raw("arguments"));
         self.step.call(ChatCall { id: id.clone(), name: name.clone(), arguments }, at.clone());
         let Some(done) = done else {
-            self.unanswered = (self.unanswered.0 + 1, self.unanswered.1.or(Some(at.start)));
+            self.unanswered.add(at.start);
             return;
         };
         let (_, call) = tool(self.input, done.clone());
@@ -288,6 +288,9 @@ impl<'a> CursorReading<'a> {
         let text = chat::text_of(&result.inner("success"), "content");
         let text = text.or_else(|| chat::text_of(&call, "result"));
         self.step.answer((id, name), text.map(ContentPart::Text).into_iter().collect(), done);
+        if !result.is_empty() && !result.has("success") {
+            self.step.failed();
+        }
     }
 }
 
@@ -322,8 +325,7 @@ fn said<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> SpokenParts<'a> {
         let text = Cow::Borrowed(&input[at.clone()]);
         spoken.push(origin(&text), ContentPart::Text(text), at);
     }
-    for at in scan::elements(input, message.array("content").unwrap_or(0..0)) {
-        let block = ObjectFields::of(input, at.clone());
+    for (at, block) in message.objects("content") {
         match chat::text_of(&block, "text").filter(|_| block.is("type", "text")) {
             Some(text) => spoken.push(origin(&text), ContentPart::Text(text), at),
             None => match image(&block) {

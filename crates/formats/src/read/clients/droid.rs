@@ -3,40 +3,55 @@
 //! Droid is closed source. The shape is the one on which its readers agree: the `factory` converters of public session
 //! viewers (`session_start`, `message` with `parentId`, `compaction_state` with `summaryText` and `anchorMessage`).
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
 use midfold_core::event::RawEvent;
 use midfold_core::view::TextOrigin;
 
-use super::super::chat::{self, ContentPart};
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
-use super::first;
 use crate::fields::ObjectFields;
+use crate::read::{
+    Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
+    TopValue, TranscriptFormat, UsagePlace, tree,
+};
 use crate::scan;
+use crate::usage;
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Droid,
+    FileMark::Record(is_of),
+    read,
+    ColumnTable {
+        error: Column::ByReader("`is_error` of the block"),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Unread("`session_start.cwd`"),
+        mode: Column::Lacks("no known record has it"),
+        usage: Column::At(UsagePlace::new("usage", usage::anthropic)),
+        model: Column::InRecord(&["message.model", "model"]),
+        parent: Column::ByReader("`parentId`"),
+        images: Column::ByReader("blocks `image`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::ByReader("the result of the tool that asks"),
+    },
+);
 
 /// Whether the records hold the start of a session of Droid, or a record that only Droid writes.
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    first::records(records).any(|record| {
-        let fields = doc.fields(record.range.clone());
-        match &*fields.text("type").unwrap_or_default() {
-            "session_start" => {
-                let named = ["cwd", "owner", "title", "sessionTitle"];
-                fields.string("id").is_some() && named.iter().any(|name| fields.has(name))
-            }
-            "compaction_state" => fields.string("summaryText").is_some(),
-            // Records of pi have this shape too, but not these blocks.
-            "message" if fields.string("id").is_some() && !fields.has("uuid") => {
-                let blocks = fields.inner("message").array("content").unwrap_or(0..0);
-                doc.elements(blocks).any(|block| is_call(&doc.fields(block)))
-            }
-            _ => false,
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
+    let fields = doc.fields(at);
+    match &*fields.text("type").unwrap_or_default() {
+        "session_start" => {
+            let named = ["cwd", "owner", "title", "sessionTitle"];
+            fields.string("id").is_some() && named.iter().any(|name| fields.has(name))
         }
-    })
+        "compaction_state" => fields.string("summaryText").is_some(),
+        // Records of pi have this shape too, but not these blocks.
+        "message" if fields.string("id").is_some() && !fields.has("uuid") => {
+            let blocks = fields.inner("message").array("content").unwrap_or(0..0);
+            doc.elements(blocks).any(|block| is_call(&doc.fields(block)))
+        }
+        _ => false,
+    }
 }
 
 fn is_call(block: &ObjectFields<'_>) -> bool {
@@ -65,7 +80,7 @@ struct DroidCompaction {
 }
 
 /// Reads the records. A file may hold several sessions, one after the other.
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let Some(first) = records.first() else { return Vec::new() };
     let mut about = Conversation::new(TranscriptFormat::Droid, first.line);
@@ -90,9 +105,6 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
             }
             "message" => {
                 let at = fields.object("message").unwrap_or_else(|| record.range.clone());
-                let model =
-                    fields.inner("message").label("model").or_else(|| fields.label("model"));
-                about.envelope.model = model.or(about.envelope.model.take());
                 let named = fields.label("parentId");
                 let known = named.as_ref().and_then(|id| by_id.get(id).copied());
                 // Older files name no parents: the message before is the parent.
@@ -151,10 +163,9 @@ fn conversations(
         if let Some(last) = last {
             if !source.recorded {
                 let gone = path.iter().filter(|at| **at < last.kept).count();
-                let told = format!("{gone} messages before it are no longer in the context");
-                source.note(last.record.start, "compacted-before", told);
+                source.note_compacted(last.record.start, gone, "messages");
             }
-            conversation.events.push(recap(source, last.summary.clone()));
+            conversation.events.push(source.recap(last.summary.clone()));
         }
         let kept = last.map_or(0, |last| last.kept);
         for at in path.iter().filter(|at| (kept..end).contains(at)) {
@@ -167,9 +178,7 @@ fn conversations(
                 None => {}
             }
         }
-        if !conversation.events.is_empty() {
-            found.push(conversation);
-        }
+        found.push(conversation);
     }
     if let (count, Some(line)) = shown {
         let told = format!("{count} messages that only a person is shown are left out");
@@ -190,10 +199,7 @@ fn count(source: &InputSource<'_>, message: &DroidMessage, shown: &mut (usize, O
 
 /// The indices of the messages from the root to the newest one.
 fn path(source: &mut InputSource<'_>, messages: &[DroidMessage]) -> Vec<usize> {
-    // A parent comes before its children, so this ends.
-    let newest = messages.len().checked_sub(1);
-    let mut path: Vec<usize> = std::iter::successors(newest, |at| messages[*at].parent).collect();
-    path.reverse();
+    let path = tree::path(messages.len().checked_sub(1), |at| messages[at].parent);
     let off = messages.len() - path.len();
     let mut on_path = path.iter().copied().peekable();
     let first_off = (0..messages.len()).find(|at| on_path.next_if_eq(at).is_none());
@@ -204,13 +210,6 @@ fn path(source: &mut InputSource<'_>, messages: &[DroidMessage]) -> Vec<usize> {
         source.note(messages[first].range.start, "abandoned-branch", told);
     }
     path
-}
-
-fn recap(source: &mut InputSource<'_>, summary: Range<usize>) -> RawEvent {
-    let words = ContentPart::Text(Cow::Borrowed(&source.input[summary.clone()]));
-    let mut event = source.built(chat::message("user", &[words]), vec![summary]);
-    event.origin = Some(TextOrigin::Recap);
-    event
 }
 
 /// The message as it is sent. `None` for one that is only shown to a person.
@@ -225,10 +224,7 @@ fn event(source: &mut InputSource<'_>, message: &DroidMessage) -> Option<RawEven
         return None;
     }
     let mut event = source.event(message.range.clone());
-    event.usage = crate::usage::anthropic(&fields.inner("usage"));
-    let blocks = fields.array("content").unwrap_or(0..0);
-    let blocks: Vec<_> =
-        scan::elements(input, blocks).map(|at| ObjectFields::of(input, at)).collect();
+    let blocks: Vec<_> = fields.list("content").map(|at| ObjectFields::of(input, at)).collect();
     let is_reminder = |block: &ObjectFields<'_>| {
         block.text("text").is_some_and(|text| text.trim_start().starts_with("<system-reminder>"))
     };

@@ -7,28 +7,44 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
-use super::{first, gemini_cli_message};
+use super::gemini_cli_message;
 use crate::fields::ObjectFields;
+use crate::read::{
+    Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
+    TopValue, TranscriptFormat,
+};
 use crate::scan;
 
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::GeminiCli,
+    FileMark::Record(is_of),
+    read,
+    ColumnTable {
+        error: Column::ByReader("`response.error`"),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Lacks("only a hash of it is there"),
+        mode: Column::Lacks("is a setting of the client"),
+        usage: Column::ByReader("`tokens`"),
+        model: Column::At(&["model"]),
+        parent: Column::ByReader("`$rewindTo`"),
+        images: Column::ByReader("`inlineData`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::ByReader("the result of `ask_user`"),
+    },
+);
+
 /// Whether the records are a session, a checkpoint, or the list of typed lines.
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    first::records(records).any(|record| {
-        let fields = doc.fields(record.range.clone());
-        is_header(&fields)
-            || fields.string("$rewindTo").is_some()
-            || fields.object("$set").is_some() && fields.len() == 1
-            || fields.is("type", "gemini") && fields.has("content") && fields.has("timestamp")
-            || checkpoint(&fields)
-                .and_then(|list| first::element(doc, list))
-                .is_some_and(|first| doc.fields(first).array("parts").is_some())
-            || first::element(doc, record.range.clone())
-                .is_some_and(|first| is_typed(&doc.fields(first)))
-    })
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
+    let fields = doc.fields(at.clone());
+    is_header(&fields)
+        || fields.string("$rewindTo").is_some()
+        || fields.object("$set").is_some() && fields.len() == 1
+        || fields.is("type", "gemini") && fields.has("content") && fields.has("timestamp")
+        || checkpoint(&fields)
+            .and_then(|list| doc.elements(list).next())
+            .is_some_and(|first| doc.fields(first).array("parts").is_some())
+        || doc.elements(at).next().is_some_and(|first| is_typed(&doc.fields(first)))
 }
 
 fn is_header(fields: &ObjectFields<'_>) -> bool {
@@ -57,7 +73,7 @@ struct GeminiCliSession {
     before: Vec<Conversation>,
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
     let mut session = GeminiCliSession::new(first.line);
     let mut found = Vec::new();
@@ -96,7 +112,7 @@ impl GeminiCliSession {
             }
         } else if is_header(fields) {
             self.about.id = fields.label("sessionId");
-            for at in scan::elements(input, fields.array("messages").unwrap_or(0..0)) {
+            for at in fields.list("messages") {
                 self.put(input, at);
             }
         } else if let Some(contents) = checkpoint(fields) {
@@ -174,15 +190,13 @@ impl GeminiCliSession {
             gemini_cli_message::fill(source, before.into_iter().flatten(), &mut sent);
             self.before.push(sent);
         } else {
-            let told = format!("{gone} messages before it are no longer in the context");
-            source.note(record.range.start, "compacted-before", told);
+            source.note_compacted(record.range.start, gone, "messages");
         }
     }
 
     fn finish(self, source: &mut InputSource<'_>) -> Vec<Conversation> {
         let Self { mut about, messages, before, .. } = self;
         gemini_cli_message::fill(source, messages.into_iter().flatten(), &mut about);
-        let all = before.into_iter().chain([about]);
-        all.filter(|conversation| !conversation.events.is_empty()).collect()
+        before.into_iter().chain([about]).collect()
     }
 }

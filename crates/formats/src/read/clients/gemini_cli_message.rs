@@ -7,10 +7,8 @@ use midfold_core::event::RawEvent;
 use midfold_core::jsonstr;
 use midfold_core::view::TextOrigin;
 
-use super::super::Conversation;
-use super::super::chat;
-use super::super::source::InputSource;
 use crate::fields::ObjectFields;
+use crate::read::{Conversation, InputSource, UnsentCount, chat};
 use crate::{scan, usage};
 
 /// Adds the contents as which these records are sent.
@@ -22,10 +20,9 @@ pub(super) fn fill(
     let input = source.input;
     let records: Vec<_> = records.collect();
     let answered = answered(input, &records);
-    let mut unsent = (0, None);
+    let mut unsent = UnsentCount::default();
     for (at, range) in records.iter().enumerate() {
         let fields = ObjectFields::of(input, range.clone());
-        conversation.envelope.model = fields.label("model").or(conversation.envelope.model.take());
         let events = match &*fields.text("type").unwrap_or_default() {
             "user" => {
                 let next = records.get(at + 1).map(|next| ObjectFields::of(input, next.clone()));
@@ -49,23 +46,18 @@ pub(super) fn fill(
             _ => reply(source, range, &fields, &answered),
         };
         if events.is_empty() && !parts(input, &fields).is_empty() {
-            unsent = (unsent.0 + 1, unsent.1.or(Some(range.start)));
+            unsent.add(range.start);
         }
         conversation.events.extend(events);
     }
-    if let (count, Some(first)) = unsent {
-        let told = format!("{count} notes, errors and commands that the client never sends");
-        source.note(first, "not-sent", told);
-    }
+    unsent.note(source, "not-sent", "{} notes, errors and commands that the client never sends");
 }
 
 /// The ids of the calls whose results have a record of their own.
 fn answered(input: &[u8], records: &[Range<usize>]) -> HashSet<String> {
     let lists = records.iter().map(|at| ObjectFields::of(input, at.clone()));
     let lists = lists.filter(|fields| fields.is("type", "user"));
-    let parts = lists.flat_map(|fields| {
-        scan::elements(input, fields.array("content").unwrap_or(0..0)).collect::<Vec<_>>()
-    });
+    let parts = lists.flat_map(|fields| fields.list("content").collect::<Vec<_>>());
     parts.filter_map(|part| response_id(input, part)).collect()
 }
 
@@ -164,8 +156,7 @@ fn reply(
 ) -> Vec<RawEvent> {
     let input = source.input;
     let said = parts(input, fields);
-    let list = fields.array("toolCalls").unwrap_or(0..0);
-    let calls: Vec<_> = scan::elements(input, list).map(|at| ObjectFields::of(input, at)).collect();
+    let calls: Vec<_> = fields.list("toolCalls").map(|at| ObjectFields::of(input, at)).collect();
     // Some records hold the provider's own parts, with thoughts and calls: `thoughts` and `toolCalls` would repeat
     // them.
     let is_whole = said.iter().any(|part| {
@@ -194,8 +185,7 @@ fn reply(
 }
 
 fn thoughts(input: &[u8], fields: &ObjectFields<'_>) -> Vec<Vec<u8>> {
-    let list = fields.array("thoughts").unwrap_or(0..0);
-    let thoughts = scan::elements(input, list).map(|at| ObjectFields::of(input, at));
+    let thoughts = fields.list("thoughts").map(|at| ObjectFields::of(input, at));
     let text = |thought: ObjectFields<'_>| {
         let subject = thought.raw("subject").map(chat::inside).unwrap_or_default();
         let words = thought.raw("description").map(chat::inside).unwrap_or_default();
@@ -228,7 +218,7 @@ fn results(input: &[u8], calls: &[ObjectFields<'_>], answered: &HashSet<String>)
         }
         match call.raw("result") {
             Some([b'[', ..]) => {
-                for at in scan::elements(input, call.array("result").unwrap_or(0..0)) {
+                for at in call.list("result") {
                     let id = response_id(input, at.clone());
                     if id.is_none_or(|id| seen.insert(id)) {
                         parts.extend(part(&input[at]));

@@ -3,34 +3,76 @@
 //! Shapes: `crates/goose/src/conversation/message.rs`, `context_mgmt/mod.rs` and `session/legacy.rs` of block/goose.
 //! Newer releases keep sessions in SQLite, which have to be exported.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
 use midfold_core::TextOrigin;
 
-use super::super::chat::{self, ChatCall, ContentPart, StringToken};
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::times;
-use super::super::{Conversation, TranscriptFormat};
-use super::items;
 use crate::fields::ObjectFields;
+use crate::read::{
+    Column, ColumnTable, Conversation, FailureMark, FileMark, FormatDescription, InputDocument,
+    InputSource, MessageParts, PartRule, PartTable, TopValue, TranscriptFormat, UnsentCount,
+    chat::{self, ContentPart},
+    entries, facts,
+};
 use crate::scan;
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Goose,
+    FileMark::Entry(&HOLDERS, is_of),
+    read,
+    ColumnTable {
+        error: Column::At(&[
+            FailureMark::is("toolResult.status", &[r#""error""#]),
+            FailureMark::is("toolResult.value.isError", &["true"]),
+        ]),
+        time: Column::At(&["created"]),
+        cwd: Column::Unread("`working_dir`"),
+        mode: Column::Lacks("is a setting of the client"),
+        usage: Column::Lacks("the session has sums only"),
+        model: Column::ByReader("`model_config.model_name`"),
+        parent: Column::Lacks("messages are in one list"),
+        images: Column::ByReader("parts `image`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::Unread("`actionRequired`"),
+    },
+);
 
 /// The members that hold the messages.
 const HOLDERS: [&str; 2] = ["conversation", "messages"];
 
-/// The first messages that are read to identify the format.
-const LOOK: usize = 8;
+/// The parts of a message and of a result. A call that could not be read is sent as its error.
+const PARTS: PartTable = &[
+    ("text", PartRule::Text("text")),
+    ("image", PartRule::Image("mimeType", "data")),
+    ("resource", PartRule::Text("resource.text")),
+    ("toolRequest", PartRule::Call("id", "toolCall.value.name", "toolCall.value.arguments")),
+    ("toolRequest", PartRule::Text("toolCall.error")),
+    (
+        "frontendToolRequest",
+        PartRule::Call("id", "toolCall.value.name", "toolCall.value.arguments"),
+    ),
+    ("frontendToolRequest", PartRule::Text("toolCall.error")),
+    ("thinking", PartRule::Thought("thinking")),
+    ("reasoning", PartRule::Thought("text")),
+    // These have no words, or only words for a person who watches.
+    ("redactedThinking", PartRule::Unsent),
+    ("toolConfirmationRequest", PartRule::Unsent),
+    ("actionRequired", PartRule::Unsent),
+];
 
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    items::all(doc, records, &HOLDERS).take(LOOK).any(|at| is_message(doc, &doc.fields(at)))
-}
+/// The parts that the client only shows.
+const SHOWN: [&str; 4] = [
+    "systemNotification",
+    "conversationCompacted",
+    "contextLengthExceeded",
+    "summarizationRequested",
+];
 
-fn is_message(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> bool {
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
     const OWN: [&str; 2] = ["userVisible", "agentVisible"];
+    let fields = doc.fields(at);
     let metadata = fields.inner("metadata");
     let own = || {
         doc.elements(fields.array("content").unwrap_or(0..0)).any(|part| {
@@ -44,12 +86,12 @@ fn is_message(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> bool {
         && (OWN.iter().any(|name| metadata.has(name)) || own())
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let doc = InputDocument { bytes: source.input, outline: None };
     let mut found = Vec::new();
     let mut lines = Vec::new();
     for record in records {
-        let Some(list) = items::list(doc, record.range.clone(), &HOLDERS) else {
+        let Some(list) = entries::list(doc, record.range.clone(), &HOLDERS) else {
             lines.push(record.range.clone());
             continue;
         };
@@ -67,16 +109,16 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
 }
 
 /// Who sees a message. A compacted message is for the user alone, its summary for the model alone.
-struct Visibility {
+struct GooseVisibility {
     user: bool,
     /// Whether the model sees it, so that it is sent.
     agent: bool,
 }
 
-fn visibility(fields: &ObjectFields<'_>) -> Visibility {
+fn visibility(fields: &ObjectFields<'_>) -> GooseVisibility {
     let metadata = fields.inner("metadata");
     let sees = |name| metadata.raw(name) != Some(b"false");
-    Visibility { user: sees("userVisible"), agent: sees("agentVisible") }
+    GooseVisibility { user: sees("userVisible"), agent: sees("agentVisible") }
 }
 
 /// The conversation that is sent. Where the whole recording is wanted, the conversation before each summary comes
@@ -103,18 +145,13 @@ fn conversations(
         let (before, after) = messages.split_at(starts.last().copied().unwrap_or(0));
         let gone = before.iter().filter(is_hidden).count();
         if let Some(start) = after.first().filter(|_| gone > 0) {
-            let told = format!("{gone} messages before it are no longer in the context");
-            source.note(start.start, "compacted-before", told);
+            source.note_compacted(start.start, gone, "messages");
         }
-        let mut unseen = after.iter().filter(is_hidden);
-        if let Some(first) = unseen.next() {
-            let told =
-                format!("{} messages that the model does not see are left out", 1 + unseen.count());
-            source.note(first.start, "not-sent", told);
-        }
+        let mut unseen = UnsentCount::default();
+        after.iter().filter(is_hidden).for_each(|at| unseen.add(at.start));
+        unseen.note(source, "not-sent", "{} messages that the model does not see are left out");
     }
     found.push(conversation(source, about, &messages, &starts, 0, true));
-    found.retain(|conversation| !conversation.events.is_empty());
     found
 }
 
@@ -136,7 +173,7 @@ fn summaries(input: &[u8], messages: &[Range<usize>]) -> Vec<usize> {
 }
 
 fn is_words(input: &[u8], fields: &ObjectFields<'_>) -> bool {
-    let parts = scan::elements(input, fields.array("content").unwrap_or(0..0));
+    let parts = fields.list("content");
     parts.into_iter().all(|part| ObjectFields::of(input, part).is("type", "text"))
 }
 
@@ -150,7 +187,8 @@ fn conversation(
     from: usize,
     sent: bool,
 ) -> Conversation {
-    let mut teller = GooseWriter { found: about.beside(), open: HashSet::new(), unsent: None };
+    let mut teller =
+        GooseWriter { found: about.beside(), open: HashSet::new(), unsent: UnsentCount::default() };
     for (at, message) in messages.iter().enumerate() {
         let fields = ObjectFields::of(source.input, message.clone());
         let seen = visibility(&fields);
@@ -164,10 +202,8 @@ fn conversation(
         };
         teller.message(source, message, &fields, origin);
     }
-    if let Some((at, count)) = teller.unsent {
-        let told = format!("{count} parts that the client shows and does not send are left out");
-        source.note(at, "not-sent", told);
-    }
+    let told = "{} parts that the client shows and does not send are left out";
+    teller.unsent.note(source, "not-sent", told);
     teller.found
 }
 
@@ -176,8 +212,8 @@ struct GooseWriter {
     found: Conversation,
     /// The ids of calls without a result so far.
     open: HashSet<Vec<u8>>,
-    /// The position of the first part whose words are never sent, and the number of such parts.
-    unsent: Option<(usize, usize)>,
+    /// The parts whose words are never sent.
+    unsent: UnsentCount,
 }
 
 impl GooseWriter {
@@ -189,42 +225,23 @@ impl GooseWriter {
         fields: &ObjectFields<'a>,
         origin: Option<TextOrigin>,
     ) {
-        let input = source.input;
-        let mut parts = Vec::new();
-        let mut thoughts = Vec::new();
-        let mut calls = Vec::new();
-        for part in scan::elements(input, fields.array("content").unwrap_or(0..0)) {
-            let content = ObjectFields::of(input, part.clone());
-            match &*content.text("type").unwrap_or_default() {
-                "toolRequest" | "frontendToolRequest" => match call(&content) {
-                    Ok(call) => calls.push(call),
-                    Err(error) => parts.push(error),
-                },
-                "toolResponse" => self.result(source, at, &part, &content),
-                "thinking" => thoughts.extend(chat::text_of(&content, "thinking")),
-                "reasoning" => thoughts.extend(chat::text_of(&content, "text")),
-                // Parts of these types have no words, or only words for a person who watches.
-                "redactedThinking" | "toolConfirmationRequest" | "actionRequired" => {}
-                "systemNotification"
-                | "conversationCompacted"
-                | "contextLengthExceeded"
-                | "summarizationRequested" => self.unsent.get_or_insert((at.start, 0)).1 += 1,
-                _ if is_for_user_alone(input, &content) => {
-                    self.unsent.get_or_insert((at.start, 0)).1 += 1;
-                }
-                _ => parts.push(shown(input, part, &content)),
+        let mut parts = MessageParts::default();
+        for (part, content) in fields.objects("content") {
+            let kind = content.text("type").unwrap_or_default();
+            if kind == "toolResponse" {
+                self.result(source, at, &part, &content);
+            } else if SHOWN.contains(&&*kind) || is_for_user_alone(source.input, &content) {
+                self.unsent.add(at.start);
+            } else {
+                parts.add(&part, &content, PARTS);
             }
         }
-        if parts.is_empty() && thoughts.is_empty() && calls.is_empty() {
+        if parts.is_empty() {
             return;
         }
-        self.open.extend(calls.iter().map(|call| call.id.to_vec()));
+        self.open.extend(parts.calls.iter().map(|call| call.id.to_vec()));
         let is_reply = fields.is("role", "assistant");
-        let bytes = if is_reply {
-            chat::reply(&parts, &thoughts, &calls)
-        } else {
-            chat::message("user", &parts)
-        };
+        let bytes = if is_reply { parts.reply() } else { chat::message("user", &parts.words) };
         let mut event = source.built(bytes, vec![at.clone()]);
         event.origin = origin.filter(|_| !is_reply);
         self.found.events.push(event);
@@ -243,15 +260,16 @@ impl GooseWriter {
         let result = content.inner("toolResult");
         let value = result.inner("value");
         let list = result.array("value").or_else(|| value.array("content"));
-        let mut parts = Vec::new();
+        let mut parts = MessageParts::default();
         for item in scan::elements(input, list.unwrap_or(0..0)) {
             let fields = ObjectFields::of(input, item.clone());
             if is_for_user_alone(input, &fields) {
-                self.unsent.get_or_insert((at.start, 0)).1 += 1;
+                self.unsent.add(at.start);
             } else {
-                parts.push(shown(input, item, &fields));
+                parts.add(&item, &fields, PARTS);
             }
         }
+        let mut parts = parts.words;
         parts.extend(chat::text_of(&result, "error").map(ContentPart::Text));
         let bytes = if self.open.remove(id) {
             chat::result(id, None, &parts)
@@ -261,24 +279,10 @@ impl GooseWriter {
         let is_result = bytes.starts_with(br#"{"role":"tool""#);
         let mut event = source.built(bytes, vec![part.clone()]);
         event.origin = (!is_result).then_some(TextOrigin::Observation);
-        event.failed = is_result && (result.is("status", "error") || value.is_true("isError"));
         // The event is a part of the message, and only the message has the time.
-        event.at = times::of_field(&ObjectFields::of(input, at.clone()), "created");
+        event.at = facts::moment(&ObjectFields::of(input, at.clone()), "created");
         self.found.events.push(event);
     }
-}
-
-/// The call of a part. `Err` is the text to send where the model's call could not be read.
-fn call<'a>(content: &ObjectFields<'a>) -> Result<ChatCall<'a>, ContentPart<'a>> {
-    let request = content.inner("toolCall");
-    let value = request.inner("value");
-    let Some(name) = value.raw("name") else {
-        let error = chat::text_of(&request, "error");
-        let whole = || ContentPart::unknown(content.raw("toolCall").unwrap_or(b"{}"));
-        return Err(error.map_or_else(whole, ContentPart::Text));
-    };
-    let id: StringToken<'a> = Cow::Borrowed(content.raw("id").unwrap_or(b"\"\""));
-    Ok(ChatCall { id, name: Cow::Borrowed(name), arguments: value.raw("arguments") })
 }
 
 /// Whether the annotations say that only the user is to see the part.
@@ -288,19 +292,4 @@ fn is_for_user_alone(input: &[u8], content: &ObjectFields<'_>) -> bool {
         let names = || scan::elements(input, audience.clone()).map(|at| &input[at]);
         names().next().is_some() && names().all(|name| name != br#""assistant""#)
     })
-}
-
-fn shown<'a>(input: &'a [u8], at: Range<usize>, content: &ObjectFields<'a>) -> ContentPart<'a> {
-    let raw = |name| content.raw(name).map(Cow::Borrowed);
-    match &*content.text("type").unwrap_or_default() {
-        "text" => raw("text").map(ContentPart::Text),
-        "image" => {
-            raw("mimeType").zip(raw("data")).map(|(mime, data)| ContentPart::Image { mime, data })
-        }
-        "resource" => {
-            content.inner("resource").raw("text").map(Cow::Borrowed).map(ContentPart::Text)
-        }
-        _ => None,
-    }
-    .unwrap_or_else(|| ContentPart::unknown(&input[at]))
 }

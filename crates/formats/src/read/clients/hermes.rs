@@ -11,26 +11,44 @@ use std::ops::Range;
 use midfold_core::TextOrigin;
 use midfold_core::event::RawEvent;
 
-use super::super::chat::{self, ContentPart};
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
-use super::items;
 use crate::fields::ObjectFields;
+use crate::read::{
+    Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
+    TopValue, TranscriptFormat,
+    chat::{self, ContentPart},
+    entries,
+};
 use crate::recaps::is_recap;
-use crate::scan;
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Hermes,
+    FileMark::Input(is_of),
+    read,
+    ColumnTable {
+        error: Column::Lacks("only the text of the result says it"),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Lacks("the export does not name it"),
+        mode: Column::Lacks("has no modes"),
+        usage: Column::Lacks("the session has sums only"),
+        model: Column::ByReader("`model`"),
+        parent: Column::ByReader("`active`, `compacted`"),
+        images: Column::ByReader("parts `image_url`"),
+        queued: Column::ByReader("text in a result"),
+        answers: Column::ByReader("the result of the tool that asks"),
+    },
+);
 
 /// The first messages that are read to identify the format.
 const LOOK: usize = 8;
 
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     let Some(first) = records.first() else { return false };
     let is_list = doc.bytes.get(first.range.start) == Some(&b'[');
     if !is_list && is_session(&doc.fields(first.range.clone())) {
         return true;
     }
-    items::all(doc, records, &[]).take(LOOK).any(|at| {
+    entries::all(doc, records, &[]).take(LOOK).any(|at| {
         let fields = doc.fields(at);
         is_session(&fields)
             || fields.has("role")
@@ -45,11 +63,11 @@ fn is_session(fields: &ObjectFields<'_>) -> bool {
     fields.array("messages").is_some() && (has(&exported) || has(&logged))
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let doc = InputDocument { bytes: source.input, outline: None };
     let mut found = Vec::new();
     let mut rows = Vec::new();
-    for at in items::all(doc, records, &[]).collect::<Vec<_>>() {
+    for at in entries::all(doc, records, &[]).collect::<Vec<_>>() {
         let fields = doc.fields(at.clone());
         if fields.has("messages") {
             session(source, at, &fields, &mut found);
@@ -72,8 +90,7 @@ fn session(
     found: &mut Vec<Conversation>,
 ) {
     let input = source.input;
-    let list = fields.array("segments").unwrap_or(0..0);
-    let segments: Vec<Range<usize>> = scan::elements(input, list).collect();
+    let segments: Vec<Range<usize>> = fields.list("segments").collect();
     let Some((newest, before)) = segments.split_last() else {
         return own(source, at, fields, found);
     };
@@ -82,8 +99,7 @@ fn session(
             own(source, segment.clone(), &ObjectFields::of(input, segment.clone()), found);
         }
     } else if !before.is_empty() {
-        let told = format!("{} sessions before it are no longer in the context", before.len());
-        source.note(newest.start, "compacted-before", told);
+        source.note_compacted(newest.start, before.len(), "sessions");
     }
     own(source, newest.clone(), &ObjectFields::of(input, newest.clone()), found);
 }
@@ -101,8 +117,7 @@ fn own(
     about.envelope.model = fields.label("model");
     let tools = fields.array("tools");
     about.envelope.tools = tools.map(|tools| source.slice(tools));
-    let rows: Vec<Range<usize>> =
-        scan::elements(input, fields.array("messages").unwrap_or(0..0)).collect();
+    let rows: Vec<Range<usize>> = fields.list("messages").collect();
     let has_system =
         rows.first().is_some_and(|row| ObjectFields::of(input, row.clone()).is("role", "system"));
     let prompt = fields.string("system_prompt").filter(|prompt| !has_system && prompt.len() > 2);
@@ -145,14 +160,14 @@ fn conversations(
         source.note(first, "abandoned-branch", told);
     }
     if !compacted.is_empty() && !source.recorded {
-        let told = format!("{} messages before it are no longer in the context", compacted.len());
-        source.note(first, "compacted-before", told);
+        source.note_compacted(first, compacted.len(), "messages");
         compacted.clear();
     }
     let mut found = Vec::new();
     for rows in [compacted, live] {
         let mut conversation = about.beside();
         conversation.events = rows.into_iter().map(|row| event(source, row)).collect();
+        // Mostly nothing was compacted, and a prompt alone is no conversation.
         if !conversation.events.is_empty() {
             found.push(conversation);
         }

@@ -1,7 +1,7 @@
 //! Reads logs of Inspect AI as JSON: an evaluation with its samples, or one sample.
 //!
 //! Shapes: `inspect_ai/log/_log.py`, `inspect_ai/model/_chat_message.py` and `inspect_ai/_util/content.py` of the
-//! package inspect-ai 0.3.285. An `.eval` file is a zip archive: `inspect log dump` writes it as JSON.
+//! package inspect-ai 0.3.285. An `.eval` file is a zip archive, which the command line unpacks.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,15 +9,34 @@ use std::ops::Range;
 
 use midfold_core::TextOrigin;
 
-use super::super::chat::{self, ChatCall, ContentPart, StringToken, inside};
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
 use crate::fields::ObjectFields;
+use crate::read::{
+    Column, ColumnTable, Conversation, FailureMark, FileMark, FormatDescription, InputDocument,
+    InputSource, TopValue, TranscriptFormat,
+    chat::{self, ChatCall, ContentPart, StringToken, inside},
+};
 use crate::scan;
 
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Inspect,
+    FileMark::Input(is_of),
+    read,
+    ColumnTable {
+        error: Column::At(&[FailureMark::any("error")]),
+        time: Column::Lacks("only the events have times"),
+        cwd: Column::Lacks("a sample names no folder"),
+        mode: Column::Lacks("has no modes"),
+        usage: Column::Lacks("only the events have counts"),
+        model: Column::At(&["model"]),
+        parent: Column::Lacks("messages are in one list"),
+        images: Column::ByReader("parts `image`"),
+        queued: Column::Lacks("nobody types during a sample"),
+        answers: Column::Lacks("nobody answers during a sample"),
+    },
+);
+
+fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     records.first().is_some_and(|record| {
         let fields = doc.fields(record.range.clone());
         is_log(&fields) || is_sample(&fields)
@@ -34,7 +53,7 @@ fn is_sample(fields: &ObjectFields<'_>) -> bool {
     names.iter().all(|name| fields.has(name))
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let doc = InputDocument { bytes: source.input, outline: None };
     let mut found = Vec::new();
     for record in records {
@@ -50,18 +69,18 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
             }
         };
         for sample in samples {
-            found.extend(conversation(source, sample, model.clone()));
+            found.push(conversation(source, sample, model.clone()));
         }
     }
     found
 }
 
-/// The conversation of one sample. `None` where it has no messages and no text as input.
+/// The conversation of one sample.
 fn conversation(
     source: &mut InputSource<'_>,
     at: Range<usize>,
     model: Option<String>,
-) -> Option<Conversation> {
+) -> Conversation {
     let input = source.input;
     let fields = ObjectFields::of(input, at.clone());
     let mut conversation = Conversation::new(TranscriptFormat::Inspect, source.line_of(at.start));
@@ -72,7 +91,7 @@ fn conversation(
     conversation.envelope.model = model;
     let teller = InspectWriter::new(input, &fields);
     for message in &teller.messages {
-        let event = teller.message(source, message.clone(), &mut conversation.envelope.model);
+        let event = teller.message(source, message.clone());
         conversation.events.extend(event);
     }
     if conversation.events.is_empty()
@@ -82,7 +101,7 @@ fn conversation(
         let words = ContentPart::Text(Cow::Borrowed(&input[text.clone()]));
         conversation.events.push(source.built(chat::message("user", &[words]), vec![text]));
     }
-    (!conversation.events.is_empty()).then_some(conversation)
+    conversation
 }
 
 /// A sample while its messages are built.
@@ -115,7 +134,6 @@ impl<'a> InspectWriter<'a> {
         &self,
         source: &mut InputSource<'a>,
         at: Range<usize>,
-        model: &mut Option<String>,
     ) -> Option<midfold_core::event::RawEvent> {
         let fields = ObjectFields::of(self.input, at.clone());
         let (mut parts, thoughts) = self.content(&fields);
@@ -123,10 +141,7 @@ impl<'a> InspectWriter<'a> {
         let bytes = match &*fields.text("role")? {
             "system" => chat::message("system", &parts),
             "assistant" => {
-                *model = fields.label("model").or(model.take());
-                let calls = fields.array("tool_calls").unwrap_or(0..0);
-                let calls: Vec<_> =
-                    scan::elements(self.input, calls).map(|at| self.call(at)).collect();
+                let calls: Vec<_> = fields.list("tool_calls").map(|at| self.call(at)).collect();
                 chat::reply(&parts, &thoughts, &calls)
             }
             "tool" => {
@@ -172,8 +187,7 @@ impl<'a> InspectWriter<'a> {
             let token = self.token(&self.input[text]);
             parts.extend((token.len() > 2).then_some(ContentPart::Text(token)));
         }
-        for at in scan::elements(self.input, message.array("content").unwrap_or(0..0)) {
-            let part = ObjectFields::of(self.input, at.clone());
+        for (at, part) in message.objects("content") {
             let string = |name| part.string(name).map(|at| self.token(&self.input[at]));
             match &*part.text("type").unwrap_or_default() {
                 "text" => parts.extend(string("text").map(ContentPart::Text)),

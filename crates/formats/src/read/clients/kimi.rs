@@ -9,29 +9,44 @@ use std::ops::Range;
 use midfold_core::event::RawEvent;
 use midfold_core::view::TextOrigin;
 
-use super::super::chat;
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
-use super::{first, kimi_wire};
+use super::kimi_wire;
 use crate::fields::ObjectFields;
-use crate::scan;
+use crate::read::{
+    Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
+    MessageParts, TopValue, TranscriptFormat,
+};
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Kimi,
+    FileMark::Record(is_of),
+    read,
+    ColumnTable {
+        error: Column::ByReader("`return_value.is_error` of the wire"),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Lacks("neither file names it"),
+        mode: Column::Unread("`plan_mode` of the wire"),
+        usage: Column::ByReader("`token_usage` of the wire"),
+        model: Column::Lacks("neither file names it"),
+        parent: Column::Lacks("the client cuts the file when it goes back"),
+        images: Column::ByReader("parts `image_url`"),
+        queued: Column::ByReader("`SteerInput`"),
+        answers: Column::ByReader("the result of the tool that asks"),
+    },
+);
 
 /// Whether the records hold one of the client's own types, or an envelope of its wire.
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    first::records(records).any(|record| {
-        let fields = doc.fields(record.range.clone());
-        let role = fields.text("role").unwrap_or_default();
-        matches!(&*role, "_system_prompt" | "_checkpoint" | "_usage") || kimi_wire::is_of(&fields)
-    })
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
+    let fields = doc.fields(at);
+    let role = fields.text("role").unwrap_or_default();
+    matches!(&*role, "_system_prompt" | "_checkpoint" | "_usage") || kimi_wire::is_of(&fields)
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
-    let is_wire =
-        |record: &TopValue| kimi_wire::is_of(&ObjectFields::of(source.input, record.range.clone()));
-    if first::records(records).any(is_wire) {
+    let doc = InputDocument { bytes: source.input, outline: None };
+    let wire = FileMark::Record(|doc, at| kimi_wire::is_of(&doc.fields(at)));
+    if wire.is_in(doc, records) {
         return kimi_wire::read(source, records);
     }
     let mut conversation = Conversation::new(TranscriptFormat::Kimi, first.line);
@@ -48,46 +63,27 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
             _ => conversation.events.push(event(source, &fields, &record.range)),
         }
     }
-    if conversation.events.is_empty() { Vec::new() } else { vec![conversation] }
+    vec![conversation]
 }
 
 /// The message as it is, except for reasoning: Chat Completions has it beside the content.
 fn event(source: &mut InputSource<'_>, fields: &ObjectFields<'_>, at: &Range<usize>) -> RawEvent {
-    let input = source.input;
-    let parts: Vec<_> = parts(input, fields).collect();
-    let thoughts: Vec<_> = parts
-        .iter()
-        .filter(|(_, part)| part.is("type", "think"))
-        .filter_map(|(_, part)| chat::text_of(part, "think"))
-        .collect();
-    let mut event = if thoughts.is_empty() {
+    let parts = MessageParts::of(fields, kimi_wire::PARTS);
+    let mut event = if parts.thoughts.is_empty() {
         source.event(at.clone())
     } else {
-        let words: Vec<_> = parts
-            .iter()
-            .filter(|(_, part)| !part.is("type", "think"))
-            .map(|(at, part)| kimi_wire::shown(&input[at.clone()], part))
-            .collect();
-        let calls = fields.array("tool_calls").unwrap_or(0..0);
-        let bytes = with_calls(chat::reply(&words, &thoughts, &[]), &input[calls]);
+        let calls = fields.raw("tool_calls").filter(|calls| calls.starts_with(b"["));
+        let bytes = with_calls(parts.reply(), calls.unwrap_or_default());
         source.built(bytes, vec![at.clone()])
     };
     if fields.is("role", "user") {
         let texts: Vec<_> = match fields.text("content") {
             Some(text) => vec![text],
-            None => parts.iter().filter_map(|(_, part)| part.text("text")).collect(),
+            None => fields.objects("content").filter_map(|(_, part)| part.text("text")).collect(),
         };
         event.origin = origin(texts.iter().map(|text| &**text));
     }
     event
-}
-
-fn parts<'a>(
-    input: &'a [u8],
-    fields: &ObjectFields<'a>,
-) -> impl Iterator<Item = (Range<usize>, ObjectFields<'a>)> {
-    let list = fields.array("content").unwrap_or(0..0);
-    scan::elements(input, list).map(move |at| (at.clone(), ObjectFields::of(input, at)))
 }
 
 /// The message with its calls, which are recorded in the shape of Chat Completions.

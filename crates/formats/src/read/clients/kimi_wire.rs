@@ -6,14 +6,14 @@ use std::ops::Range;
 
 use midfold_core::event::Usage;
 
-use super::super::chat::{self, ContentPart, StringToken, token};
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
 use super::spoken::SpokenParts;
 use super::step::ClientStep;
 use crate::fields::ObjectFields;
-use crate::{scan, usage};
+use crate::read::{
+    Conversation, InputSource, MessageParts, PartRule, PartTable, TopValue, TranscriptFormat,
+    chat::{self, ChatCall, ContentPart, token},
+};
+use crate::usage;
 
 /// Whether an object is the header of a wire file, or one of its records.
 pub(super) fn is_of(fields: &ObjectFields<'_>) -> bool {
@@ -24,31 +24,9 @@ pub(super) fn is_of(fields: &ObjectFields<'_>) -> bool {
             && message.object("payload").is_some()
 }
 
-/// A call whose arguments may arrive in pieces.
-struct KimiCall<'a> {
-    id: StringToken<'a>,
-    name: StringToken<'a>,
-    /// The inside of the string token of the arguments so far.
-    arguments: Vec<u8>,
-    at: Range<usize>,
-}
-
-/// A part of the model's words that has arrived completely.
-enum KimiWord<'a> {
-    Thought(StringToken<'a>),
-    Said(ContentPart<'a>),
-}
-
 /// The conversation of one agent while it is built.
 struct KimiTalk<'a> {
     conversation: Conversation,
-    /// The pieces of one text or thought, which are joined in the message. The `bool` says whether it is a thought.
-    text: Option<(bool, Vec<u8>, Range<usize>)>,
-    /// The words of the step so far, in their order.
-    words: Vec<(KimiWord<'a>, Range<usize>)>,
-    calls: Vec<KimiCall<'a>>,
-    /// The tool names of the step's calls, by call id.
-    names: HashMap<String, StringToken<'a>>,
     step: ClientStep<'a>,
     used: Option<Usage>,
 }
@@ -71,9 +49,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
         let at = *by_agent.entry(agent).or_insert_with_key(|agent| {
             let mut conversation = Conversation::new(TranscriptFormat::Kimi, record.line);
             conversation.id.clone_from(agent);
-            let (words, calls) = (Vec::new(), Vec::new());
-            let (names, step, used) = (HashMap::new(), ClientStep::default(), None);
-            talks.push(KimiTalk { conversation, text: None, words, calls, names, step, used });
+            talks.push(KimiTalk { conversation, step: ClientStep::default(), used: None });
             talks.len() - 1
         });
         talks[at].take(source, &envelope, &record.range);
@@ -81,8 +57,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     for talk in &mut talks {
         talk.flush(source);
     }
-    let all = talks.into_iter().map(|talk| talk.conversation);
-    all.filter(|conversation| !conversation.events.is_empty()).collect()
+    talks.into_iter().map(|talk| talk.conversation).collect()
 }
 
 impl<'a> KimiTalk<'a> {
@@ -98,38 +73,30 @@ impl<'a> KimiTalk<'a> {
         match &*kind {
             "TurnBegin" | "SteerInput" => {
                 self.flush(source);
-                let typed = typed(source.input, &payload, at);
+                let typed = typed(&payload, at);
                 self.conversation.events.extend(typed.events(source));
             }
             "StepBegin" | "TurnEnd" | "StepInterrupted" => self.flush(source),
             "ContentPart" | "TextPart" | "ThinkPart" | "ImageURLPart" => {
-                let value = envelope.raw("payload").unwrap_or_default();
+                let value = envelope.object("payload").unwrap_or(0..0);
                 self.part(&payload, value, at);
             }
             "ToolCall" => {
-                self.settle();
+                self.step.settle();
                 let function = payload.inner("function");
                 let named = |fields: &ObjectFields<'a>, name| {
                     chat::text_of(fields, name).unwrap_or_else(|| token(""))
                 };
-                let arguments = chat::inside(function.raw("arguments").unwrap_or_default());
-                let name = named(&function, "name");
-                self.names.extend(payload.label("id").map(|id| (id, name.clone())));
-                self.calls.push(KimiCall {
-                    id: named(&payload, "id"),
-                    name,
-                    arguments: arguments.to_vec(),
-                    at: at.clone(),
-                });
+                let (id, name) = (named(&payload, "id"), named(&function, "name"));
+                self.step.call(ChatCall { id, name, arguments: None }, at.clone());
+                let arguments = function.raw("arguments").unwrap_or_default();
+                self.step.more_arguments(chat::inside(arguments));
             }
             "ToolCallPart" => {
-                if let (Some(call), Some(more)) =
-                    (self.calls.last_mut(), payload.raw("arguments_part"))
-                {
-                    call.arguments.extend_from_slice(chat::inside(more));
-                }
+                let more = payload.raw("arguments_part").unwrap_or_default();
+                self.step.more_arguments(chat::inside(more));
             }
-            "ToolResult" => self.result(source, &payload, at),
+            "ToolResult" => self.result(&payload, at),
             "StatusUpdate" => {
                 let used = usage::kimi(&payload.inner("token_usage"));
                 self.used = used.or(self.used);
@@ -143,111 +110,74 @@ impl<'a> KimiTalk<'a> {
         }
     }
 
-    fn part(&mut self, payload: &ObjectFields<'a>, value: &'a [u8], at: &Range<usize>) {
+    fn part(&mut self, payload: &ObjectFields<'a>, value: Range<usize>, at: &Range<usize>) {
         let is_thought = payload.is("type", "think");
         let text = payload.raw(if is_thought { "think" } else { "text" });
-        let Some(text) = text.filter(|_| is_thought || payload.is("type", "text")) else {
-            self.settle();
-            self.words.push((KimiWord::Said(shown(value, payload)), at.clone()));
-            return;
-        };
-        if self.text.as_ref().is_some_and(|(kind, ..)| *kind != is_thought) {
-            self.settle();
+        if let Some(text) = text.filter(|_| is_thought || payload.is("type", "text")) {
+            return self.step.piece(is_thought, chat::inside(text), at);
         }
-        let (_, pieces, _) = self.text.get_or_insert_with(|| (is_thought, Vec::new(), at.clone()));
-        pieces.extend_from_slice(chat::inside(text));
+        self.step.settle();
+        let mut other = MessageParts::default();
+        other.add(&value, payload, PARTS);
+        other.words.into_iter().for_each(|word| self.step.say(word, at.clone()));
     }
 
-    /// Joins the pieces of a text.
-    fn settle(&mut self) {
-        if let Some((is_thought, pieces, at)) = self.text.take() {
-            let text = Cow::Owned([&b"\""[..], &pieces, b"\""].concat());
-            let word = match is_thought {
-                true => KimiWord::Thought(text),
-                false => KimiWord::Said(ContentPart::Text(text)),
-            };
-            self.words.push((word, at));
-        }
-    }
-
-    fn result(&mut self, source: &InputSource<'a>, payload: &ObjectFields<'a>, at: &Range<usize>) {
-        let name = payload.label("tool_call_id").and_then(|id| self.names.get(&id).cloned());
+    fn result(&mut self, payload: &ObjectFields<'a>, at: &Range<usize>) {
         let id = chat::text_of(payload, "tool_call_id").unwrap_or_else(|| token(""));
+        let name = self.step.name_of(&id).unwrap_or_else(|| token(""));
         let value = payload.inner("return_value");
-        let parts = result_parts(source.input, &value);
-        self.step.answer((id, name.unwrap_or_else(|| token(""))), parts, at.clone());
+        self.step.answer((id, name), result_parts(&value), at.clone());
+        if value.is_true("is_error") {
+            self.step.failed();
+        }
     }
 
     /// Adds the step's messages to the conversation.
     fn flush(&mut self, source: &mut InputSource<'a>) {
-        self.settle();
-        for (word, at) in self.words.drain(..) {
-            match word {
-                KimiWord::Thought(text) => self.step.think(text, at),
-                KimiWord::Said(part) => self.step.say(part, at),
-            }
-        }
-        self.names.clear();
-        for KimiCall { id, name, arguments, at } in self.calls.drain(..) {
-            // An empty text is no JSON, and so no arguments.
-            let none = b"{}".to_vec();
-            let arguments = if arguments.is_empty() { none } else { arguments };
-            self.step.call_whole((id, name), [&b"\""[..], &arguments, b"\""].concat(), at);
-        }
         let events = self.step.finish(source, self.used.take());
         self.conversation.events.extend(events);
     }
 }
 
-/// A part of a message's content. A part that is neither text nor image becomes its JSON.
-pub(super) fn shown<'a>(value: &'a [u8], part: &ObjectFields<'a>) -> ContentPart<'a> {
-    let text =
-        chat::text_of(part, "text").filter(|_| part.is("type", "text")).map(ContentPart::Text);
-    let image = chat::text_of(&part.inner("image_url"), "url").map(ContentPart::Link);
-    text.or(image).unwrap_or_else(|| ContentPart::unknown(value))
-}
+/// The parts of a message's content, in both files.
+pub(super) const PARTS: PartTable = &[
+    ("text", PartRule::Text("text")),
+    ("think", PartRule::Thought("think")),
+    ("image_url", PartRule::Link("image_url.url")),
+];
 
 /// The typed message: a text, or a list of parts.
-fn typed<'a>(input: &'a [u8], payload: &ObjectFields<'a>, at: &Range<usize>) -> SpokenParts<'a> {
+fn typed<'a>(payload: &ObjectFields<'a>, at: &Range<usize>) -> SpokenParts<'a> {
     let mut spoken = SpokenParts::default();
-    match payload.array("user_input") {
-        None => {
-            if let Some(text) = chat::text_of(payload, "user_input") {
-                spoken.push(None, ContentPart::Text(text), at.clone());
-            }
-        }
-        Some(list) => {
-            for at in scan::elements(input, list) {
-                spoken.push(
-                    None,
-                    shown(&input[at.clone()], &ObjectFields::of(input, at.clone())),
-                    at,
-                );
-            }
-        }
+    if payload.array("user_input").is_none()
+        && let Some(text) = chat::text_of(payload, "user_input")
+    {
+        spoken.push(None, ContentPart::Text(text), at.clone());
+    }
+    for (at, part) in payload.objects("user_input") {
+        let mut typed = MessageParts::default();
+        typed.add(&at, &part, PARTS);
+        typed.words.into_iter().for_each(|word| spoken.push(None, word, at.clone()));
     }
     spoken
 }
 
 /// The result as the client sends it: its message in a tag, then its output.
-fn result_parts<'a>(input: &'a [u8], value: &ObjectFields<'a>) -> Vec<ContentPart<'a>> {
-    let mut parts = Vec::new();
+fn result_parts<'a>(value: &ObjectFields<'a>) -> Vec<ContentPart<'a>> {
+    let mut found = MessageParts::default();
     let message = chat::inside(value.raw("message").unwrap_or_default());
     let is_error = value.is_true("is_error");
     if is_error || !message.is_empty() {
         let error: &[u8] = if is_error { b"ERROR: " } else { b"" };
         let text = [b"\"<system>", error, message, b"</system>\""].concat();
-        parts.push(ContentPart::Text(Cow::Owned(text)));
+        found.words.push(ContentPart::Text(Cow::Owned(text)));
     }
-    match value.array("output") {
-        Some(list) => parts.extend(
-            scan::elements(input, list)
-                .map(|at| shown(&input[at.clone()], &ObjectFields::of(input, at))),
-        ),
-        None => {
-            let text = chat::text_of(value, "output").filter(|text| !chat::inside(text).is_empty());
-            parts.extend(text.map(ContentPart::Text));
-        }
+    if value.array("output").is_none() {
+        let text = chat::text_of(value, "output").filter(|text| !chat::inside(text).is_empty());
+        found.words.extend(text.map(ContentPart::Text));
     }
-    parts
+    for (at, part) in value.objects("output") {
+        found.add(&at, &part, PARTS);
+    }
+    found.words
 }

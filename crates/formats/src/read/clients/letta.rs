@@ -11,18 +11,37 @@ use std::ops::Range;
 use midfold_core::TextOrigin;
 use midfold_core::event::RawEvent;
 
-use super::super::chat::{self, ChatCall, ContentPart, StringToken};
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
 use crate::fields::ObjectFields;
+use crate::read::{
+    Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
+    MessageParts, PartRule, PartTable, TopValue, TranscriptFormat,
+    chat::{self, ChatCall, ContentPart},
+};
 use crate::scan;
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Letta,
+    FileMark::Input(is_of),
+    read,
+    ColumnTable {
+        error: Column::ByReader("`status` of `tool_returns`, `approve`"),
+        time: Column::At(&["created_at"]),
+        cwd: Column::Lacks("an agent has no folder"),
+        mode: Column::Lacks("has no modes"),
+        usage: Column::Lacks("an agent file has no steps"),
+        model: Column::At(&["model"]),
+        parent: Column::ByReader("`in_context_message_ids`"),
+        images: Column::ByReader("parts `image`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::Lacks("asks in a message"),
+    },
+);
 
 /// The types of objects that Letta itself sends in the user's role.
 const EVENTS: [&str; 3] = ["heartbeat", "login", "system_alert"];
 
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     records.first().is_some_and(|record| {
         let fields = doc.fields(record.range.clone());
         let first = doc.elements(fields.array("agents").unwrap_or(0..0)).next();
@@ -32,7 +51,7 @@ pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
 }
 
 /// Reads the agents of the file.
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let mut found = Vec::new();
     for record in records {
@@ -52,9 +71,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
                 for at in messages {
                     message(source, at, &mut conversation);
                 }
-                if !conversation.events.is_empty() {
-                    found.push(conversation);
-                }
+                found.push(conversation);
             }
         }
     }
@@ -110,39 +127,44 @@ fn live(
     (Vec::new(), live)
 }
 
-/// The content of a message, by kind.
-#[derive(Default)]
-struct LettaContent<'a> {
-    parts: Vec<ContentPart<'a>>,
-    thoughts: Vec<StringToken<'a>>,
-    calls: Vec<ChatCall<'a>>,
-}
+/// The parts of a message's content.
+const PARTS: PartTable = &[
+    ("text", PartRule::Text("text")),
+    ("image", PartRule::Link("source.url")),
+    ("image", PartRule::Image("source.media_type", "source.data")),
+    ("reasoning", PartRule::Thought("reasoning")),
+    // Nobody but its provider can read this reasoning.
+    ("redacted_reasoning", PartRule::Unsent),
+    ("omitted_reasoning", PartRule::Unsent),
+    ("tool_call", PartRule::Call("id", "name", "input")),
+    ("tool_return", PartRule::Text("content")),
+];
 
 /// Adds the events of one message.
 fn message(source: &mut InputSource<'_>, at: Range<usize>, conversation: &mut Conversation) {
     let input = source.input;
     let fields = ObjectFields::of(input, at.clone());
-    let content = content(input, &fields);
+    let content = content(&fields);
     let role = fields.text("role").unwrap_or_default();
     let mut made = Vec::new();
     let mut origin = None;
     match &*role {
-        "assistant" => made.push(chat::reply(&content.parts, &content.thoughts, &content.calls)),
+        "assistant" => made.push(content.reply()),
         // An approval with a call asks a person; an approval without one is the answer.
         "approval" if !content.calls.is_empty() => {
-            made.push(chat::reply(&content.parts, &content.thoughts, &content.calls));
+            made.push(content.reply());
         }
         "tool" | "approval" => {
-            for (bytes, failed) in results(input, &fields, &content.parts) {
+            for (bytes, failed) in results(input, &fields, &content.words) {
                 let event = source.built(bytes, vec![at.clone()]);
                 conversation.events.push(RawEvent { failed, ..event });
             }
         }
-        "system" => made.push(chat::message("system", &content.parts)),
+        "system" => made.push(chat::message("system", &content.words)),
         role => {
             origin =
-                if role == "summary" { Some(TextOrigin::Recap) } else { spoken(&content.parts) };
-            made.push(chat::message("user", &content.parts));
+                if role == "summary" { Some(TextOrigin::Recap) } else { spoken(&content.words) };
+            made.push(chat::message("user", &content.words));
         }
     }
     for bytes in made {
@@ -150,33 +172,16 @@ fn message(source: &mut InputSource<'_>, at: Range<usize>, conversation: &mut Co
         event.origin = origin;
         conversation.events.push(event);
     }
-    conversation.envelope.model = fields.label("model").or(conversation.envelope.model.take());
 }
 
-/// Sorts the parts of a message by kind.
-fn content<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> LettaContent<'a> {
-    let mut found = LettaContent::default();
-    let whole = ["content", "text"].iter().find_map(|name| message.string(name));
-    found.parts.extend(whole.map(|text| ContentPart::Text(Cow::Borrowed(&input[text]))));
-    for at in scan::elements(input, message.array("content").unwrap_or(0..0)) {
-        let part = ObjectFields::of(input, at.clone());
-        let raw = |name: &str| Cow::Borrowed(part.raw(name).unwrap_or(b"\"\""));
-        match &*part.text("type").unwrap_or_default() {
-            "text" => found.parts.push(ContentPart::Text(raw("text"))),
-            "image" => found.parts.push(picture(&input[at], &part.inner("source"))),
-            "reasoning" => found.thoughts.push(raw("reasoning")),
-            // Nobody but its provider can read this reasoning.
-            "redacted_reasoning" | "omitted_reasoning" => {}
-            "tool_call" => {
-                let (id, name) = (raw("id"), raw("name"));
-                found.calls.push(ChatCall { id, name, arguments: part.raw("input") });
-            }
-            "tool_return" => found.parts.push(ContentPart::Text(raw("content"))),
-            _ => found.parts.push(ContentPart::unknown(&input[at])),
-        }
-    }
-    for at in scan::elements(input, message.array("tool_calls").unwrap_or(0..0)) {
-        let call = ObjectFields::of(input, at);
+/// The parts of a message, with the calls that are listed beside its content.
+fn content<'a>(message: &ObjectFields<'a>) -> MessageParts<'a> {
+    let mut found = MessageParts::of(message, PARTS);
+    // Older files have the text in a member of its own.
+    found.words.extend(
+        message.string("text").and_then(|_| chat::text_of(message, "text")).map(ContentPart::Text),
+    );
+    for (_, call) in message.objects("tool_calls") {
         let function = call.inner("function");
         let raw =
             |fields: &ObjectFields<'a>, name| Cow::Borrowed(fields.raw(name).unwrap_or(b"\"\""));
@@ -187,17 +192,6 @@ fn content<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> LettaContent<'a> 
         }
     }
     found
-}
-
-fn picture<'a>(whole: &'a [u8], source: &ObjectFields<'a>) -> ContentPart<'a> {
-    let raw = |name| source.raw(name).filter(|value| value.first() == Some(&b'"'));
-    match (raw("url"), raw("media_type").zip(raw("data"))) {
-        (Some(url), _) => ContentPart::Link(Cow::Borrowed(url)),
-        (None, Some((mime, data))) => {
-            ContentPart::Image { mime: Cow::Borrowed(mime), data: Cow::Borrowed(data) }
-        }
-        (None, None) => ContentPart::unknown(whole),
-    }
 }
 
 /// The results of a message, each with whether its call failed. Results of several calls are in a list; the result of a single call is the message's
@@ -235,7 +229,7 @@ fn results(
                 is_denied.then(|| ContentPart::Text(chat::token("The user denied this call.")));
             let id = result.raw("tool_call_id").unwrap_or(b"\"\"");
             let parts: Vec<_> = denied.into_iter().chain(texts).collect();
-            (chat::result(id, None, &parts), result.is("status", "error"))
+            (chat::result(id, None, &parts), is_denied || result.is("status", "error"))
         })
         .collect()
 }

@@ -2,88 +2,62 @@
 //!
 //! A client is identified by members that only it writes. This check comes before all other formats.
 
-mod aider;
-mod chatgpt;
-mod cline;
-mod copilot;
+pub(super) mod aider;
+pub(super) mod chatgpt;
+pub(super) mod cline;
+pub(super) mod copilot;
 mod copilot_message;
-mod cursor;
-mod droid;
-mod first;
-mod gemini_cli;
+pub(super) mod cursor;
+pub(super) mod droid;
+pub(super) mod gemini_cli;
 mod gemini_cli_message;
-mod goose;
-mod hermes;
-mod inspect;
-mod items;
-mod kimi;
+pub(super) mod goose;
+pub(super) mod hermes;
+pub(super) mod inspect;
+pub(super) mod kimi;
 mod kimi_wire;
-mod letta;
-mod opencode;
+pub(super) mod letta;
+pub(super) mod opencode;
 mod opencode_message;
-mod openhands;
+pub(super) mod openhands;
 mod openhands_events;
 mod openhands_old;
 mod openhands_view;
-mod qwen;
+pub(super) mod qwen;
 mod qwen_turns;
 mod spoken;
 mod step;
 
+use super::description::FormatDescription;
 use super::outline::InputDocument;
-use super::source::InputSource;
 use super::text::TopValue;
-use super::{Conversation, ReadError, TranscriptFormat};
-
-/// Reads the records of a client's file into conversations.
-type ClientReader = fn(&mut InputSource<'_>, &[TopValue]) -> Vec<Conversation>;
-
-/// A client: its format, the check that identifies its files, and their reader.
-struct ClientFormat {
-    format: TranscriptFormat,
-    is_of: fn(InputDocument<'_>, &[TopValue]) -> bool,
-    read: ClientReader,
-}
+use super::{ReadError, TranscriptFormat};
 
 /// The clients in the order in which they are checked.
-const CLIENTS: [ClientFormat; 15] = [
-    ClientFormat {
-        format: TranscriptFormat::OpenCode,
-        is_of: opencode::is_of,
-        read: opencode::read,
-    },
-    ClientFormat {
-        format: TranscriptFormat::GeminiCli,
-        is_of: gemini_cli::is_of,
-        read: gemini_cli::read,
-    },
-    ClientFormat { format: TranscriptFormat::Copilot, is_of: copilot::is_of, read: copilot::read },
-    ClientFormat { format: TranscriptFormat::Kimi, is_of: kimi::is_of, read: kimi::read },
-    ClientFormat { format: TranscriptFormat::Droid, is_of: droid::is_of, read: droid::read },
-    ClientFormat { format: TranscriptFormat::Cursor, is_of: cursor::is_of, read: cursor::read },
-    ClientFormat { format: TranscriptFormat::Qwen, is_of: qwen::is_of, read: qwen::read },
-    ClientFormat {
-        format: TranscriptFormat::OpenHands,
-        is_of: openhands::is_of,
-        read: openhands::read,
-    },
-    ClientFormat { format: TranscriptFormat::Goose, is_of: goose::is_of, read: goose::read },
-    ClientFormat { format: TranscriptFormat::Hermes, is_of: hermes::is_of, read: hermes::read },
-    ClientFormat { format: TranscriptFormat::ChatGpt, is_of: chatgpt::is_of, read: chatgpt::read },
-    ClientFormat { format: TranscriptFormat::Letta, is_of: letta::is_of, read: letta::read },
-    ClientFormat { format: TranscriptFormat::Inspect, is_of: inspect::is_of, read: inspect::read },
-    ClientFormat { format: TranscriptFormat::Cline, is_of: cline::is_of, read: cline::read },
-    ClientFormat { format: TranscriptFormat::Aider, is_of: aider::is_of, read: aider::read },
+static CLIENTS: [&FormatDescription; 15] = [
+    &opencode::FORMAT,
+    &gemini_cli::FORMAT,
+    &copilot::FORMAT,
+    &kimi::FORMAT,
+    &droid::FORMAT,
+    &cursor::FORMAT,
+    &qwen::FORMAT,
+    &openhands::FORMAT,
+    &goose::FORMAT,
+    &hermes::FORMAT,
+    &chatgpt::FORMAT,
+    &letta::FORMAT,
+    &inspect::FORMAT,
+    &cline::FORMAT,
+    &aider::FORMAT,
 ];
 
 /// The format of the client that wrote the input. `None` where no client is identified.
 pub(super) fn recognise(doc: InputDocument<'_>, records: &[TopValue]) -> Option<TranscriptFormat> {
-    CLIENTS.iter().find(|client| (client.is_of)(doc, records)).map(|client| client.format)
-}
-
-/// The reader of a client's files. `None` for a format that belongs to no client.
-pub(super) fn reader(format: TranscriptFormat) -> Option<ClientReader> {
-    CLIENTS.iter().find(|client| client.format == format).map(|client| client.read)
+    let is_it = |client: &&&FormatDescription| {
+        client.mark.as_ref().is_some_and(|mark| mark.is_in(doc, records))
+    };
+    CLIENTS.iter().find(is_it).map(|client| client.format)
 }
 
 /// Whether the input is of a client that writes no JSON.

@@ -7,15 +7,32 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::times;
-use super::super::{Conversation, TranscriptFormat};
-use super::first;
 use super::opencode_message::{self, UnsentParts};
 use crate::fields::ObjectFields;
+use crate::read::{
+    Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
+    TopValue, TranscriptFormat, facts,
+};
 use crate::scan;
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::OpenCode,
+    FileMark::Record(is_of),
+    read,
+    ColumnTable {
+        error: Column::ByReader("`state.status` of the part"),
+        time: Column::ByReader("`time.completed`, `time.created`"),
+        cwd: Column::Unread("`path.cwd`"),
+        mode: Column::Unread("`mode`"),
+        usage: Column::ByReader("`tokens` of the step"),
+        model: Column::ByReader("`modelID`"),
+        parent: Column::ByReader("`revert`, `parentID`"),
+        images: Column::ByReader("parts `file`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::ByReader("the output of `question`"),
+    },
+);
 
 /// A message with its parts.
 struct OpencodeMessage {
@@ -61,24 +78,22 @@ enum OpencodeValue {
 }
 
 /// Whether the records are messages of OpenCode with their parts, or files of its storage.
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    first::records(records).any(|record| {
-        match value(doc.bytes, &doc.fields(record.range.clone())) {
-            OpencodeValue::Export { messages, .. } => {
-                first::element(doc, messages).is_some_and(|first| {
-                    matches!(value(doc.bytes, &doc.fields(first)), OpencodeValue::Message { .. })
-                })
-            }
-            OpencodeValue::Other => {
-                let first = first::element(doc, record.range.clone());
-                let fields = first.map(|first| doc.fields(first));
-                fields.is_some_and(|fields| {
-                    matches!(value(doc.bytes, &fields), OpencodeValue::Message { .. })
-                })
-            }
-            _ => true,
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
+    match value(doc.bytes, &doc.fields(at.clone())) {
+        OpencodeValue::Export { messages, .. } => {
+            doc.elements(messages).next().is_some_and(|first| {
+                matches!(value(doc.bytes, &doc.fields(first)), OpencodeValue::Message { .. })
+            })
         }
-    })
+        OpencodeValue::Other => {
+            let first = doc.elements(at).next();
+            let fields = first.map(|first| doc.fields(first));
+            fields.is_some_and(|fields| {
+                matches!(value(doc.bytes, &fields), OpencodeValue::Message { .. })
+            })
+        }
+        _ => true,
+    }
 }
 
 /// The kind of a value, by its members.
@@ -113,7 +128,7 @@ fn value(bytes: &[u8], fields: &ObjectFields<'_>) -> OpencodeValue {
     OpencodeValue::Other
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let mut sessions = sessions(source, records);
     let is_child = |session: &OpencodeSession| {
         ObjectFields::of(source.input, session.info.clone()).has("parentID")
@@ -260,23 +275,20 @@ fn conversations(source: &mut InputSource<'_>, session: &mut OpencodeSession) ->
         let live = live(&messages[..end]);
         let gone = end - live.len();
         if let Some(first) = live.first().filter(|_| gone > 0 && !source.recorded) {
-            let told = format!("{gone} messages before it are no longer in the context");
-            source.note(messages[*first].info.start, "compacted-before", told);
+            source.note_compacted(messages[*first].info.start, gone, "messages");
         }
         let mut conversation = about.beside();
         for at in live {
             let OpencodeMessage { info, parts, .. } = &messages[at];
             let mut events = opencode_message::events(source, info, parts, &mut unsent);
             let time = ObjectFields::of(source.input, info.clone()).inner("time");
-            let at = ["completed", "created"].iter().find_map(|name| times::of_field(&time, name));
+            let at = ["completed", "created"].iter().find_map(|name| facts::moment(&time, name));
             events.iter_mut().for_each(|event| event.at = at);
             conversation.events.extend(events);
         }
-        if !conversation.events.is_empty() {
-            found.push(conversation);
-        }
+        found.push(conversation);
     }
-    unsent.tell(source);
+    unsent.note(source);
     found
 }
 

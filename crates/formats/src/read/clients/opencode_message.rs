@@ -6,12 +6,14 @@ use std::ops::Range;
 use midfold_core::event::RawEvent;
 use midfold_core::view::TextOrigin;
 
-use super::super::chat::{self, ChatCall, ContentPart, StringToken, token};
-use super::super::source::InputSource;
 use super::spoken::SpokenParts;
 use super::step::ClientStep;
 use crate::fields::ObjectFields;
-use crate::{scan, usage};
+use crate::read::{
+    InputSource, UnsentCount,
+    chat::{self, ChatCall, ContentPart, StringToken, token},
+};
+use crate::usage;
 
 /// The text that the client sends in place of a compaction.
 const COMPACTION: &str = "What did we do so far?";
@@ -22,30 +24,21 @@ const CLEARED: &str = "[Old tool result content cleared]";
 /// The text that the client sends as the result of an interrupted call.
 const INTERRUPTED: &str = "[Tool execution was interrupted]";
 
-/// Counts what a session records and does not send.
+/// What a session records and does not send.
 #[derive(Default)]
 pub(super) struct UnsentParts {
-    /// The number of notes and errors that are only shown, and the position of the first one.
-    shown: (usize, Option<usize>),
-    /// The number of outputs that were pruned, and the position of the first one.
-    cleared: (usize, Option<usize>),
+    /// The notes and errors that are only shown.
+    shown: UnsentCount,
+    /// The outputs that were pruned.
+    cleared: UnsentCount,
 }
 
 impl UnsentParts {
-    fn count((count, first): &mut (usize, Option<usize>), at: &Range<usize>) {
-        *count += 1;
-        first.get_or_insert(at.start);
-    }
-
-    pub(super) fn tell(self, source: &mut InputSource<'_>) {
-        if let (count, Some(first)) = self.shown {
-            let told = format!("{count} notes and errors that the client shows and never sends");
-            source.note(first, "not-sent", told);
-        }
-        if let (count, Some(first)) = self.cleared {
-            let told = format!("{count} outputs that the client cleared are read as it sends them");
-            source.note(first, "cleared-outputs", told);
-        }
+    pub(super) fn note(self, source: &mut InputSource<'_>) {
+        let told = "{} notes and errors that the client shows and never sends";
+        self.shown.note(source, "not-sent", told);
+        let told = "{} outputs that the client cleared are read as it sends them";
+        self.cleared.note(source, "cleared-outputs", told);
     }
 }
 
@@ -59,7 +52,7 @@ pub(super) fn events(
     let fields = ObjectFields::of(source.input, info.clone());
     if fields.is("role", "assistant") {
         if is_failed(source.input, &fields, parts) {
-            UnsentParts::count(&mut unsent.shown, info);
+            unsent.shown.add(info.start);
             return Vec::new();
         }
         return reply(source, &fields, parts, unsent);
@@ -92,7 +85,7 @@ fn user_part<'a>(
     let part = ObjectFields::of(input, at.clone());
     let injected = Some(TextOrigin::Injected);
     match &*part.text("type").unwrap_or_default() {
-        "text" if part.is_true("ignored") => UnsentParts::count(&mut unsent.shown, at),
+        "text" if part.is_true("ignored") => unsent.shown.add(at.start),
         "text" => {
             let origin = injected.filter(|_| part.is_true("synthetic"));
             if let Some(text) = chat::text_of(&part, "text") {
@@ -105,7 +98,7 @@ fn user_part<'a>(
         "compaction" => spoken.push(injected, ContentPart::Text(token(COMPACTION)), at.clone()),
         "subtask" => spoken.push(injected, ContentPart::Text(token(SUBTASK)), at.clone()),
         "agent" | "snapshot" | "patch" | "step-start" | "step-finish" => {}
-        "retry" => UnsentParts::count(&mut unsent.shown, at),
+        "retry" => unsent.shown.add(at.start),
         _ => spoken.push(injected, ContentPart::unknown(&input[at.clone()]), at.clone()),
     }
 }
@@ -161,7 +154,7 @@ fn reply(
                 events.extend(step.finish(source, of_step));
             }
             "step-start" | "snapshot" | "patch" | "agent" => {}
-            "retry" => UnsentParts::count(&mut unsent.shown, at),
+            "retry" => unsent.shown.add(at.start),
             _ => step.say(ContentPart::unknown(&input[at.clone()]), at.clone()),
         }
     }
@@ -202,7 +195,7 @@ fn tool<'a>(
     let text = |name| chat::text_of(&state, name).map(ContentPart::Text);
     let parts = match &*state.text("status").unwrap_or_default() {
         "completed" if state.inner("time").has("compacted") && !source.recorded => {
-            UnsentParts::count(&mut unsent.cleared, at);
+            unsent.cleared.add(at.start);
             vec![ContentPart::Text(token(CLEARED))]
         }
         "completed" => text("output").into_iter().chain(attachments(input, &state)).collect(),
@@ -216,7 +209,8 @@ fn tool<'a>(
             .collect(),
     };
     step.answer((id, name), parts, at.clone());
-    if state.is("status", "error") {
+    // The client sends a call that was broken off as an error, too.
+    if !state.is("status", "completed") {
         step.failed();
     }
 }
@@ -233,6 +227,5 @@ fn attachments<'a>(
     input: &'a [u8],
     state: &ObjectFields<'a>,
 ) -> impl Iterator<Item = ContentPart<'a>> {
-    let list = state.array("attachments").unwrap_or(0..0);
-    scan::elements(input, list).map(move |at| file(&ObjectFields::of(input, at)))
+    state.list("attachments").map(move |at| file(&ObjectFields::of(input, at)))
 }

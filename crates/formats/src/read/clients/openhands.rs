@@ -6,35 +6,53 @@
 
 use std::ops::Range;
 
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
-use super::{items, openhands_events, openhands_old};
+use super::{openhands_events, openhands_old};
 use crate::fields::ObjectFields;
+use crate::read::{
+    Column, ColumnTable, Conversation, FailureMark, FileMark, FormatDescription, InputDocument,
+    InputSource, TopValue, TranscriptFormat, entries,
+};
 use crate::scan;
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::OpenHands,
+    FileMark::Entry(&HOLDERS, is_of),
+    read,
+    ColumnTable {
+        error: Column::At(&[
+            FailureMark::is("observation.is_error", &["true"]),
+            FailureMark::is("kind", &[r#""AgentErrorEvent""#, r#""UserRejectObservation""#]),
+            FailureMark::is("observation", &[r#""error""#, r#""user_rejected""#]),
+        ]),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Lacks("is in `base_state.json` beside the events"),
+        mode: Column::Lacks("is in `base_state.json` beside the events"),
+        usage: Column::ByReader("`model_response.usage` before 1.0"),
+        model: Column::ByReader("`model_response.model` before 1.0"),
+        parent: Column::ByReader("`parent_id`"),
+        images: Column::ByReader("`image_urls`"),
+        queued: Column::ByReader("a message of the user"),
+        answers: Column::Lacks("asks in a message"),
+    },
+);
 
 /// The members that hold the events in exports and in the rows of evaluations.
 const HOLDERS: [&str; 4] = ["events", "history", "trajectory", "items"];
 
-/// The first events that are read to identify the format.
-const LOOK: usize = 8;
-
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    items::all(doc, records, &HOLDERS).take(LOOK).any(|at| {
-        let fields = doc.fields(at);
-        openhands_events::is_event(&fields) || openhands_old::is_event(&fields)
-    })
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
+    let fields = doc.fields(at);
+    openhands_events::is_event(&fields) || openhands_old::is_event(&fields)
 }
 
 /// Reads events of the newer kind and those from before 1.0. Each event shows which kind it is. A row of an evaluation
 /// is one conversation.
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let doc = InputDocument { bytes: source.input, outline: None };
     let mut found = Vec::new();
     let mut lines = Vec::new();
     for record in records {
-        match items::list(doc, record.range.clone(), &HOLDERS) {
+        match entries::list(doc, record.range.clone(), &HOLDERS) {
             Some(list) => {
                 let mut about = Conversation::new(TranscriptFormat::OpenHands, record.line);
                 let holder = doc.fields(record.range.clone());

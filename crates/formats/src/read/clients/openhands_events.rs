@@ -7,11 +7,13 @@ use std::ops::Range;
 use midfold_core::TextOrigin;
 use midfold_core::event::RawEvent;
 
-use super::super::Conversation;
-use super::super::chat::{self, ChatCall, ContentPart, StringToken};
-use super::super::source::InputSource;
-use super::openhands_view::{OpenhandsItem, condense, labels, recap};
+use super::openhands_view::{OpenhandsItem, condense, labels};
 use crate::fields::ObjectFields;
+use crate::read::{
+    Conversation, InputSource, UnsentCount,
+    chat::{self, ChatCall, ContentPart, StringToken},
+    tree,
+};
 use crate::scan;
 
 /// The text before a failed result when it is sent.
@@ -35,18 +37,9 @@ pub(super) fn read(
 ) -> Vec<Conversation> {
     let path = path(source, events);
     let (views, unsent) = views(source, &path);
-    if let Some((at, count)) = unsent {
-        let told = format!("{count} errors and notices that the client does not send are left out");
-        source.note(at, "not-sent", told);
-    }
-    let mut found = Vec::new();
-    for view in views {
-        let conversation = conversation(source, about.beside(), &view);
-        if !conversation.events.is_empty() {
-            found.push(conversation);
-        }
-    }
-    found
+    let told = "{} errors and notices that the client does not send are left out";
+    unsent.note(source, "not-sent", told);
+    views.iter().map(|view| conversation(source, about.beside(), view)).collect()
 }
 
 /// The events from the root to the newest one. An event without a parent follows the event before it.
@@ -66,10 +59,7 @@ fn path(source: &mut InputSource<'_>, events: &[Range<usize>]) -> Vec<Range<usiz
             by_id.insert(id, at);
         }
     }
-    // A parent comes before its children, so this ends.
-    let mut path: Vec<usize> =
-        std::iter::successors(events.len().checked_sub(1), |at| parents[*at]).collect();
-    path.reverse();
+    let path = tree::path(events.len().checked_sub(1), |at| parents[at]);
     let off = events.len() - path.len();
     if off > 0 {
         let told = format!("{off} events of other branches of the tree are left out");
@@ -78,15 +68,15 @@ fn path(source: &mut InputSource<'_>, events: &[Range<usize>]) -> Vec<Range<usiz
     path.into_iter().map(|at| events[at].clone()).collect()
 }
 
-/// The context before each condensation, where the whole recording is wanted, and the context now. The second value is
-/// the position of the first event whose words are never sent, and the number of such events.
+/// The context before each condensation, where the whole recording is wanted, and the context now. The second value
+/// counts the events whose words are never sent.
 fn views(
     source: &mut InputSource<'_>,
     path: &[Range<usize>],
-) -> (Vec<Vec<OpenhandsItem>>, Option<(usize, usize)>) {
+) -> (Vec<Vec<OpenhandsItem>>, UnsentCount) {
     let mut views = Vec::new();
     let mut view: Vec<OpenhandsItem> = Vec::new();
-    let mut unsent: Option<(usize, usize)> = None;
+    let mut unsent = UnsentCount::default();
     for at in path {
         let fields = ObjectFields::of(source.input, at.clone());
         match &*fields.text("kind").unwrap_or_default() {
@@ -112,7 +102,7 @@ fn views(
                 .iter()
                 .any(|name| fields.string(name).is_some()) =>
             {
-                unsent.get_or_insert((at.start, 0)).1 += 1;
+                unsent.add(at.start);
             }
             _ => {}
         }
@@ -133,7 +123,7 @@ fn conversation(
         at += 1;
         let range = match seen {
             OpenhandsItem::Summary(text) => {
-                conversation.events.push(recap(source, text.clone()));
+                conversation.events.push(source.recap(text.clone()));
                 continue;
             }
             OpenhandsItem::Event { at, .. } => at.clone(),
@@ -173,9 +163,7 @@ fn conversation(
             }
             "MessageEvent" => messages(source, range, &fields, &mut conversation.events),
             "CondensationSummaryEvent" => {
-                conversation
-                    .events
-                    .extend(fields.string("summary").map(|text| recap(source, text)));
+                conversation.events.extend(fields.string("summary").map(|text| source.recap(text)));
             }
             _ => conversation.events.push(result(source, range, &fields)),
         }
@@ -210,12 +198,12 @@ fn reasoning<'a>(input: &'a [u8], fields: &ObjectFields<'a>) -> Vec<StringToken<
     if let Some(plain) = chat::text_of(fields, "reasoning_content").filter(|text| text.len() > 2) {
         return vec![plain];
     }
-    let blocks = scan::elements(input, fields.array("thinking_blocks").unwrap_or(0..0));
+    let blocks = fields.list("thinking_blocks");
     let mut thoughts: Vec<StringToken<'a>> =
         blocks.filter_map(|at| chat::text_of(&ObjectFields::of(input, at), "thinking")).collect();
     if thoughts.is_empty() {
         let item = fields.inner("responses_reasoning_item");
-        let summary = scan::elements(input, item.array("summary").unwrap_or(0..0));
+        let summary = item.list("summary");
         let strings = summary.filter(|at| input.get(at.start) == Some(&b'"'));
         thoughts.extend(strings.map(|at| Cow::Borrowed(&input[at])));
     }

@@ -7,11 +7,12 @@ use std::ops::Range;
 
 use midfold_core::TextOrigin;
 
-use super::super::Conversation;
-use super::super::chat::{self, ChatCall, ContentPart, StringToken, inside};
-use super::super::source::InputSource;
-use super::openhands_view::{OpenhandsItem, condense, labels, recap};
+use super::openhands_view::{OpenhandsItem, condense, labels};
 use crate::fields::ObjectFields;
+use crate::read::{
+    Conversation, InputSource, UnsentCount,
+    chat::{self, ChatCall, ContentPart, StringToken, inside},
+};
 use crate::{scan, usage};
 
 /// Whether an object is an action or an observation.
@@ -34,17 +35,13 @@ pub(super) fn read(
         let mut teller = OpenhandsWriter::new(about);
         for seen in view {
             match seen {
-                OpenhandsItem::Summary(text) => teller.found.events.push(recap(source, text)),
+                OpenhandsItem::Summary(text) => teller.found.events.push(source.recap(text)),
                 OpenhandsItem::Event { at, .. } => teller.event(source, at),
             }
         }
-        if let Some((at, count)) = teller.unsent {
-            let told = format!("{count} notices that the client does not send are left out");
-            source.note(at, "not-sent", told);
-        }
-        if !teller.found.events.is_empty() {
-            found.push(teller.found);
-        }
+        let told = "{} notices that the client does not send are left out";
+        teller.unsent.note(source, "not-sent", told);
+        found.push(teller.found);
     }
     found
 }
@@ -95,14 +92,14 @@ struct OpenhandsWriter<'a> {
     told: HashSet<String>,
     /// Calls by the id of their event, where no response was recorded.
     calls: HashMap<String, (StringToken<'a>, StringToken<'a>)>,
-    /// The position of the first event whose words are never sent, and the number of such events.
-    unsent: Option<(usize, usize)>,
+    /// The events whose words are never sent.
+    unsent: UnsentCount,
 }
 
 impl<'a> OpenhandsWriter<'a> {
     fn new(about: &Conversation) -> Self {
         let (told, calls) = (HashSet::new(), HashMap::new());
-        Self { found: about.beside(), told, calls, unsent: None }
+        Self { found: about.beside(), told, calls, unsent: UnsentCount::default() }
     }
 
     fn event(&mut self, source: &mut InputSource<'a>, at: Range<usize>) {
@@ -167,7 +164,7 @@ impl<'a> OpenhandsWriter<'a> {
         response: &ObjectFields<'a>,
     ) {
         let input = source.input;
-        let choice = scan::elements(input, response.array("choices").unwrap_or(0..0)).next();
+        let choice = response.list("choices").next();
         let message = choice.and_then(|choice| ObjectFields::of(input, choice).object("message"));
         if let Some(message) = message {
             if self.told.insert(response.label("id").unwrap_or_default()) {
@@ -203,7 +200,7 @@ impl<'a> OpenhandsWriter<'a> {
             "agent_state_changed" | "null" | "success" => {
                 // An empty text (`""`) has two bytes, and nothing is lost with it.
                 if fields.raw("content").is_some_and(|content| content.len() > 2) {
-                    self.unsent.get_or_insert((at.start, 0)).1 += 1;
+                    self.unsent.add(at.start);
                 }
                 return;
             }
@@ -266,7 +263,7 @@ fn pictures<'a>(
 
 /// The last message of the model: its words beside the call, its thought, and the message of the call.
 fn finish(args: &ObjectFields<'_>, response: &ObjectFields<'_>, input: &[u8]) -> Vec<u8> {
-    let choice = scan::elements(input, response.array("choices").unwrap_or(0..0)).next();
+    let choice = response.list("choices").next();
     let message = choice.map(|choice| ObjectFields::of(input, choice).inner("message"));
     let said = message.map(|message| text(&message, "content")).unwrap_or_default();
     let mut parts: Vec<ContentPart<'_>> = Vec::new();
@@ -305,7 +302,7 @@ fn recalled<'a>(input: &'a [u8], extras: &ObjectFields<'a>) -> Vec<ContentPart<'
         "date",
         "working_dir",
     ];
-    let knowledge = scan::elements(input, extras.array("microagent_knowledge").unwrap_or(0..0));
+    let knowledge = extras.list("microagent_knowledge");
     let knowledge =
         knowledge.filter_map(|at| chat::text_of(&ObjectFields::of(input, at), "content"));
     let workspace = WORKSPACE.iter().filter_map(|name| chat::text_of(extras, name));

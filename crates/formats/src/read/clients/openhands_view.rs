@@ -1,14 +1,9 @@
 //! The view of a log of OpenHands after its condensations.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use midfold_core::TextOrigin;
-use midfold_core::event::RawEvent;
-
-use super::super::chat::{self, ContentPart};
-use super::super::source::InputSource;
+use crate::read::InputSource;
 use crate::scan;
 
 /// An item that is sent: an event, or a summary in the place of forgotten events.
@@ -46,20 +41,11 @@ pub(super) fn condense(
     }
     let gone = before - view.len();
     if gone > 0 && !source.recorded {
-        let told = format!("{gone} events before it are no longer in the context");
-        source.note(at, "compacted-before", told);
+        source.note_compacted(at, gone, "events");
     }
     if let Some((summary, offset)) = summary {
         // The client counted the offset in its own view, which may be longer.
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
         view.insert(offset.min(view.len()), OpenhandsItem::Summary(summary));
     }
-}
-
-/// A user message of one recorded string, which is the recap of forgotten events.
-pub(super) fn recap(source: &mut InputSource<'_>, text: Range<usize>) -> RawEvent {
-    let words = ContentPart::Text(Cow::Borrowed(&source.input[text.clone()]));
-    let mut event = source.built(chat::message("user", &[words]), vec![text]);
-    event.origin = Some(TextOrigin::Recap);
-    event
 }

@@ -8,24 +8,43 @@ use std::ops::Range;
 
 use midfold_core::view::TextOrigin;
 
-use super::super::outline::InputDocument;
-use super::super::source::InputSource;
-use super::super::text::TopValue;
-use super::super::{Conversation, TranscriptFormat};
-use super::first;
 use super::qwen_turns::QwenTurns;
 use crate::fields::ObjectFields;
-use crate::scan;
+use crate::read::{
+    Column, ColumnTable, Conversation, FailureMark, FileMark, FormatDescription, InputDocument,
+    InputSource, TopValue, TranscriptFormat, UnsentCount, UsagePlace, tree,
+};
+use crate::usage;
+
+/// How the files of this client are recognised and read.
+pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
+    TranscriptFormat::Qwen,
+    FileMark::Record(is_of),
+    read,
+    ColumnTable {
+        error: Column::InRecord(&[FailureMark::is(
+            "toolCallResult.status",
+            &[r#""error""#, r#""cancelled""#],
+        )]),
+        time: Column::At(&["timestamp"]),
+        cwd: Column::Unread("`cwd`"),
+        mode: Column::Unread("`session_approval_mode`"),
+        usage: Column::InRecord(UsagePlace::new("usageMetadata", usage::gemini)),
+        model: Column::InRecord(&["model"]),
+        parent: Column::ByReader("`parentUuid`"),
+        images: Column::ByReader("`inlineData`"),
+        queued: Column::ByReader("`mid_turn_user_message`"),
+        answers: Column::ByReader("the result of the tool that asks"),
+    },
+);
 
 /// Whether a record of the tree holds a Gemini content, or is of the client's own type.
-pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
-    first::records(records).any(|record| {
-        let fields = doc.fields(record.range.clone());
-        let is_node = fields.string("uuid").is_some() && fields.string("sessionId").is_some();
-        is_node
-            && (fields.inner("message").array("parts").is_some()
-                || fields.is("type", "system") && fields.object("systemPayload").is_some())
-    })
+fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
+    let fields = doc.fields(at);
+    let is_node = fields.string("uuid").is_some() && fields.string("sessionId").is_some();
+    is_node
+        && (fields.inner("message").array("parts").is_some()
+            || fields.is("type", "system") && fields.object("systemPayload").is_some())
 }
 
 /// One line of the file.
@@ -48,7 +67,7 @@ struct QwenGroup {
     agent: Option<String>,
 }
 
-pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let (lines, mut groups) = lines(source.input, records);
     let mut found: Vec<(bool, Conversation)> = Vec::new();
     for (at, group) in groups.drain(..).enumerate() {
@@ -109,9 +128,7 @@ fn lines(input: &[u8], records: &[TopValue]) -> (Vec<QwenLine>, Vec<QwenGroup>) 
 /// which the person went back.
 fn path(source: &mut InputSource<'_>, lines: &[QwenLine], group: usize) -> Vec<usize> {
     let newest = lines.iter().rposition(|line| line.group == group);
-    // A parent comes before its children, so this ends.
-    let mut path: Vec<usize> = std::iter::successors(newest, |at| lines[*at].parent).collect();
-    path.reverse();
+    let path = tree::path(newest, |at| lines[at].parent);
     let Some(first) = path.first().map(|at| &lines[*at]) else { return path };
     if first.is_cut {
         let told = format!("what was before `{}` is not in this file", first.uuid);
@@ -143,10 +160,9 @@ fn conversations(
     let input = source.input;
     let mut turns = QwenTurns::default();
     let mut found = Vec::new();
-    let mut local = (0, None);
+    let mut local = UnsentCount::default();
     for line in path.iter().map(|at| &lines[*at]) {
         let fields = ObjectFields::of(input, line.range.clone());
-        about.envelope.model = fields.label("model").or(about.envelope.model);
         if !fields.is("type", "system") {
             add_message(input, &fields, &mut turns);
             continue;
@@ -160,32 +176,27 @@ fn conversations(
                     sent.events = turns.events(source);
                     found.push(sent);
                 } else {
-                    let told = "are no longer in the context";
-                    let told = format!("{} messages before it {told}", turns.len());
-                    source.note(line.range.start, "compacted-before", told);
+                    source.note_compacted(line.range.start, turns.len(), "messages");
                 }
                 turns.restart(input, history);
             }
             // The history of the parent, for an agent that continues from there.
             "agent_bootstrap" => {
-                for content in scan::elements(input, payload.array("history").unwrap_or(0..0)) {
-                    turns.push(input, content, None, None);
+                for content in payload.list("history") {
+                    turns.push(input, content, None);
                 }
             }
             "slash_command" if turns.is_local(input, &payload) => {
                 turns.take_back();
-                local = (local.0 + 1, local.1.or(Some(line.range.start)));
+                local.add(line.range.start);
             }
             _ => {}
         }
     }
     about.events = turns.events(source);
     found.push(about);
-    if let (count, Some(first)) = local {
-        let told = format!("{count} commands that the client itself answered are left out");
-        source.note(first, "not-sent", told);
-    }
-    found.retain(|conversation| !conversation.events.is_empty());
+    let told = "{} commands that the client itself answered are left out";
+    local.note(source, "not-sent", told);
     found
 }
 
@@ -205,7 +216,7 @@ fn add_message(input: &[u8], fields: &ObjectFields<'_>, turns: &mut QwenTurns) {
         turns.push_beside(input, message);
         return;
     }
-    turns.push(input, message, origin, crate::usage::gemini(&fields.inner("usageMetadata")));
+    turns.push(input, message, origin);
     if fields.is("type", "user") {
         turns.typed();
     }

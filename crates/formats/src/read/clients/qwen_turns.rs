@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use midfold_core::event::{RawEvent, Usage};
+use midfold_core::event::RawEvent;
 use midfold_core::view::TextOrigin;
 
-use super::super::source::InputSource;
 use crate::fields::ObjectFields;
+use crate::read::InputSource;
 use crate::scan;
 
 /// The kind of a content.
@@ -26,7 +26,6 @@ struct QwenTurn {
     /// The ranges of its contents, each in a record of its own.
     contents: Vec<Range<usize>>,
     origin: Option<TextOrigin>,
-    usage: Option<Usage>,
 }
 
 /// The context so far.
@@ -66,13 +65,7 @@ impl QwenTurns {
     }
 
     /// Adds a content. It joins the turn before it if both are the model's, or both hold results.
-    pub(super) fn push(
-        &mut self,
-        input: &[u8],
-        content: Range<usize>,
-        origin: Option<TextOrigin>,
-        usage: Option<Usage>,
-    ) {
+    pub(super) fn push(&mut self, input: &[u8], content: Range<usize>, origin: Option<TextOrigin>) {
         if parts(input, &content).next().is_none() {
             return;
         }
@@ -81,9 +74,8 @@ impl QwenTurns {
         match self.turns.last_mut().filter(|turn| turn.kind == kind && kind != QwenKind::User) {
             Some(turn) => {
                 turn.contents.push(content);
-                turn.usage = usage.or(turn.usage);
             }
-            None => self.turns.push(QwenTurn { kind, contents: vec![content], origin, usage }),
+            None => self.turns.push(QwenTurn { kind, contents: vec![content], origin }),
         }
     }
 
@@ -96,7 +88,7 @@ impl QwenTurns {
                 turn.contents.push(content);
                 self.is_typed = false;
             }
-            None => self.push(input, content, None, None),
+            None => self.push(input, content, None),
         }
     }
 
@@ -116,9 +108,8 @@ impl QwenTurns {
         let [content] = &turn.contents[..] else { return false };
         let mut parts = parts(input, content);
         let (Some(only), None) = (parts.next(), parts.next()) else { return false };
-        let outcome = payload.array("outputHistoryItems").unwrap_or(0..0);
         let mut items =
-            scan::elements(input, outcome).map(|at| ObjectFields::of(input, at)).peekable();
+            payload.list("outputHistoryItems").map(|at| ObjectFields::of(input, at)).peekable();
         items.peek().is_some()
             && items.all(|item| item.is("type", "assistant"))
             && payload.is("phase", "result")
@@ -154,7 +145,7 @@ impl QwenTurns {
                     Some(if is_recap { TextOrigin::Recap } else { TextOrigin::Injected })
                 });
             }
-            self.push(input, content, origin, None);
+            self.push(input, content, origin);
         }
     }
 
@@ -166,7 +157,6 @@ impl QwenTurns {
                 many => joined(source, many),
             };
             event.origin = turn.origin;
-            event.usage = turn.usage;
             event
         });
         built.collect()

@@ -5,8 +5,10 @@ use std::ops::Range;
 use midfold_core::event::RawEvent;
 use midfold_core::view::TextOrigin;
 
-use super::super::chat::{self, ContentPart};
-use super::super::source::InputSource;
+use crate::read::{
+    InputSource,
+    chat::{self, ContentPart},
+};
 
 /// Neighbouring parts of one speaker.
 struct SpeakerRun<'a> {

@@ -5,8 +5,10 @@ use std::ops::Range;
 
 use midfold_core::event::{RawEvent, Usage};
 
-use super::super::chat::{self, ChatCall, ContentPart, StringToken};
-use super::super::source::InputSource;
+use crate::read::{
+    InputSource,
+    chat::{self, ChatCall, ContentPart, StringToken},
+};
 
 /// The result of a call.
 struct StepResult<'a> {
@@ -34,6 +36,8 @@ pub(super) struct ClientStep<'a> {
     answers: Vec<StepResult<'a>>,
     /// The ranges of the records from which the reply was built.
     ranges: Vec<Range<usize>>,
+    /// A text that arrives in pieces: whether it is reasoning, the inside of its token so far, and the first piece.
+    text: Option<(bool, Vec<u8>, Range<usize>)>,
 }
 
 impl<'a> ClientStep<'a> {
@@ -58,15 +62,38 @@ impl<'a> ClientStep<'a> {
         self.ranges.push(at);
     }
 
-    /// Adds a call whose arguments, a JSON value, the reader built.
-    pub(super) fn call_whole(
-        &mut self,
-        (id, name): (StringToken<'a>, StringToken<'a>),
-        arguments: Vec<u8>,
-        at: Range<usize>,
-    ) {
-        self.calls.push(StepCall { id, name, arguments: Some(Cow::Owned(arguments)) });
-        self.ranges.push(at);
+    /// Adds a piece of a text: the inside of a string token. Neighbouring pieces of one kind are one text.
+    pub(super) fn piece(&mut self, is_thought: bool, inner: &[u8], at: &Range<usize>) {
+        if self.text.as_ref().is_some_and(|(kind, ..)| *kind != is_thought) {
+            self.settle();
+        }
+        let (_, pieces, _) = self.text.get_or_insert_with(|| (is_thought, Vec::new(), at.clone()));
+        pieces.extend_from_slice(inner);
+    }
+
+    /// Ends the text that arrives in pieces.
+    pub(super) fn settle(&mut self) {
+        if let Some((is_thought, pieces, at)) = self.text.take() {
+            let text = Cow::Owned([&b"\""[..], &pieces, b"\""].concat());
+            match is_thought {
+                true => self.think(text, at),
+                false => self.say(ContentPart::Text(text), at),
+            }
+        }
+    }
+
+    /// Adds a piece to the arguments of the newest call: the inside of a string token.
+    pub(super) fn more_arguments(&mut self, inner: &[u8]) {
+        let Some(call) = self.calls.last_mut().filter(|_| !inner.is_empty()) else { return };
+        let token = call.arguments.get_or_insert(Cow::Borrowed(b"\"\"")).to_mut();
+        token.pop();
+        token.extend_from_slice(inner);
+        token.push(b'"');
+    }
+
+    /// The name of the tool that a call of this answer calls.
+    pub(super) fn name_of(&self, id: &[u8]) -> Option<StringToken<'a>> {
+        self.calls.iter().find(|call| *call.id == *id).map(|call| call.name.clone())
     }
 
     /// Adds the result of the call `id` of this answer.
@@ -96,7 +123,8 @@ impl<'a> ClientStep<'a> {
         source: &mut InputSource<'_>,
         usage: Option<Usage>,
     ) -> Vec<RawEvent> {
-        let Self { words, thoughts, calls, answers, ranges } = std::mem::take(self);
+        self.settle();
+        let Self { words, thoughts, calls, answers, ranges, .. } = std::mem::take(self);
         let mut events = Vec::with_capacity(1 + answers.len());
         // Results can come alone, where a reader has finished the step with their calls already.
         if !ranges.is_empty() {

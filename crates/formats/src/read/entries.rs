@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use super::super::outline::InputDocument;
-use super::super::text::TopValue;
+use super::outline::InputDocument;
+use super::text::TopValue;
 
 /// The entries of all records: the elements of a record that is a list, or holds one under one of these names, or else
 /// the record itself.
 pub(super) fn all<'a>(
     doc: InputDocument<'a>,
     records: &'a [TopValue],
-    names: &'static [&'static str],
+    names: &'a [&'a str],
 ) -> impl Iterator<Item = Range<usize>> + 'a {
     records.iter().flat_map(move |record| {
         let list = list(doc, record.range.clone(), names);
