@@ -68,13 +68,6 @@ impl RefusalJudgement {
                 "a limit of requests or tokens in a time, or a busy server",
                 Some("wait, then send the same request again"),
             ),
-            Diagnosis::TierGate => (
-                "long prompts are not part of the plan that pays for it",
-                Some(door.says(
-                    "use another model, or a session with a smaller --window",
-                    "use another model, or a session with a smaller window",
-                )),
-            ),
             Diagnosis::Unsupported => {
                 ("a parameter that the model does not know", Some("leave that parameter out"))
             }

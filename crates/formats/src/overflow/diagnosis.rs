@@ -33,8 +33,6 @@ pub enum Diagnosis {
     Probable,
     /// Too many requests or tokens per minute, a quota, an overloaded server: wait.
     RateLimit,
-    /// The plan that pays for the request has no long context: use another model or a smaller window.
-    TierGate,
     /// The model does not know a parameter: leave it out.
     Unsupported,
     /// Reasoning is of another model or was edited: remove it, do not compact.
