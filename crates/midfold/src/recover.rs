@@ -5,7 +5,7 @@ use midfold_formats::overflow::{Diagnosis, diagnose};
 #[cfg(feature = "store")]
 use midfold_store::{Millis, NumberedContext, StoredError, StoredSession};
 
-use crate::failure::{Door, Failure, FailureArea, number};
+use crate::failure::{Failure, FailureArea, number};
 
 /// The least room for an answer, in tokens, if the session reserves less. A shorter answer is of no use.
 const REPLY: u64 = 1_024;
@@ -60,7 +60,7 @@ impl RefusedRequest<'_> {
 impl RefusalJudgement {
     /// Explains that nothing is compacted, and what the request needs instead.
     #[must_use]
-    pub fn no_overflow(&self, door: Door) -> Failure {
+    pub fn no_overflow(&self) -> Failure {
         let found = &self.diagnosis;
         let (what, advice) = match found {
             Diagnosis::OutputCap { .. } => ("the room asked for the reply is too large", None),

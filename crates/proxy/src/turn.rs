@@ -28,9 +28,9 @@ use super::slot::ConversationSlot;
 use midfold::RequestFault;
 use midfold::WindowSource;
 
-/// The share of the window above which an answer's stream is watched for an overflow error. A prompt below it is taken
-/// to fit, even if the estimate is too low by a factor of two.
-const WATCHED_PERCENT: u64 = 40;
+/// The share of the window above which a stream that ends without a word counts as a refusal for length. A shorter
+/// prompt is taken to fit, even if the estimate and the window are both wrong by a factor of two.
+const SILENT_PERCENT: u64 = 20;
 
 /// The request that is sent instead of the client's.
 #[derive(Clone, Debug)]
@@ -323,18 +323,25 @@ impl MatchedRequest {
         PendingAnswer { proxy, place, fold, carried, counted, source, named, client, watched }
     }
 
-    /// Whether the request takes so much of the window that the provider may find it too long.
+    /// Judges a stream that ended before it said anything. `None` if the prompt is too short to be the reason.
     #[must_use]
-    pub fn may_overflow(&self) -> bool {
-        let window = self.place.as_ref().map_or(0, |place| place.budget.window);
-        self.sent.tokens_after.saturating_mul(100) > window.saturating_mul(WATCHED_PERCENT)
+    pub fn diagnose_silence(&self) -> Option<Diagnosis> {
+        let window = self.place.as_ref()?.budget.window;
+        let is_long =
+            self.sent.tokens_after.saturating_mul(100) > window.saturating_mul(SILENT_PERCENT);
+        is_long.then_some(Diagnosis::Probable)
     }
 
     /// Judges why the provider refused the request.
     #[must_use]
     pub fn diagnose(&self, status: Option<u16>, body: &[u8]) -> Diagnosis {
         let window = self.place.as_ref().map_or(u64::MAX, |place| place.budget.window);
-        let found = diagnose(status, body, self.sent.tokens_after, window);
+        self.unless_echo(diagnose(status, body, self.sent.tokens_after, window), body)
+    }
+
+    /// The diagnosis of an error with this text, unless the text repeats what the request says.
+    #[must_use]
+    pub fn unless_echo(&self, found: Diagnosis, body: &[u8]) -> Diagnosis {
         if found.exceeds_window() && is_echo(body, &self.sent.body) {
             // The error text repeats text of the request, so its numbers may not be the provider's. The request may
             // still be too long.

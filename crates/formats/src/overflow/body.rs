@@ -98,7 +98,12 @@ impl ErrorBody {
     /// Reads one member of an error object. Members with other names are ignored, because they may echo the request.
     fn member(&mut self, bytes: &[u8], key: &[u8], value: Range<usize>, depth: usize) {
         match key {
-            b"error" | b"errors" if bytes[value.clone()] != *b"null" => {
+            b"error" | b"errors"
+                if !matches!(
+                    &bytes[value.clone()],
+                    b"null" | b"[]" | b"{}" | b"\"\"" | b"false"
+                ) =>
+            {
                 self.is_error = true;
                 self.told(bytes, value, depth);
             }

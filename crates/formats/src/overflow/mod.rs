@@ -93,3 +93,10 @@ pub fn in_stream(event: &[u8]) -> Option<Diagnosis> {
     }
     read.is_error.then(|| judge(None, &read))
 }
+
+/// Diagnoses an event as [`in_stream`] does, without its stop reason: an answer that stopped at the window is an
+/// answer.
+pub(crate) fn reported_error(event: &[u8]) -> Option<Diagnosis> {
+    let read = ErrorBody::read(event);
+    read.is_error.then(|| judge(None, &read))
+}

@@ -11,6 +11,7 @@ mod config;
 mod faults;
 mod hard;
 mod headers;
+mod inside_answers;
 mod kept;
 mod keys;
 mod keys_bucket;
