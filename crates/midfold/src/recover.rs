@@ -76,6 +76,10 @@ impl RefusalJudgement {
                 Some("send the messages without their reasoning"),
             ),
             Diagnosis::ContentPolicy => ("the provider refused what the request says", None),
+            Diagnosis::RoleOrder => (
+                "the model's chat template wants user and assistant to take turns",
+                Some("use the profile `strict`, whose contexts such templates take"),
+            ),
             Diagnosis::Malformed => (
                 "the request breaks a rule of the wire format",
                 Some("read the provider's message: a smaller context would be refused as well"),

@@ -123,6 +123,7 @@ impl<'a> RefusalMatch<'a> {
             "unsupported" => Diagnosis::Unsupported,
             "reasoning" => Diagnosis::BoundReasoning,
             "content-policy" => Diagnosis::ContentPolicy,
+            "role-order" => Diagnosis::RoleOrder,
             "malformed" => Diagnosis::Malformed,
             _ => Diagnosis::Other,
         }
@@ -213,6 +214,7 @@ mod tests {
             "unsupported",
             "reasoning",
             "content-policy",
+            "role-order",
             "malformed",
             "other",
         ];

@@ -37,6 +37,7 @@ fn case(line: &str) -> Case {
         "unsupported" => Diagnosis::Unsupported,
         "reasoning" => Diagnosis::BoundReasoning,
         "content-policy" => Diagnosis::ContentPolicy,
+        "role-order" => Diagnosis::RoleOrder,
         "malformed" => Diagnosis::Malformed,
         "other" => Diagnosis::Other,
         unknown => panic!("{unknown}"),

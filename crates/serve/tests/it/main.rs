@@ -35,6 +35,7 @@ mod reach;
 mod recall;
 mod refusals;
 mod restart;
+mod role_order;
 mod room;
 mod route;
 mod setting;
