@@ -73,6 +73,8 @@ pub struct ProviderProfile {
     pub whole_turns: bool,
     /// Whether the id of a call may be empty. Calls and results are then paired by name and order.
     pub empty_ids: bool,
+    /// Whether the ids of calls are unique over the whole request, and not only within a step.
+    pub unique_ids: bool,
     /// The longest id of a call, in bytes.
     pub longest_id: usize,
     /// The part of a context that signed reasoning is bound to.

@@ -267,7 +267,7 @@ impl Setup {
                 return Err(SetupError::Profile { profile, dialect, kind });
             }
             Some(profile) => profile,
-            None => profile::for_dialect(kind).first().copied().unwrap_or(profile::OPENAI),
+            None => return Ok(profile::of_model(kind, model.unwrap_or_default())),
         };
         Ok(model.map_or(chosen, |model| profile::for_model(chosen, model)))
     }

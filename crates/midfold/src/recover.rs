@@ -5,7 +5,7 @@ use midfold_formats::overflow::{Diagnosis, diagnose};
 #[cfg(feature = "store")]
 use midfold_store::{Millis, NumberedContext, StoredError, StoredSession};
 
-use crate::failure::{Door, Failure, FailureArea, number};
+use crate::failure::{Failure, FailureArea, number};
 
 /// The least room for an answer, in tokens, if the session reserves less. A shorter answer is of no use.
 const REPLY: u64 = 1_024;
@@ -60,20 +60,13 @@ impl RefusedRequest<'_> {
 impl RefusalJudgement {
     /// Explains that nothing is compacted, and what the request needs instead.
     #[must_use]
-    pub fn no_overflow(&self, door: Door) -> Failure {
+    pub fn no_overflow(&self) -> Failure {
         let found = &self.diagnosis;
         let (what, advice) = match found {
             Diagnosis::OutputCap { .. } => ("the room asked for the reply is too large", None),
             Diagnosis::RateLimit => (
                 "a limit of requests or tokens in a time, or a busy server",
                 Some("wait, then send the same request again"),
-            ),
-            Diagnosis::TierGate => (
-                "long prompts are not part of the plan that pays for it",
-                Some(door.says(
-                    "use another model, or a session with a smaller --window",
-                    "use another model, or a session with a smaller window",
-                )),
             ),
             Diagnosis::Unsupported => {
                 ("a parameter that the model does not know", Some("leave that parameter out"))
@@ -83,6 +76,10 @@ impl RefusalJudgement {
                 Some("send the messages without their reasoning"),
             ),
             Diagnosis::ContentPolicy => ("the provider refused what the request says", None),
+            Diagnosis::RoleOrder => (
+                "the model's chat template wants user and assistant to take turns",
+                Some("use the profile `strict`, whose contexts such templates take"),
+            ),
             Diagnosis::Malformed => (
                 "the request breaks a rule of the wire format",
                 Some("read the provider's message: a smaller context would be refused as well"),

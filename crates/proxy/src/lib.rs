@@ -49,6 +49,7 @@ mod prefer;
 mod read_request;
 mod recall;
 mod recalled;
+mod remedies;
 mod reply;
 mod rounds;
 mod rules;

@@ -13,7 +13,7 @@ use midfold_store::Millis;
 use super::conversation::ProxyConversation;
 use super::fold_marks::WatchedAnswer;
 use super::history::RequestHistory;
-use super::learned_windows::WindowOwner;
+use super::learned_windows::{WindowOwner, WindowReport};
 use super::lock::lock;
 use super::narrate::NarrationTarget;
 use super::shared::Proxy;
@@ -78,6 +78,13 @@ impl PendingAnswer {
         }
         let count = seen.usage.map_or(CountKind::Other, |usage| self.judge(place, usage));
         let truncation = self.truncation(place, count);
+        if let (Some(source), Some(window)) = (&self.source, seen.full_window())
+            && window < place.budget.window
+        {
+            // Reply and prompt filled it together, so a later request has to leave room for its reply.
+            let told = WindowReport { window, counts_reply: false };
+            lock(&self.proxy.learned).note_refused(source, told);
+        }
         match (&self.source, seen.usage, count) {
             (Some(source), _, CountKind::Truncated(window)) => {
                 lock(&self.proxy.learned).note_cut(source, window);

@@ -373,8 +373,7 @@ impl ProxyRules {
         let named = (!model.is_empty()).then_some(model);
         // The configured profile belongs to one wire format. A request in another format uses that format's own
         // profile.
-        let own = || profile::for_dialect(kind).first().copied().unwrap_or(profile::OPENAI);
-        let own = || named.map_or_else(own, |model| profile::for_model(own(), model));
+        let own = || profile::of_model(kind, model);
         let profile = self.setup.profile_for(kind, named).unwrap_or_else(|_| own());
         let counter = self.setup.counter_for(named);
         let (window, window_from) = self.window_for(model, request.window, who);

@@ -7,6 +7,7 @@ use midfold_core::Hash;
 use midfold_core::budget::Budget;
 use midfold_core::engine::{ReportedOverflow, Session};
 use midfold_core::project::{Context, ContextPiece, PieceFate};
+use midfold_core::repair::RepairReason;
 use midfold_core::spending::FoldedPrompt;
 use midfold_core::trigger::FoldCause;
 use midfold_formats::DialectKind;
@@ -28,9 +29,9 @@ use super::slot::ConversationSlot;
 use midfold::RequestFault;
 use midfold::WindowSource;
 
-/// The share of the window above which an answer's stream is watched for an overflow error. A prompt below it is taken
-/// to fit, even if the estimate is too low by a factor of two.
-const WATCHED_PERCENT: u64 = 40;
+/// The share of the window above which a stream that ends without a word counts as a refusal for length. A shorter
+/// prompt is taken to fit, even if the estimate and the window are both wrong by a factor of two.
+const SILENT_PERCENT: u64 = 20;
 
 /// The request that is sent instead of the client's.
 #[derive(Clone, Debug)]
@@ -60,6 +61,9 @@ pub struct OutgoingRequest {
     pub reply: Option<u64>,
     /// Why a request is sent unchanged although a fold was due.
     pub fault: Option<RequestFault>,
+    /// Whether user and assistant take turns in it even where the client's messages do not, because the model's template
+    /// refused these.
+    pub takes_turns: bool,
 }
 
 impl OutgoingRequest {
@@ -87,16 +91,21 @@ impl OutgoingRequest {
         newest: &NewestMessages,
     ) {
         let fold = session.active().map(|fold| fold.id);
-        if fold.is_none() && session.void().is_none() && !newest.is_cut() {
+        if fold.is_none() && session.void().is_none() && !newest.is_cut() && !self.takes_turns {
             return;
         }
+        // The results of a call that got another id are renamed as well.
+        let is_renamed = |piece: &ContextPiece| {
+            matches!(piece.fate, PieceFate::Repaired(_, RepairReason::DuplicateId))
+        };
+        let is_mended = self.takes_turns || context.pieces().any(is_renamed);
         let piece = |piece: &ContextPiece| match piece.fate {
             PieceFate::Verbatim(seq) => newest.message(request, seq as usize),
             _ => piece.bytes.clone(),
         };
         let history = context.pieces().map(piece);
         let rest = (newest.history_len()..request.len()).map(|at| newest.message(request, at));
-        self.body = if session.tells_newest_round() {
+        self.body = if session.tells_newest_round() || is_mended {
             let rest = session.behind(rest);
             request.with_messages(history.chain(rest.pieces().map(piece)))
         } else {
@@ -124,15 +133,16 @@ pub struct MatchedRequest {
     /// The owner of the window that it has to fit.
     pub(super) source: Option<WindowOwner>,
     pub(super) recall: RecallOffer,
-    tried: TriedRemedies,
+    pub(super) tried: TriedRemedies,
 }
 
 /// The remedies for a refusal that a request has had. Each is tried once: a fold makes the request shorter, and where
 /// that fold made reasoning void which the provider binds, it is refused once more and sent without reasoning.
 #[derive(Clone, Copy, Default)]
-struct TriedRemedies {
-    shorter: bool,
-    without_reasoning: bool,
+pub(super) struct TriedRemedies {
+    pub shorter: bool,
+    pub without_reasoning: bool,
+    pub in_turns: bool,
 }
 
 impl MatchedRequest {
@@ -156,6 +166,7 @@ impl MatchedRequest {
             window: None,
             reply: None,
             fault,
+            takes_turns: false,
         };
         Self {
             proxy: Arc::clone(proxy),
@@ -210,6 +221,7 @@ impl MatchedRequest {
         let mut budget = budget(&self.request, injections + newest.tokens, told, fixed);
         held.follow(reading, &self.request, told, &budget);
         held.budget = Budget { injection_reserve: injections, ..budget.clone() };
+        self.sent.takes_turns = held.takes_turns;
         held.session.heed(reading.keep.as_deref());
         let before = held.session.active().map(|fold| fold.id);
         let (mut context, mut fault) = held.context(&budget, told, is_aside, now);
@@ -323,18 +335,25 @@ impl MatchedRequest {
         PendingAnswer { proxy, place, fold, carried, counted, source, named, client, watched }
     }
 
-    /// Whether the request takes so much of the window that the provider may find it too long.
+    /// Judges a stream that ended before it said anything. `None` if the prompt is too short to be the reason.
     #[must_use]
-    pub fn may_overflow(&self) -> bool {
-        let window = self.place.as_ref().map_or(0, |place| place.budget.window);
-        self.sent.tokens_after.saturating_mul(100) > window.saturating_mul(WATCHED_PERCENT)
+    pub fn diagnose_silence(&self) -> Option<Diagnosis> {
+        let window = self.place.as_ref()?.budget.window;
+        let is_long =
+            self.sent.tokens_after.saturating_mul(100) > window.saturating_mul(SILENT_PERCENT);
+        is_long.then_some(Diagnosis::Probable)
     }
 
     /// Judges why the provider refused the request.
     #[must_use]
     pub fn diagnose(&self, status: Option<u16>, body: &[u8]) -> Diagnosis {
         let window = self.place.as_ref().map_or(u64::MAX, |place| place.budget.window);
-        let found = diagnose(status, body, self.sent.tokens_after, window);
+        self.unless_echo(diagnose(status, body, self.sent.tokens_after, window), body)
+    }
+
+    /// The diagnosis of an error with this text, unless the text repeats what the request says.
+    #[must_use]
+    pub fn unless_echo(&self, found: Diagnosis, body: &[u8]) -> Diagnosis {
         if found.exceeds_window() && is_echo(body, &self.sent.body) {
             // The error text repeats text of the request, so its numbers may not be the provider's. The request may
             // still be too long.
@@ -343,16 +362,18 @@ impl MatchedRequest {
         found
     }
 
-    /// Handles a refusal: returns what to send instead, once for its length and once for its reasoning. `None` if
-    /// neither is the reason, or if nothing else is possible; the client then gets the provider's error.
+    /// Handles a refusal: returns what to send instead, once for its length, once for its reasoning and once for the
+    /// order of its roles. `None` if the reason is another one, or if nothing else is possible; the client then gets the
+    /// provider's error.
     pub fn answer_refusal(
         &mut self,
         diagnosis: Diagnosis,
         now: Millis,
     ) -> Option<&OutgoingRequest> {
-        if diagnosis == Diagnosis::BoundReasoning {
-            let is_first = !std::mem::replace(&mut self.tried.without_reasoning, true);
-            return is_first.then(|| self.drop_reasoning()).flatten();
+        match diagnosis {
+            Diagnosis::BoundReasoning => return self.drop_reasoning(),
+            Diagnosis::RoleOrder => return self.take_turns(),
+            _ => {}
         }
         if std::mem::replace(&mut self.tried.shorter, true) {
             return None;
@@ -419,21 +440,6 @@ impl MatchedRequest {
             lock(&self.proxy.learned).note_refused(source, told);
         }
         Some((told, have))
-    }
-
-    /// After the provider refused reasoning that does not belong to this history: sends the history without any
-    /// reasoning.
-    fn drop_reasoning(&mut self) -> Option<&OutgoingRequest> {
-        let place = self.place.as_ref()?;
-        let mut held = lock(&place.conversation);
-        let session = &mut held.session;
-        let before = session.active().map(|fold| fold.id);
-        let context = session.void_reasoning()?;
-        self.sent.read(&self.request, session, &context, before, &place.newest);
-        drop(held);
-        self.proxy.queue(&place.conversation);
-        self.offer();
-        Some(&self.sent)
     }
 }
 

@@ -2,7 +2,7 @@
 //! client.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use axum::body::Body;
 use axum::response::Response;
@@ -31,7 +31,7 @@ use crate::unpack::PackedBody;
 use crate::upstream::{NoAnswer, content_type, told};
 use crate::vendor::InsertedAnswer;
 
-/// The most bytes of a stream that are held back until it is clear that it is no refusal.
+/// The most bytes of an answer that are held back until it is clear that it is no refusal.
 const LONGEST_PRELUDE: usize = 64 << 10;
 
 /// A request with a history that is matched to its conversation.
@@ -120,8 +120,8 @@ impl UpstreamCall {
         self.watched(head, body, tee).await
     }
 
-    /// Holds back the beginning of a stream. A provider starts its answer before it knows whether the prompt fits. If
-    /// the request may be too long, nothing is passed on until the stream has content or `limits.held` has passed. A
+    /// Holds back the beginning of an answer, because some providers start it before they know whether the prompt fits,
+    /// and some refuse with 200. Nothing of a stream is passed on until it has content or `limits.held` has passed. A
     /// stream that breaks off before that counts as no answer.
     async fn watched(
         &self,
@@ -131,14 +131,16 @@ impl UpstreamCall {
     ) -> Result<UpstreamAnswer, NoAnswer> {
         let mut held = Vec::new();
         let mut bytes = 0;
-        // Responses reports an overflow within the stream, whatever the estimate said.
-        let is_watched = self.stream
-            && (self.turn.may_overflow()
-                || self.turn.request().kind() == DialectKind::OpenAiResponses);
+        let is_watched = self.stream || is_short_document(&head.headers);
+        let mut is_whole = false;
         // One deadline for all frames. With one for each, a slow stream would be held back for much longer.
-        let end = tokio::time::Instant::now() + self.way.app.limits.held;
+        let end = tokio::time::Instant::now() + self.longest_hold();
         while is_watched && tee.verdict() == PassVerdict::Undecided && bytes < LONGEST_PRELUDE {
-            let Ok(Some(frame)) = timeout_at(end, body.frame()).await else { break };
+            let Ok(frame) = timeout_at(end, body.frame()).await else { break };
+            let Some(frame) = frame else {
+                is_whole = true;
+                break;
+            };
             let frame = frame.map_err(|error| NoAnswer::Broken(told(&error)))?;
             if let Ok(data) = frame.into_data() {
                 tee.push(&data);
@@ -147,10 +149,27 @@ impl UpstreamCall {
             }
         }
         let refused = match tee.verdict() {
-            PassVerdict::Overflow(diagnosis) => Some(diagnosis),
+            PassVerdict::Overflow(found) => Some(self.turn.unless_echo(found, &held.concat())),
+            PassVerdict::Undecided if is_whole => self.silence(tee.clone().finish()),
             PassVerdict::Fine | PassVerdict::Undecided => None,
         };
         Ok(UpstreamAnswer { head, body: ResponseBody::Passing(held, body, Box::new(tee)), refused })
+    }
+
+    /// How long the beginning of the answer may be held back. Where an overflow is unlikely, a model that thinks before
+    /// its first word is not kept from the client for long.
+    fn longest_hold(&self) -> Duration {
+        let held = self.way.app.limits.held;
+        let is_likely = self.turn.diagnose_silence().is_some()
+            || self.turn.request().kind() == DialectKind::OpenAiResponses;
+        if is_likely { held } else { held / 5 }
+    }
+
+    /// Judges an answer that ended undecided: its last event is an error, or it said nothing.
+    fn silence(&self, seen: AnswerFacts) -> Option<Diagnosis> {
+        let is_silent = self.stream && !seen.is_complete && seen.finish.is_none();
+        let told = seen.error.filter(Diagnosis::exceeds_window);
+        told.or_else(|| self.turn.diagnose_silence().filter(|_| is_silent))
     }
 
     /// Reads a refusal. It is only diagnosed if all of it was read: a number that was cut off would be another number.
@@ -268,6 +287,13 @@ impl PassingAnswer {
         // Held until here, because `awaited` kept the bytes of the request.
         drop(room);
     }
+}
+
+/// Whether the answer is one document that is as short as an error. It arrives in one piece, so it is read before it is
+/// passed on.
+fn is_short_document(headers: &HeaderMap) -> bool {
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    length.is_some_and(|length: usize| length <= LONGEST_PRELUDE)
 }
 
 /// The framing of an answer's body, by its content type.

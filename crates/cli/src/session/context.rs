@@ -6,7 +6,7 @@ use midfold::core::Hash;
 use midfold::formats::overflow::Diagnosis;
 use midfold::store::{NumberedContext, StoredSession};
 use midfold::view::counts_exactly;
-use midfold::{Door, RecoveryOutcome, RefusedRequest};
+use midfold::{RecoveryOutcome, RefusedRequest};
 use midfold_args::{ContextArgs, RecoverArgs};
 use serde_json::json;
 
@@ -106,7 +106,7 @@ pub async fn recover(
     let refused = RefusedRequest { status: args.status, body, reply: 0 };
     let RecoveryOutcome { judged, tokens, sent } =
         midfold::recover(&mut stored, &refused, runtime::now()).await?;
-    let Some(sent) = sent else { return Err(judged.no_overflow(Door::Command).into()) };
+    let Some(sent) = sent else { return Err(judged.no_overflow().into()) };
     if !json {
         output.stderr(&told(&judged.diagnosis, tokens));
     }

@@ -147,6 +147,12 @@ impl ContextRepairer {
         }
         self.answer(&missing, out);
         self.emit(piece, view, out);
+        // The client answered what it took for one call, so no result of it will come for a copy.
+        let by_order = self.profile.pairs_by_order();
+        if answers && !by_order && self.pairs.is_open() && self.twins.has_passed_copies() {
+            let copies = self.pairs.end_step();
+            self.answer(&copies, out);
+        }
     }
 
     /// The event with results of the wrong kind as text; `None` where it has no such result.

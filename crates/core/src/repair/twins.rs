@@ -1,12 +1,14 @@
-//! Calls of one step that share an id, or have an empty one. A provider refuses them, and the id does not tell which
-//! call a result answers. Every such call but the first gets a new id; an empty id is always replaced.
+//! Calls that share an id, or have an empty one: within one step, or within the whole request where the provider wants
+//! that. A provider refuses them, and the id does not tell which call a result answers. Every such call but the first gets a new id; an empty id is always replaced.
 //!
 //! Results get the new id of their call. They are paired by the tool's name where they have one, else by order.
 
 use std::borrow::Cow;
+use std::hash::Hasher;
 
 use bytes::Bytes;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rpds::RedBlackTreeSetSync;
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use crate::jsonstr;
 use crate::profile::ProviderProfile;
@@ -26,7 +28,7 @@ const FIXED_LENGTH: usize = 9;
 const LOOKED_AT: usize = 64;
 
 /// The ids of the newest step.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct StepIds {
     /// Whether consecutive events of the assistant are one step.
     joins: bool,
@@ -35,41 +37,64 @@ pub(super) struct StepIds {
     /// The longest id that the provider accepts, in bytes.
     longest: usize,
     seen_result: bool,
+    /// The number of calls in the step.
+    calls: usize,
+    /// The place of the call that was answered last; 0 for none.
+    answered: usize,
     /// The calls by their id in the log.
     steps: FxHashMap<Vec<u8>, CallsOfId>,
-    /// All ids of calls after the repair.
-    taken: FxHashSet<String>,
+    /// Whether no id may be used again in a later step.
+    unique: bool,
+    /// The ids of calls after the repair: those of the step, or all where no id may be used again. A tree, because the
+    /// state is copied at every saved place.
+    taken: RedBlackTreeSetSync<String>,
 }
 
 /// The calls that share one id in the log.
 #[derive(Clone, Debug, Default)]
 struct CallsOfId {
-    /// Their ids after the repair, in order, each with the name of its tool.
-    given: Vec<(String, Vec<u8>)>,
+    /// The calls in order.
+    given: Vec<NumberedCall>,
     /// Whether each of them is answered.
     answered: Vec<bool>,
     /// No call before this index is open.
     first: usize,
 }
 
+/// One of the calls that share an id.
+#[derive(Clone, Debug)]
+struct NumberedCall {
+    /// Its place among the calls of the step.
+    place: usize,
+    /// Its id after the repair.
+    id: String,
+    tool: Vec<u8>,
+    /// The call as it is in the message.
+    block: u64,
+    /// Whether an earlier one is the same, byte for byte: some adapters of streams write a call twice.
+    is_copy: bool,
+}
+
 impl CallsOfId {
-    fn push(&mut self, id: String, tool: &[u8]) {
-        self.given.push((id, tool.to_vec()));
+    fn push(&mut self, place: usize, id: String, own: &OwnId<'_>) {
+        let (tool, block) = (own.tool.to_vec(), own.block);
+        let is_copy = self.given.iter().any(|call| call.block == block);
+        self.given.push(NumberedCall { place, id, tool, block, is_copy });
         self.answered.push(false);
     }
 
-    /// Closes the oldest open call, of this tool if there is one, and returns its id.
-    fn answer(&mut self, tool: &[u8]) -> Option<&str> {
+    /// Closes the oldest open call, of this tool if there is one, and returns it.
+    fn answer(&mut self, tool: &[u8]) -> Option<&NumberedCall> {
         while self.answered.get(self.first) == Some(&true) {
             self.first += 1;
         }
         let mut waiting = (self.first..self.given.len()).filter(|at| !self.answered[*at]);
-        let same = |at: &usize| self.given[*at].1 == tool;
+        let same = |at: &usize| self.given[*at].tool == tool;
         let named =
             if tool.is_empty() { None } else { waiting.by_ref().take(LOOKED_AT).find(same) };
         let at = named.unwrap_or(self.first);
         *self.answered.get_mut(at)? = true;
-        Some(&self.given[at].0)
+        self.given.get(at)
     }
 }
 
@@ -79,14 +104,31 @@ impl StepIds {
             joins: profile.joins_assistant(),
             empty_ids: profile.empty_ids,
             longest: profile.longest_id,
-            ..Self::default()
+            unique: profile.unique_ids,
+            seen_result: false,
+            calls: 0,
+            answered: 0,
+            steps: FxHashMap::default(),
+            taken: RedBlackTreeSetSync::new_sync(),
         }
     }
 
     /// Ends the step: the next event starts a new one.
     pub fn end_step(&mut self) {
         self.steps.clear();
-        self.taken.clear();
+        (self.calls, self.answered) = (0, 0);
+        if !self.unique {
+            self.taken = RedBlackTreeSetSync::new_sync();
+        }
+    }
+
+    /// Whether all calls of the step that have no result are copies, and the newest result is that of a call behind
+    /// them. Results come in the order of their calls, so the client has passed the copies over.
+    pub fn has_passed_copies(&self) -> bool {
+        let waiting = self.steps.values().flat_map(|calls| calls.given.iter().zip(&calls.answered));
+        let mut waiting = waiting.filter(|(_, answered)| !**answered).peekable();
+        let is_passed = |call: &NumberedCall| call.is_copy && call.place < self.answered;
+        waiting.peek().is_some() && waiting.all(|(call, _)| is_passed(call))
     }
 
     /// The event with new ids for calls that need one, and for their results; `None` where no id changes.
@@ -103,24 +145,26 @@ impl StepIds {
         }
         let literal: FxHashSet<&[u8]> = own.iter().map(|own| &*own.id).collect();
         let mut renamed = Vec::new();
-        for OwnId { place, id, tool, calls } in &own {
-            let name = match calls {
-                true => self.call(id, tool, &literal),
-                false => self.result(id, tool),
+        for own in &own {
+            let name = match own.calls {
+                true => self.call(own, &literal),
+                false => self.result(&own.id, &own.tool),
             };
-            renamed.extend(name.map(|name| (*place, name)));
+            renamed.extend(name.map(|name| (own.place, name)));
         }
         (!renamed.is_empty()).then(|| with_ids(bytes, &renamed))
     }
 
     /// The new id of a call; `None` where it keeps its own. `literal` is all ids in the event: a new one must differ.
-    fn call(&mut self, id: &[u8], tool: &[u8], literal: &FxHashSet<&[u8]>) -> Option<String> {
+    fn call(&mut self, own: &OwnId<'_>, literal: &FxHashSet<&[u8]>) -> Option<String> {
+        self.calls += 1;
+        let id = &*own.id;
         let text = String::from_utf8_lossy(id);
         let may_stay = !id.is_empty() || self.empty_ids;
         let is_first = !self.steps.contains_key(id) && !self.taken.contains(&*text);
         if is_first && may_stay {
-            self.taken.insert(text.clone().into_owned());
-            self.steps.entry(id.to_vec()).or_default().push(text.into_owned(), tool);
+            self.taken.insert_mut(text.clone().into_owned());
+            self.steps.entry(id.to_vec()).or_default().push(self.calls, text.into_owned(), own);
             return None;
         }
         let made = self.steps.get(id).map_or(0, |names| names.given.len());
@@ -132,8 +176,8 @@ impl StepIds {
             number += 1;
             name = self.numbered(&text, number);
         }
-        self.taken.insert(name.clone());
-        self.steps.entry(id.to_vec()).or_default().push(name.clone(), tool);
+        self.taken.insert_mut(name.clone());
+        self.steps.entry(id.to_vec()).or_default().push(self.calls, name.clone(), own);
         Some(name)
     }
 
@@ -152,8 +196,9 @@ impl StepIds {
     /// The new id of the call that a result answers; `None` where the result has the right one.
     fn result(&mut self, id: &[u8], tool: &[u8]) -> Option<String> {
         // A result with an id that no call has is an orphan and keeps it.
-        let name = self.steps.get_mut(id)?.answer(tool)?;
-        (name.as_bytes() != id).then(|| name.to_owned())
+        let call = self.steps.get_mut(id)?.answer(tool)?;
+        self.answered = call.place;
+        (call.id.as_bytes() != id).then(|| call.id.clone())
     }
 }
 
@@ -163,6 +208,8 @@ struct OwnId<'a> {
     id: Cow<'a, [u8]>,
     /// The tool's name; empty where there is none.
     tool: Cow<'a, [u8]>,
+    /// The hash of a call's whole block.
+    block: u64,
     /// Whether it is the id of a call; otherwise it is a result's.
     calls: bool,
 }
@@ -180,8 +227,15 @@ fn own_id<'a>(block: &BlockView, bytes: &'a [u8]) -> Option<OwnId<'a>> {
         place: id,
         id: id_bytes(Some(&id), bytes),
         tool: id_bytes(name.as_ref(), bytes),
+        block: if calls { hash_of(block.outer.of(bytes)) } else { 0 },
         calls,
     })
+}
+
+fn hash_of(bytes: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(bytes);
+    hasher.finish()
 }
 
 /// Whether the id may be one of Mistral's, which have a fixed length.

@@ -90,6 +90,10 @@ impl AnthropicAnswer {
         }
         if let Some(content) = answer.array("content") {
             self.read_head(&answer, notes);
+            // A list that is not `[]` is a reply, even where the window stopped it.
+            if content.len() > 2 {
+                notes.note_fine();
+            }
             if let Some(reason) = answer.text("stop_reason") {
                 notes.finish(data, reason);
             }

@@ -45,3 +45,14 @@ pub struct AnswerFacts {
     /// Whether something was larger than the limits and was not read; `output` is then empty.
     pub overrun: bool,
 }
+
+impl AnswerFacts {
+    /// The window that an answer reveals which stopped because the window was full: all of its tokens. `None` for every
+    /// other answer.
+    #[must_use]
+    pub fn full_window(&self) -> Option<u64> {
+        let is_full = self.finish.as_ref()?.contains("context_window_exceeded");
+        let usage = self.usage.filter(|_| is_full)?;
+        usage.prompt.checked_add(usage.output)
+    }
+}

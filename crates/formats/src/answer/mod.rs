@@ -16,7 +16,7 @@ mod units;
 
 use crate::dialect::DialectKind;
 use crate::fields::ObjectFields;
-use crate::{scan, usage};
+use crate::{overflow, scan, usage};
 
 pub use facts::{AnswerFacts, PassVerdict};
 
@@ -26,6 +26,9 @@ use units::{DocumentRow, DocumentSplitter};
 
 /// The most bytes of a body that is one JSON document. A larger body is forwarded and not read.
 const BODY_LIMIT: usize = 32 * 1024 * 1024;
+
+/// The most bytes of an event that is read as a refusal. Errors are sentences, even with an echo in them.
+const REFUSAL_LIMIT: usize = 64 * 1024;
 
 /// How the body of an answer is divided into events or documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -212,6 +215,10 @@ impl AnswerReader {
 
     fn read_document(&mut self, name: &[u8], data: &[u8]) {
         let notes = &mut self.notes;
+        // Any server may answer in the shape of another dialect when it refuses, so this is read for all of them.
+        if notes.verdict == PassVerdict::Undecided && data.len() <= REFUSAL_LIMIT {
+            notes.note_fault(overflow::reported_error(data));
+        }
         let error = notes.seen.error;
         match &mut self.body {
             AnswerBody::Chat(chat) => chat.read_event(data, notes),

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use midfold_core::jsonstr;
 
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// The bytes that are read at the start of a long text. Errors say what is wrong first or last; the text between is an
@@ -97,12 +98,32 @@ impl ErrorBody {
     /// Reads one member of an error object. Members with other names are ignored, because they may echo the request.
     fn member(&mut self, bytes: &[u8], key: &[u8], value: Range<usize>, depth: usize) {
         match key {
-            b"error" | b"errors" if bytes[value.clone()] != *b"null" => {
+            b"error" | b"errors"
+                if !matches!(
+                    &bytes[value.clone()],
+                    b"null" | b"[]" | b"{}" | b"\"\"" | b"false"
+                ) =>
+            {
                 self.is_error = true;
                 self.told(bytes, value, depth);
             }
+            // Baidu answers a refused request with 200 and these two members in place of a reply.
+            b"error_msg" | b"error_code" => {
+                self.is_error = true;
+                self.code(bytes, value.clone());
+                self.told(bytes, value, depth);
+            }
+            // MiniMax has this object in every answer, with the code 0 and `success` in those that are none.
+            b"base_resp" => {
+                let status = ObjectFields::of(bytes, value.clone());
+                if status.number("status_code") != 0 {
+                    self.is_error = true;
+                    self.told(bytes, value, depth);
+                }
+            }
             b"message" | b"Message" | b"msg" | b"detail" | b"details" | b"error_description"
-            | b"error_message" | b"raw" | b"reason" | b"base_resp" | b"status_msg" => {
+            | b"error_message" | b"errorMessage" | b"description" | b"title" | b"raw"
+            | b"reason" | b"status_msg" => {
                 self.told(bytes, value, depth);
             }
             b"response"
@@ -133,7 +154,10 @@ impl ErrorBody {
         let told = text(bytes, value);
         let inner = told.trim_start();
         // A text that only begins like JSON is read as words.
-        if inner.starts_with('{') && depth < DEPTH && scan::value(inner.as_bytes(), 0).is_some() {
+        if inner.starts_with(['{', '['])
+            && depth < DEPTH
+            && scan::value(inner.as_bytes(), 0).is_some()
+        {
             self.document(inner.as_bytes(), depth + 1);
         } else {
             self.say(&told);
@@ -145,7 +169,7 @@ impl ErrorBody {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
-        self.text.push_str(&String::from_utf8_lossy(&text));
+        self.text.push_str(&plain_words(&String::from_utf8_lossy(&text)));
     }
 
     fn code(&mut self, bytes: &[u8], value: Range<usize>) {
@@ -160,11 +184,34 @@ impl ErrorBody {
         if matches!(code, "response.failed" | "error") {
             self.is_error = true;
         }
-        // These codes are in every error and say nothing.
-        if !matches!(code, "" | "null" | "error" | "400" | "413") {
+        // These codes are in every error and say nothing. Three digits repeat the status.
+        let is_status = code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_status && !matches!(code, "" | "null" | "error") {
             self.codes.push(code.to_owned());
         }
     }
+}
+
+/// The text without the escapes of HTML and of JSON in JSON, as gateways write them into what a provider said.
+pub(super) fn plain_words(text: &str) -> String {
+    const ESCAPES: [(&str, &str); 12] = [
+        ("&quot;", "\""),
+        ("&#34;", "\""),
+        ("&#39;", "'"),
+        ("&#x27;", "'"),
+        ("&apos;", "'"),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&nbsp;", " "),
+        ("&amp;", "&"),
+        ("\\u0027", "'"),
+        ("\\u003e", ">"),
+        ("\u{2019}", "'"),
+    ];
+    let plain = text.replace('\u{a0}', " ");
+    ESCAPES.iter().fold(plain, |text, (escape, plain)| {
+        if text.contains(escape) { text.replace(escape, plain) } else { text }
+    })
 }
 
 fn is_stream(bytes: &[u8]) -> bool {

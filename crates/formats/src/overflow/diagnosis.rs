@@ -33,12 +33,12 @@ pub enum Diagnosis {
     Probable,
     /// Too many requests or tokens per minute, a quota, an overloaded server: wait.
     RateLimit,
-    /// The plan that pays for the request has no long context: use another model or a smaller window.
-    TierGate,
     /// The model does not know a parameter: leave it out.
     Unsupported,
     /// Reasoning is of another model or was edited: remove it, do not compact.
     BoundReasoning,
+    /// The model's chat template wants user and assistant to take turns: put messages between those that do not.
+    RoleOrder,
     /// A filter refused the content.
     ContentPolicy,
     /// The request breaks a rule of the wire format.

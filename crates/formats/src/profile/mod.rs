@@ -4,6 +4,7 @@ mod claude;
 mod content;
 mod pairing;
 mod roles;
+mod templates;
 mod validate;
 mod violations;
 
@@ -28,6 +29,7 @@ pub const OPENAI: ProviderProfile = ProviderProfile {
     empty_text: true,
     whole_turns: false,
     empty_ids: false,
+    unique_ids: false,
     longest_id: 40,
     reasoning: ReasoningBinding::Free,
     recap_role: Role::User,
@@ -50,6 +52,7 @@ pub const ANTHROPIC: ProviderProfile = ProviderProfile {
     merges_roles: true,
     user_first: true,
     empty_text: false,
+    unique_ids: true,
     longest_id: 64,
     ..OPENAI
 };
@@ -111,6 +114,23 @@ pub const ALL: &[ProviderProfile] =
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static ProviderProfile> {
     ALL.iter().find(|profile| profile.name == name)
+}
+
+/// The rules of a model that is asked in this dialect: those of its chat template where the name says that it has a
+/// strict one, else those of the dialect's own provider. Only Chat Completions reaches such templates as they are
+/// (llama.cpp, vLLM, Mistral's own API); Ollama's take any order.
+///
+/// ```
+/// use midfold_formats::{DialectKind, profile};
+/// let of = |model| profile::of_model(DialectKind::OpenAiChat, model).name;
+/// assert_eq!(of("devstral-small-2-24b"), "strict");
+/// assert_eq!(of("gpt-5.1"), "openai");
+/// ```
+#[must_use]
+pub fn of_model(kind: DialectKind, model: &str) -> ProviderProfile {
+    let own = for_dialect(kind).first().copied().unwrap_or(OPENAI);
+    let is_strict = kind == DialectKind::OpenAiChat && templates::takes_turns(model);
+    for_model(if is_strict { STRICT } else { own }, model)
 }
 
 /// The profile with the reasoning rule of this model: whether it binds signed reasoning to all messages before it.

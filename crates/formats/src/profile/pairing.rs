@@ -45,6 +45,7 @@ pub(super) struct PairingWalk {
     whole_turns: bool,
     adjacent: bool,
     empty_ids: bool,
+    unique_ids: bool,
     /// The calls by id.
     named: FxHashMap<Arc<[u8]>, CallsOfOneId>,
     /// Calls without an id: legacy functions, `ShareGPT`, Gemini, Ollama.
@@ -65,6 +66,7 @@ impl PairingWalk {
             whole_turns: profile.whole_turns,
             adjacent: profile.pairing == PairingRule::Adjacent,
             empty_ids: profile.empty_ids,
+            unique_ids: profile.unique_ids,
             named: FxHashMap::default(),
             unnamed: None,
             waiting: 0,
@@ -175,8 +177,10 @@ impl PairingWalk {
             let detail = "the id of the call is empty".to_owned();
             found.report(RuleRank::Pairs, "empty-id", index, detail);
         }
-        // A later step may use the id again, so only calls of one run clash.
-        if id.is_some() && calls.open.last().is_some_and(|open| open.run == self.run) {
+        // Where a later step may use the id again, only calls of one run clash.
+        let is_of_run = calls.open.last().is_some_and(|open| open.run == self.run);
+        let is_used = self.unique_ids && (calls.answered || !calls.open.is_empty());
+        if id.is_some() && (is_of_run || is_used) {
             let detail = format!("call {} has the id of another call", shown(id.as_deref()));
             found.report(RuleRank::Pairs, "duplicate-id", index, detail);
         }

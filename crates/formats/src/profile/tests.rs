@@ -71,6 +71,16 @@ fn reused_ids_pair_by_position() {
 }
 
 #[test]
+fn ids_of_anthropic_are_unique_over_the_request() {
+    let call =
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}"#;
+    let result =
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"1"}]}"#;
+    breaks(&ANTHROPIC, "duplicate-id", 3, &[USER, call, result, call, result]);
+    holds(&ANTHROPIC, &[USER, call, result, SAID]);
+}
+
+#[test]
 fn legacy_functions_pair_by_order() {
     let call =
         r#"{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}}"#;
@@ -138,7 +148,7 @@ fn anthropic_pairs() {
     breaks(&ANTHROPIC, "double-result", 3, &[A_USER, A_CALL, A_RESULT, A_RESULT]);
     breaks(&ANTHROPIC, "results-not-adjacent", 3, &[A_USER, A_CALL, A_USER, A_RESULT]);
     holds(&ANTHROPIC, &[A_USER, A_CALL, A_RESULT, A_USER, A_SAID]);
-    holds(&ANTHROPIC, &[A_USER, A_CALL, A_RESULT, A_CALL, A_RESULT]);
+    holds(&ANTHROPIC, &[A_USER, A_CALL, A_RESULT, A_CALL_B, A_RESULT_B]);
     holds(&ANTHROPIC, &[A_USER, A_CALL]);
     // Neighbours of the same role are one turn.
     holds(&ANTHROPIC, &[A_USER, A_CALL, A_CALL_B, A_RESULT, A_RESULT_B, A_USER, A_SAID]);

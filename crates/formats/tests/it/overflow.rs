@@ -34,10 +34,10 @@ fn case(line: &str) -> Case {
         "picture-bytes" => Diagnosis::Pictures(PictureLimit::Bytes { most: limit }),
         "payload" => Diagnosis::PayloadTooLarge,
         "rate-limit" => Diagnosis::RateLimit,
-        "tier-gate" => Diagnosis::TierGate,
         "unsupported" => Diagnosis::Unsupported,
         "reasoning" => Diagnosis::BoundReasoning,
         "content-policy" => Diagnosis::ContentPolicy,
+        "role-order" => Diagnosis::RoleOrder,
         "malformed" => Diagnosis::Malformed,
         "other" => Diagnosis::Other,
         unknown => panic!("{unknown}"),
@@ -52,9 +52,36 @@ fn case(line: &str) -> Case {
 
 #[test]
 fn every_body_is_diagnosed_with_its_numbers() {
-    for case in cases() {
-        assert_eq!(classify(case.status, &case.body), case.expected, "{}", case.name);
+    let wrong = |case: &Case| {
+        let found = classify(case.status, &case.body);
+        (found != case.expected).then(|| format!("{}: {found:?}", case.name))
+    };
+    let wrong: Vec<_> = cases().iter().filter_map(wrong).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The same bodies as the events of a stream: providers start an answer before they know that the prompt fits.
+#[test]
+fn every_overflow_is_found_inside_a_stream() {
+    let read = cases();
+    let fits = |case: &&Case| {
+        let refused =
+            matches!(case.expected, Diagnosis::Overflow { .. } | Diagnosis::OutputCap { .. });
+        refused && serde_json::from_slice::<Value>(&case.body).is_ok_and(|body| body.is_object())
+    };
+    let mut seen = 0;
+    for case in read.iter().filter(fits) {
+        let body: Value = serde_json::from_slice(&case.body).unwrap();
+        // A server that answers a stream wraps its refusal in `error`, unless the body has a member like it.
+        let has_error = ["error", "errors", "error_code", "base_resp"]
+            .iter()
+            .any(|key| body.get(key).is_some());
+        let event = if has_error { body } else { serde_json::json!({ "error": body }) };
+        let event = format!("data: {event}\n\n");
+        assert_eq!(in_stream(event.as_bytes()), Some(case.expected), "{}", case.name);
+        seen += 1;
     }
+    assert!(seen >= 80, "{seen}");
 }
 
 #[test]
@@ -85,6 +112,51 @@ fn the_wording_alone_is_enough() {
         let plain = format!("Error code: 400 - {message}");
         assert!(classify(None, plain.as_bytes()).exceeds_window(), "{}", case.name);
     }
+}
+
+/// Gateways wrap what a provider said, and some of them escape it. Its numbers have to survive that.
+#[test]
+fn every_wording_is_read_in_every_wrapping() {
+    use serde_json::json;
+    let escaped = |text: &str| {
+        text.replace('&', "&amp;").replace('\'', "&#39;").replace('>', "&gt;").replace('<', "&lt;")
+    };
+    let mut seen = 0;
+    for case in cases() {
+        let Ok(body) = serde_json::from_slice::<Value>(&case.body) else { continue };
+        let told = [&body["error"]["message"], &body["message"], &body["error"], &body["detail"]];
+        let Some(text) = told.into_iter().find_map(Value::as_str) else { continue };
+        let expected = classify(Some(400), text.as_bytes());
+        let is_about_tokens =
+            matches!(expected, Diagnosis::Overflow { .. } | Diagnosis::OutputCap { .. });
+        if !is_about_tokens || case.name == "escaped for html" {
+            continue;
+        }
+        // Only the firm wordings count more than the status of a rate limit.
+        let statuses = [400, 413, 422, 500, 503, 429];
+        let is_firm = !case.name.contains("copy")
+            && !case.name.contains("chinese")
+            && !case.name.contains("other words");
+        let statuses = &statuses[..if is_firm { 6 } else { 5 }];
+        let inner = json!({ "error": { "message": text, "type": "invalid_request_error" } });
+        for wrapped in [
+            json!({ "error": { "message": "Provider returned error", "code": 400, "metadata": { "raw": inner.to_string() } } }),
+            json!({ "error": { "message": format!("litellm.BadRequestError: Exception - {inner}") } }),
+            json!([{ "error": { "code": 400, "message": text, "status": "INVALID_ARGUMENT" } }]),
+            json!({ "detail": [{ "loc": ["body"], "msg": text }] }),
+            json!({ "detail": { "error": { "message": inner.to_string() } } }),
+            json!({ "errors": [{ "code": "invalid", "message": escaped(text) }], "success": false }),
+            json!({ "message": json!([inner]).to_string() }),
+            json!({ "error": text }),
+        ] {
+            for &status in statuses {
+                let found = classify(Some(status), wrapped.to_string().as_bytes());
+                assert_eq!(found, expected, "{}: {status} {wrapped}", case.name);
+            }
+        }
+        seen += 1;
+    }
+    assert!(seen >= 100, "{seen}");
 }
 
 #[test]

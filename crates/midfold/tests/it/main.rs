@@ -50,6 +50,7 @@ mod sessions;
 mod small_window;
 mod sources;
 mod stays;
+mod strict_models;
 mod survey;
 mod user_words;
 mod verbatim;

@@ -58,10 +58,80 @@ fn calls_of_one_message_that_share_an_id_get_their_own() {
             r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"1"}]}"#,
         ],
     );
-    assert_eq!(found.repairs, [RepairReason::DuplicateId; 2]);
+    // The last step uses the id again, which Anthropic refuses as well.
+    assert_eq!(found.repairs, [RepairReason::DuplicateId; 4]);
     assert!(found.texts[1].contains(r#""id":"a_3","name":"c""#), "{}", found.texts[1]);
     assert!(found.texts[2].contains(r#""tool_use_id":"a_3","content":"2""#), "{}", found.texts[2]);
     assert!(found.texts[2].contains(r#""tool_use_id":"a_2","content":"3""#), "{}", found.texts[2]);
+}
+
+/// An id of an earlier step, where ids are unique over the request: with the results of both in their order.
+#[test]
+fn an_id_that_is_used_again_gets_a_number_where_it_has_to_be_unique() {
+    let step = |result: &str| {
+        [
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"b","input":{}}]}"#.to_owned(),
+            format!(r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"a","content":"{result}"}}]}}"#),
+        ]
+    };
+    let first = r#"{"role":"user","content":"go"}"#.to_owned();
+    let messages: Vec<String> = std::iter::once(first)
+        .chain(["1", "2", "3"].iter().flat_map(|result| step(result)))
+        .collect();
+    let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
+    let found = made(DialectKind::Anthropic, ANTHROPIC, &messages);
+    assert_eq!(found.repairs, [RepairReason::DuplicateId; 4]);
+    for (at, id) in [(1, "a"), (2, "a"), (3, "a_2"), (4, "a_2"), (5, "a_3"), (6, "a_3")] {
+        assert!(found.texts[at].contains(&format!(r#"id":"{id}""#)), "{}", found.texts[at]);
+    }
+    let found = made(
+        DialectKind::Bedrock,
+        BEDROCK,
+        &[
+            r#"{"role":"user","content":[{"text":"go"}]}"#,
+            r#"{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"f","input":{}}}]}"#,
+            r#"{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[{"text":"1"}]}}]}"#,
+            r#"{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"f","input":{}}}]}"#,
+            r#"{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[{"text":"2"}]}}]}"#,
+        ],
+    );
+    assert_eq!(found.repairs, [], "the id of a closed step");
+}
+
+/// The newest step, with a call that an adapter wrote twice: the client answers what it made, and nobody the rest.
+#[test]
+fn a_doubled_call_of_the_newest_step_is_answered_once_the_others_are() {
+    let calls = |ids: &[&str]| {
+        let call = |id: &&str| {
+            format!(
+                r#"{{"id":"{id}","type":"function","function":{{"name":"run","arguments":"{{}}"}}}}"#
+            )
+        };
+        let calls: Vec<_> = ids.iter().map(call).collect();
+        format!(r#"{{"role":"assistant","content":null,"tool_calls":[{}]}}"#, calls.join(","))
+    };
+    let result = |id: &str, text: &str| {
+        format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"{text}"}}"#)
+    };
+    let user = r#"{"role":"user","content":"go"}"#;
+    let (doubled, one, two) = (calls(&["t1", "t1", "t2"]), result("t1", "1"), result("t2", "2"));
+    let run = |messages: &[&str]| made(DialectKind::OpenAiChat, OPENAI, messages);
+    let found = run(&[user, &doubled, &one, &two]);
+    assert_eq!(found.repairs, [RepairReason::DuplicateId, RepairReason::UnansweredCall]);
+    assert!(found.texts[4].contains(r#""tool_call_id":"t1_2""#), "{}", found.texts[4]);
+    // The result of `t2` may still come.
+    assert_eq!(run(&[user, &doubled, &one]).repairs, [RepairReason::DuplicateId]);
+    assert_eq!(run(&[user, &doubled]).repairs, [RepairReason::DuplicateId]);
+    // A second result of a call that was written twice is not lost.
+    let found = run(&[user, &doubled, &one, &two, &result("t1", "3")]);
+    assert!(
+        found.texts[5].contains(r#""role":"user""#) && found.texts[5].contains('3'),
+        "{:?}",
+        found.texts
+    );
+    // With another message behind it, the context begins with the same messages.
+    let found = run(&[user, &doubled, &one, &two, user]);
+    assert_eq!(found.repairs, [RepairReason::DuplicateId, RepairReason::UnansweredCall]);
 }
 
 /// A step of two calls: both unanswered, one answered, the results in two messages.

@@ -6,7 +6,7 @@ use midfold::core::event::Usage;
 use midfold::core::inject::Injection;
 use midfold::store::{StoredError, StoredSession};
 use midfold::view::SessionDetail;
-use midfold::{Door, RefusedRequest, injections, recover as recovered};
+use midfold::{RefusedRequest, injections, recover as recovered};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -196,7 +196,7 @@ async fn recover(asked: ApiRequest<(), ReportedRefusal>) -> Result<SendingContex
     let refused = RefusedRequest { status: *status, body: body.as_bytes(), reply: 0 };
     let found = done(&asked.desk, recovered(&mut stored, &refused, asked.now())).await?;
     let Some(sent) = found.sent else {
-        let failure = found.judged.no_overflow(Door::Http);
+        let failure = found.judged.no_overflow();
         let problem = ApiProblem::new(StatusCode::CONFLICT, "no-overflow", failure.message);
         return Err(failure.hints.into_iter().fold(problem, ApiProblem::hint));
     };

@@ -61,12 +61,26 @@ async fn an_overflow_never_reaches_the_client_in_any_wording() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_overflow_in_a_stream_is_caught_before_the_client_sees_it() {
-    let setting =
-        untold(UpstreamSettings { overflow_in_stream: true, ..settings(Flavour::Native) }).await;
-    let agent = ClientAgent::new(WireDialect::Responses, &setting.url());
-    let run = ClientAgent { stream: true, task: task(STEPS), ..agent }.run().await;
-    assert!(run.answer().is_some(), "{:?}", run.end);
-    assert!(setting.upstream.stats().overflows >= 1);
+    for dialect in WireDialect::ALL {
+        for (stream, flavour) in
+            [(true, Flavour::Native), (true, Flavour::Vllm), (false, Flavour::Native)]
+        {
+            let inside = UpstreamSettings { overflow_in_answer: true, ..settings(flavour) };
+            let setting = untold(inside).await;
+            let agent = ClientAgent::new(dialect, &setting.url());
+            let run = ClientAgent { stream, task: task(STEPS), ..agent }.run().await;
+            let (stats, name) =
+                (setting.upstream.stats(), format!("{dialect:?} {stream} {flavour:?}"));
+            assert!(run.answer().is_some(), "{name}: {:?}", run.end);
+            assert!(stats.overflows >= 1, "{name}");
+            assert_eq!(
+                setting.figure("midfold_overflows_recovered_total"),
+                stats.overflows,
+                "{name}"
+            );
+            assert_eq!(stats.refused, [""; 0], "{name}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -19,7 +19,7 @@ scripted-upstream [OPTIONS]
   --limit TOKENS         how long a prompt may be [no limit]
   --count-output         count the tokens that a request allows for its reply against the limit
   --flavour NAME         whose words say that a prompt does not fit [native]; `list` prints all
-  --overflow-in-stream   say it in the stream (Responses)
+  --overflow-in-answer   say it inside an answer with status 200
   --script NAME          shell-loop, text-loop, once (a call of --tool) or fixed [shell-loop]
   --text TEXT            what `fixed` says
   --steps N              steps of a loop [20]
@@ -106,7 +106,7 @@ fn options(
                 settings.flavour = Flavour::named(&value)
                     .ok_or_else(|| format!("no flavour {value}; `--flavour list` prints all"))?;
             }
-            "--overflow-in-stream" => settings.overflow_in_stream = true,
+            "--overflow-in-answer" => settings.overflow_in_answer = true,
             "--script" => script = value()?,
             "--text" => text = value()?,
             "--steps" => steps.steps = parsed(&name, &value()?)?,

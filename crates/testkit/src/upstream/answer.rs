@@ -47,6 +47,9 @@ impl From<ServerFailure> for ServerAnswer {
     }
 }
 
+/// The content type of a stream of events.
+const EVENTS: &str = "text/event-stream; charset=utf-8";
+
 /// The headers in which clients name their session.
 const SESSION_HEADERS: [&str; 8] = [
     "x-session-id",
@@ -298,9 +301,7 @@ fn replied(
     }
     let body = match how {
         ReplyMode::Array => ServerBody::Pieces("application/json; charset=UTF-8", listed(&made)),
-        _ if asked.streams && !settings.ignores_stream => {
-            ServerBody::Pieces("text/event-stream; charset=utf-8", made.events())
-        }
+        _ if asked.streams && !settings.ignores_stream => ServerBody::Pieces(EVENTS, made.events()),
         _ => ServerBody::Whole(made.whole().to_string()),
     };
     ServerAnswer { status: 200, headers: extra(dialect, &made.seed), body, fault }
@@ -351,18 +352,29 @@ fn too_long(
     reply: &ScriptedReply,
     sizes: OverflowSizes,
 ) -> Option<ServerAnswer> {
-    let native = settings.flavour == Flavour::Native;
-    if native
-        && settings.overflow_in_stream
-        && asked.streams
-        && asked.dialect == WireDialect::Responses
-    {
-        let made = NumberedReply::new(asked, reply, sizes.prompt, 0, false);
-        let events = stream::responses::refused(&made, &window());
-        let body = ServerBody::Pieces("text/event-stream; charset=utf-8", events);
-        return Some(ServerAnswer { status: 200, headers: Vec::new(), body, fault: None });
+    let failure = overflow(asked.dialect, settings.flavour, sizes)?;
+    if !settings.overflow_in_answer {
+        return Some(failure.into());
     }
-    overflow(asked.dialect, settings.flavour, sizes).map(ServerAnswer::from)
+    let made = NumberedReply::new(asked, reply, sizes.prompt, 0, false);
+    let body = match asked.dialect {
+        _ if !asked.streams => ServerBody::Whole(failure.body),
+        WireDialect::Responses if settings.flavour == Flavour::Native => {
+            ServerBody::Pieces(EVENTS, stream::responses::refused(&made, &window()))
+        }
+        _ => ServerBody::Pieces(EVENTS, begun_and_refused(&made, &failure.body)),
+    };
+    Some(ServerAnswer { status: 200, headers: Vec::new(), body, fault: None })
+}
+
+/// A stream that begins as every stream does, and then reports an error.
+fn begun_and_refused(made: &NumberedReply<'_>, error: &str) -> Vec<String> {
+    // The first event of Gemini has content, so its error comes first.
+    let begun = match made.asked.dialect {
+        WireDialect::Gemini => None,
+        _ => made.events().into_iter().next(),
+    };
+    begun.into_iter().chain([format!("event: error\ndata: {error}\n\n")]).collect()
 }
 
 /// The chunks of a Gemini stream as the pieces of one JSON array.

@@ -16,8 +16,8 @@ pub struct UpstreamSettings {
     pub count_output: bool,
     /// The way in which the server reports that a prompt does not fit.
     pub flavour: Flavour,
-    /// Whether a streamed Responses request gets that report in the stream instead of by a status.
-    pub overflow_in_stream: bool,
+    /// Whether that report comes inside an answer with the status 200: as an event of the stream, or as the document.
+    pub overflow_in_answer: bool,
     /// The behaviour of the model.
     pub script: UpstreamScript,
     /// More phrases by which the compaction prompts of clients are recognised.

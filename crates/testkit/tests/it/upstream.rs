@@ -113,7 +113,7 @@ async fn a_prompt_over_the_limit_is_refused_in_the_providers_words() {
 async fn responses_can_fail_in_the_stream() {
     let settings = UpstreamSettings {
         limit: Some(4_000),
-        overflow_in_stream: true,
+        overflow_in_answer: true,
         ..UpstreamSettings::default()
     };
     let upstream = ScriptedUpstream::start(settings).await.unwrap();

@@ -1,0 +1,44 @@
+//! Sends a history again after a refusal that is not about length, put so that the provider takes it.
+
+use super::lock::lock;
+use super::turn::{MatchedRequest, OutgoingRequest};
+
+impl MatchedRequest {
+    /// After the provider refused reasoning that does not belong to this history: sends the history without any
+    /// reasoning.
+    pub(super) fn drop_reasoning(&mut self) -> Option<&OutgoingRequest> {
+        if std::mem::replace(&mut self.tried.without_reasoning, true) {
+            return None;
+        }
+        let place = self.place.as_ref()?;
+        let mut held = lock(&place.conversation);
+        let session = &mut held.session;
+        let before = session.active().map(|fold| fold.id);
+        let context = session.void_reasoning()?;
+        self.sent.read(&self.request, session, &context, before, &place.newest);
+        drop(held);
+        self.proxy.queue(&place.conversation);
+        self.offer();
+        Some(&self.sent)
+    }
+
+    /// After the model's template refused the order of roles: sends the history with bridges where a speaker has two
+    /// messages in a row. From then on all requests of the conversation are sent so, because the client sends these
+    /// messages again each time.
+    pub(super) fn take_turns(&mut self) -> Option<&OutgoingRequest> {
+        if std::mem::replace(&mut self.tried.in_turns, true) {
+            return None;
+        }
+        let place = self.place.as_ref()?;
+        let mut held = lock(&place.conversation);
+        held.take_turns();
+        let session = &held.session;
+        let before = session.active().map(|fold| fold.id);
+        let refused = self.sent.body.clone();
+        self.sent.takes_turns = true;
+        self.sent.read(&self.request, session, &session.view(), before, &place.newest);
+        drop(held);
+        self.offer();
+        (self.sent.body != refused).then_some(&self.sent)
+    }
+}
