@@ -22,7 +22,7 @@ pub(super) enum Column<W> {
     Lacks(&'static str),
 }
 
-/// A column whose fact changes the shape of a conversation, so that no walker over messages can fill it.
+/// A column that the walker never fills: its fact decides which messages there are, or nothing takes it yet.
 pub(super) type ShapeColumn = Column<std::convert::Infallible>;
 
 /// The columns of one format. A path names members with dots between them.
