@@ -43,9 +43,8 @@ fn refused(messages: &[Value]) -> Option<String> {
     let role = |at: usize| messages[at]["role"].as_str().unwrap();
     let start = usize::from(role(0) == "system");
     let mut due = "user";
-    for at in start..messages.len() {
-        let has_calls =
-            messages[at]["tool_calls"].as_array().is_some_and(|calls| !calls.is_empty());
+    for (at, message) in messages.iter().enumerate().skip(start) {
+        let has_calls = message["tool_calls"].as_array().is_some_and(|calls| !calls.is_empty());
         if role(at) == "tool" || (role(at) == "assistant" && has_calls) {
             continue;
         }
