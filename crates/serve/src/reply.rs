@@ -12,7 +12,7 @@ use crate::upstream_call::{ResponseBody, UpstreamAnswer, UpstreamCall};
 impl UpstreamCall {
     /// Sends the request, and returns the response for the client.
     pub async fn go(mut self) -> Response {
-        let UpstreamAnswer { head, body, refused } = match self.ask_and_recover().await {
+        let UpstreamAnswer { head, body, refused, .. } = match self.ask_and_recover().await {
             Ok(answer) => answer,
             Err(error) => return no_answer(&self.way.app, &error),
         };

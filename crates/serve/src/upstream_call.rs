@@ -55,6 +55,8 @@ pub(crate) struct UpstreamAnswer {
     pub body: ResponseBody,
     /// The meaning of a refusal; `None` if the provider did not refuse.
     pub refused: Option<Diagnosis>,
+    /// Whether it counts as refused because its stream ended before it said anything.
+    pub is_silent: bool,
 }
 
 /// The body of an answer.
@@ -71,6 +73,11 @@ impl UpstreamCall {
     /// as the turn knows one.
     pub async fn ask_and_recover(&mut self) -> Result<UpstreamAnswer, NoAnswer> {
         let mut answer = self.ask().await?;
+        if answer.is_silent {
+            // A server that stops looks the same, and then the same request has an answer the next time.
+            drop(answer);
+            answer = self.ask().await?;
+        }
         while let Some(diagnosis) = answer.refused
             && self.prepare_another(diagnosis)
         {
@@ -148,12 +155,15 @@ impl UpstreamCall {
                 held.push(data);
             }
         }
-        let refused = match tee.verdict() {
-            PassVerdict::Overflow(found) => Some(self.turn.unless_echo(found, &held.concat())),
-            PassVerdict::Undecided if is_whole => self.silence(tee.clone().finish()),
-            PassVerdict::Fine | PassVerdict::Undecided => None,
+        let (refused, is_silent) = match tee.verdict() {
+            PassVerdict::Overflow(found) => {
+                (Some(self.turn.unless_echo(found, &held.concat())), false)
+            }
+            PassVerdict::Undecided if is_whole => self.judge_end(&tee.clone().finish()),
+            PassVerdict::Fine | PassVerdict::Undecided => (None, false),
         };
-        Ok(UpstreamAnswer { head, body: ResponseBody::Passing(held, body, Box::new(tee)), refused })
+        let body = ResponseBody::Passing(held, body, Box::new(tee));
+        Ok(UpstreamAnswer { head, body, refused, is_silent })
     }
 
     /// How long the beginning of the answer may be held back. Where an overflow is unlikely, a model that thinks before
@@ -165,11 +175,14 @@ impl UpstreamCall {
         if is_likely { held } else { held / 5 }
     }
 
-    /// Judges an answer that ended undecided: its last event is an error, or it said nothing.
-    fn silence(&self, seen: AnswerFacts) -> Option<Diagnosis> {
+    /// Judges an answer that ended undecided: its last event is an error, or it said nothing. Returns which of the two.
+    fn judge_end(&self, seen: &AnswerFacts) -> (Option<Diagnosis>, bool) {
+        if let Some(error) = seen.error.filter(Diagnosis::exceeds_window) {
+            return (Some(error), false);
+        }
         let is_silent = self.stream && !seen.is_complete && seen.finish.is_none();
-        let told = seen.error.filter(Diagnosis::exceeds_window);
-        told.or_else(|| self.turn.diagnose_silence().filter(|_| is_silent))
+        let silence = self.turn.diagnose_silence().filter(|_| is_silent);
+        (silence, silence.is_some())
     }
 
     /// Reads a refusal. It is only diagnosed if all of it was read: a number that was cut off would be another number.
@@ -183,7 +196,7 @@ impl UpstreamCall {
         head.headers.remove(CONTENT_LENGTH);
         let diagnose = || self.turn.diagnose(Some(head.status.as_u16()), &said.text);
         let refused = said.cut.is_none().then(diagnose);
-        UpstreamAnswer { head, body: ResponseBody::Refused(said), refused }
+        UpstreamAnswer { head, body: ResponseBody::Refused(said), refused, is_silent: false }
     }
 
     /// The headers for the client, with those that say what midfold did with the request.

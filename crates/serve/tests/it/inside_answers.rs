@@ -137,15 +137,21 @@ async fn a_stream_that_ends_without_a_word_is_asked_for_again_with_less() {
     let silent = streamed(std::slice::from_ref(&created));
     let item = json!({"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "first words"}]});
     let done = json!({"type": "response.output_item.done", "output_index": 0, "item": item});
-    let answers = [silent.clone(), streamed(&[created, done])];
+    let spoken = streamed(&[created, done]);
+    let twice = [silent.clone(), silent.clone(), spoken.clone()];
     // The prompt is a third of the first window, and a thirtieth of the second.
     for (window, is_folded) in [(20_000, true), (200_000, false)] {
-        let setting = in_front_of(window, &answers).await;
+        let setting = in_front_of(window, &twice).await;
         let said = asked(&setting, "/v1/responses", &history("input", true)).await;
         assert_eq!(said.contains("first words"), is_folded, "{window}: {said}");
         assert_eq!(said.matches("response.created").count(), 2, "{window}: {said}");
         assert_eq!(setting.figure("midfold_overflows_recovered_total"), u64::from(is_folded));
     }
+    // A server that stopped once is no refusal.
+    let setting = in_front_of(20_000, &[silent, spoken]).await;
+    let said = asked(&setting, "/v1/responses", &history("input", true)).await;
+    assert!(said.contains("first words"), "{said}");
+    assert_eq!(setting.figure("midfold_folds_total"), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
