@@ -190,3 +190,29 @@ impl NarrationQueue {
 
 /// After this many milliseconds without an answer a narration may be asked for again.
 const FORGOTTEN: Millis = 600_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A store keeps this state as JSON, and a later version opens it.
+    #[test]
+    fn a_state_that_an_earlier_version_stored_is_read() {
+        let id = "0".repeat(64);
+        let span = format!(r#"{{"start":2,"end":9,"before":"{id}","through":"{id}"}}"#);
+        let wanted = format!(
+            r#"{{"id":"{id}","span":{span},"from":2,"previous":null,"room":525,"at":1000}}"#
+        );
+        let ready = format!(r#"{{"request":"{id}","span":{span},"sections":[],"model":"small"}}"#);
+        let stored = format!(
+            r#"{{"asked":{wanted},"attempts":2,"focus":"the list","ready":{ready},"verdicts":[]}}"#
+        );
+        let queue: NarrationQueue = serde_json::from_str(&stored).unwrap();
+        assert_eq!(queue.accepted().map(|ready| &*ready.model), Some("small"));
+        assert_eq!(queue.focus.as_deref(), Some("the list"));
+        // The job of an open request is in the store, and the session takes it from there.
+        assert_eq!(queue.request, RequestState::Absent);
+        let again = serde_json::to_string(&queue).unwrap();
+        assert_eq!(serde_json::from_str::<NarrationQueue>(&again).unwrap(), queue);
+    }
+}
