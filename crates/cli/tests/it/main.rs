@@ -14,6 +14,7 @@ mod config_page;
 mod docs;
 mod doctor;
 mod engines;
+mod eval_logs;
 mod exam;
 mod folders;
 mod from_file;
