@@ -94,8 +94,8 @@ pub fn document(manifest: &RunManifest, job: &TrajectoryJob) -> Value {
     let saved = signed(totals.tokens_before, totals.tokens_after);
     let removed = signed(totals.turns_before, totals.turns_after);
     let settings = &job.settings;
-    let lost = job.transcripts.lost();
-    let lost: BTreeMap<_, _> = lost.iter().map(|lost| (lost.code, lost.count)).collect();
+    let lost = job.transcripts.lost().into_iter().map(|(code, count, _)| (code, count));
+    let lost: BTreeMap<_, _> = lost.collect();
     json!({
         "summary": {
             "total_trajectories": totals.trajectories,
@@ -251,9 +251,9 @@ pub fn text(
         let file = paths.rejects.display();
         field("rejected", &format!("{count} ({reasons}), with line and reason in {file}"));
     }
-    for (at, lost) in job.transcripts.lost().iter().enumerate() {
+    for (at, (code, count, example)) in job.transcripts.lost().into_iter().enumerate() {
         let name = if at == 0 { "lost" } else { "" };
-        field(name, &format!("{} {}: {}", number(lost.count), lost.code, lost.example));
+        field(name, &format!("{} {code}: {example}", number(count)));
     }
     if resumed > 0 {
         field("resumed", &format!("after {} rows that were done before", number(resumed)));

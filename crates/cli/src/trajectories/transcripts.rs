@@ -9,8 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 use midfold::formats::ReadProblem;
 use midfold::formats::read::{TranscriptFormat, detect, read_recorded};
-use midfold::formats::trajectory::{TrajectoryRow, TurnShape, row_of};
-
+use midfold::formats::trajectory::{TrajectoryRow, TurnShape, on_one_line, row_of};
 use serde_json::value::RawValue;
 
 use crate::bounded::{self, MOST_STREAMED};
@@ -18,16 +17,13 @@ use crate::bounded::{self, MOST_STREAMED};
 /// The most bytes of a row, 64 MiB. Longer rows are rejected, so that memory stays bounded.
 pub const LONGEST: usize = 64 << 20;
 
-/// The largest file of which all is read to find out what it is, where its first line does not say: 1 GiB.
-const LARGEST: u64 = 1 << 30;
-
 /// How transcripts become rows, and what was lost.
 #[derive(Debug)]
 pub struct TranscriptRows {
     /// The shape of the rows.
     pub shape: TurnShape,
-    /// What the rows of each file could not carry over, once, however often the file is read.
-    lost: Mutex<BTreeMap<PathBuf, Vec<ReadProblem>>>,
+    /// What the rows of each file could not carry over, by code: counted once, however often the file is read.
+    lost: Mutex<BTreeMap<PathBuf, LossCounts>>,
 }
 
 /// The rows of an input.
@@ -38,12 +34,8 @@ pub enum InputRows {
     Made(Vec<u8>),
 }
 
-/// A kind of loss: how often it happened, and the words for the first one.
-pub struct LossCount {
-    pub code: &'static str,
-    pub count: u64,
-    pub example: String,
-}
+/// The kinds of losses by their code: how often each happened, and the words for the first one.
+type LossCounts = BTreeMap<&'static str, (u64, String)>;
 
 impl TranscriptRows {
     /// Rows of this shape; nothing is lost yet.
@@ -59,15 +51,10 @@ impl TranscriptRows {
         mut input: impl Read,
         size: Option<u64>,
     ) -> io::Result<InputRows> {
-        let read = first_line(&mut input)?;
-        let start = read.trim_ascii_start();
-        let line = memchr::memchr(b'\n', start).map_or(start, |end| &start[..end]);
-        let is_transcript = match detect(line) {
-            Some(format) => !is_row(line, format),
-            // The values of a client's file may begin with one that says nothing, and a value may take several lines.
-            None => size.is_some_and(|size| size <= LARGEST) || is_spread(&read),
-        };
-        if !is_transcript {
+        let read = first_lines(&mut input)?;
+        let mut lines = read.split(|byte| *byte == b'\n').filter(|it| !it.trim_ascii().is_empty());
+        // A file with a row among its first lines is one of rows, whatever is wrong with the others.
+        if lines.any(is_row) || !may_be_transcript(&read, size) {
             return Ok(InputRows::Own(read));
         }
         let most = if size.is_some() { u64::MAX - 1 } else { MOST_STREAMED };
@@ -86,7 +73,8 @@ impl TranscriptRows {
             return Some(rows);
         }
         let outcome = read_recorded(input, None).ok()?;
-        let mut lost = outcome.problems;
+        let mut lost = LossCounts::new();
+        count(&mut lost, outcome.problems);
         let mut rows = Vec::new();
         for conversation in outcome.conversations {
             if is_of_rows(conversation.format) && conversation.envelope.wrapper.is_some() {
@@ -95,7 +83,7 @@ impl TranscriptRows {
             let (row, problems) = row_of(conversation, self.shape);
             rows.extend(row);
             rows.push(b'\n');
-            lost.extend(problems);
+            count(&mut lost, problems);
         }
         let all = || self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         all().insert(path.to_owned(), lost);
@@ -103,23 +91,38 @@ impl TranscriptRows {
     }
 
     /// All kinds of losses, the most frequent one first.
-    pub fn lost(&self) -> Vec<LossCount> {
+    pub fn lost(&self) -> Vec<(&'static str, u64, String)> {
         let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut kinds: BTreeMap<&str, LossCount> = BTreeMap::new();
-        for problem in lost.values().flatten() {
-            let new =
-                || LossCount { code: problem.code, count: 0, example: problem.detail.clone() };
-            kinds.entry(problem.code).or_insert_with(new).count += 1;
+        let mut kinds = LossCounts::new();
+        for (code, (count, example)) in lost.values().flatten() {
+            kinds.entry(code).or_insert_with(|| (0, example.clone())).0 += count;
         }
-        let mut kinds: Vec<_> = kinds.into_values().collect();
-        kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
+        let kinds = kinds.into_iter().map(|(code, (count, example))| (code, count, example));
+        let mut kinds: Vec<_> = kinds.collect();
+        kinds.sort_by_key(|(_, count, _)| std::cmp::Reverse(*count));
         kinds
     }
 }
 
+fn count(lost: &mut LossCounts, problems: Vec<ReadProblem>) {
+    for ReadProblem { code, detail, .. } in problems {
+        lost.entry(code).or_insert((0, detail)).0 += 1;
+    }
+}
+
+/// Whether an input whose first lines are no rows is read whole, to find out what it is. A file of a client may
+/// begin with a value that says nothing, and a value may take several lines.
+fn may_be_transcript(first: &[u8], size: Option<u64>) -> bool {
+    let start = first.trim_ascii_start();
+    let line = memchr::memchr(b'\n', start).map_or(start, |end| &start[..end]);
+    let is_small = size.is_some_and(|size| size <= MOST_STREAMED);
+    is_small || is_spread(first) || detect(line).is_some()
+}
+
 /// Whether a line is a row: an object with its turns in a list. A message of a bare list is none.
-fn is_row(line: &[u8], format: TranscriptFormat) -> bool {
-    is_of_rows(format) && TrajectoryRow::read(line).is_ok_and(|row| row.has_turns())
+fn is_row(line: &[u8]) -> bool {
+    detect(line).is_some_and(is_of_rows)
+        && TrajectoryRow::read(line).is_ok_and(|row| row.has_turns())
 }
 
 /// Whether rows are written in this format.
@@ -141,11 +144,10 @@ fn spread_rows(input: &[u8]) -> Option<Vec<u8>> {
             false => vec![value],
         };
         for row in list.into_iter().map(|row| row.get().as_bytes()) {
-            detect(row).filter(|format| is_row(row, *format))?;
-            // A line break of JSON is between its values, never in a string.
-            rows.extend(
-                row.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }),
-            );
+            if !is_row(row) {
+                return None;
+            }
+            rows.extend(on_one_line(row));
             rows.push(b'\n');
         }
     }
@@ -153,7 +155,7 @@ fn spread_rows(input: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The first lines, up to the end of the first one that is not blank. A longer line than a row may be is cut.
-fn first_line(input: &mut impl Read) -> io::Result<Vec<u8>> {
+fn first_lines(input: &mut impl Read) -> io::Result<Vec<u8>> {
     const STEP: u64 = 1 << 16;
     let mut first = Vec::new();
     loop {

@@ -54,5 +54,5 @@ pub use row::{RowError, TrajectoryRow, TurnAt, TurnShape};
 pub use settings::TrajectorySettings;
 pub use summary::{HEADER, span_hash, summarise};
 pub use trainer::Trainer;
-pub use transcript::row_of;
+pub use transcript::{on_one_line, row_of};
 pub use weigh::{Bytes4, TurnWeights, weigh};

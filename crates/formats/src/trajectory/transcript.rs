@@ -35,11 +35,21 @@ pub fn row_of(mut conversation: Conversation, shape: TurnShape) -> (Vec<u8>, Vec
     members.extend(envelope.tools.map(|tools| ("tools", tools.to_vec())));
     let turns: Vec<_> = events.iter().map(|event| &event.bytes[..]).collect();
     members.push((shape.list(), [&b"["[..], &turns.join(&b","[..]), b"]"].concat()));
-    let members = members.into_iter().map(|(name, value)| {
-        // A message of a file that is written over several lines has line breaks between its members, and only there.
-        let value = value.into_iter().map(|byte| if byte == b'\n' { b' ' } else { byte });
-        [format!("\"{name}\":").into_bytes(), value.collect()].concat()
-    });
-    let members = members.collect::<Vec<_>>().join(&b","[..]);
-    ([&b"{"[..], &members, b"}"].concat(), problems)
+    let member =
+        |(name, value): (&str, Vec<u8>)| [format!("\"{name}\":").into_bytes(), value].concat();
+    let members: Vec<_> = members.into_iter().map(member).collect();
+    let row = [&b"{"[..], &members.join(&b","[..]), b"}"].concat();
+    (on_one_line(&row), problems)
+}
+
+/// The same JSON on one line. A line break of JSON is between its values, never in a string.
+///
+/// ```
+/// use midfold_formats::trajectory::on_one_line;
+/// assert_eq!(on_one_line(b"{\n \"id\": \"a\\nb\"\n}"), b"{  \"id\": \"a\\nb\" }");
+/// ```
+#[must_use]
+pub fn on_one_line(json: &[u8]) -> Vec<u8> {
+    let is_break = |byte: &u8| matches!(byte, b'\n' | b'\r');
+    json.iter().map(|byte| if is_break(byte) { b' ' } else { *byte }).collect()
 }
