@@ -6,9 +6,8 @@ use midfold_core::{Dialect, Role, jsonstr};
 use super::neutral::{NeutralMessage, NeutralPiece};
 use super::write::is_result;
 use crate::dialect::ShareGpt;
-use crate::dialect::sharegpt::has_tags;
+use crate::dialect::sharegpt::{has_tags, response, results_turn};
 use crate::problem::ReadProblem;
-use crate::render::Json;
 
 /// Writes one turn with all results, and then one with the other content.
 pub(super) fn sharegpt(
@@ -19,7 +18,7 @@ pub(super) fn sharegpt(
     let (results, said): (Vec<_>, Vec<_>) = message.pieces.iter().partition(|it| is_result(it));
     if !results.is_empty() {
         let results: Vec<_> = results.into_iter().filter_map(|it| result(it, problems)).collect();
-        out.push(turn("tool", &results.join("\n")));
+        out.push(results_turn(&results.join("\n")));
     }
     // A message of results alone is written by now. An empty message still takes its turn.
     if said.is_empty() && !message.pieces.is_empty() {
@@ -30,21 +29,12 @@ pub(super) fn sharegpt(
     out.push(ShareGpt.made_message(message.role, &text));
 }
 
-fn turn(from: &str, value: &str) -> Bytes {
-    let json = Json::default().raw(r#"{"from":"#).text(from).raw(r#","value":"#);
-    json.text(value).raw("}").done()
-}
-
 fn result(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Option<String> {
     let NeutralPiece::Result { id, name, text, images, .. } = piece else { return None };
     if !images.is_empty() {
         problems.push(ReadProblem::new("media", "an image in a tool result was left out"));
     }
-    let [id, name, text] = [id, name, text].map(|text| jsonstr::encode(text));
-    Some(format!(
-        "<tool_response>\n{{\"tool_call_id\": {id}, \"name\": {name}, \"content\": {text}}}\n\
-         </tool_response>"
-    ))
+    Some(response(id, name, text))
 }
 
 /// The text of a piece. `None` for one that a turn cannot have.

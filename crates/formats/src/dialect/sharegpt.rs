@@ -102,17 +102,7 @@ impl Dialect for ShareGpt {
     }
 
     fn made_result(&self, _like: &[u8], id: &str, name: &str, text: &str) -> Bytes {
-        let inner = Json::default()
-            .raw("<tool_response>\n{\"tool_call_id\": ")
-            .text(id)
-            .raw(", \"name\": ")
-            .text(name)
-            .raw(", \"content\": ")
-            .text(text)
-            .raw("}\n</tool_response>")
-            .done();
-        let value = String::from_utf8_lossy(&inner);
-        Json::default().raw(r#"{"from":"tool","value":"#).text(&value).raw("}").done()
+        results_turn(&response(id, name, text))
     }
 
     fn results_as_text(&self, bytes: &[u8], view: &EventView, blocks: &[usize]) -> Bytes {
@@ -141,6 +131,20 @@ impl Dialect for ShareGpt {
         }
         Bytes::from(splice(bytes, &[(token, jsonstr::encode(&out).as_bytes())]))
     }
+}
+
+/// A turn of the tools with these responses.
+pub(crate) fn results_turn(responses: &str) -> Bytes {
+    Json::default().raw(r#"{"from":"tool","value":"#).text(responses).raw("}").done()
+}
+
+/// The result of a call, in its tags.
+pub(crate) fn response(id: &str, name: &str, text: &str) -> String {
+    let [id, name, text] = [id, name, text].map(jsonstr::encode);
+    format!(
+        "<tool_response>\n{{\"tool_call_id\": {id}, \"name\": {name}, \"content\": {text}}}\n\
+         </tool_response>"
+    )
 }
 
 fn read_row(walk: &mut EventWalk<'_>) -> ShareRow {
