@@ -90,23 +90,19 @@ fn both_ends(text: &str) -> Cow<'_, str> {
 /// The text with a gap in the place of each run of base64, such as a picture in a data URI. Nobody can read it, and it
 /// would take the room of the words beside it.
 fn without_data(text: &str) -> Cow<'_, str> {
-    let is_data = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
-    let mut out = String::new();
-    let (mut kept, mut at) = (0, 0);
-    while at < text.len() {
-        let run = text[at..].chars().take_while(is_data).count();
-        if run > ids::MAX_LEN {
-            out.push_str(&text[kept..at]);
-            out.push_str(GAP);
-            kept = at + run;
-        }
-        at += run;
-        at += text[at..].chars().next().map_or(0, char::len_utf8);
-    }
-    if kept == 0 {
+    let is_data = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+    let is_short = text.len() <= ids::MAX_LEN;
+    if is_short || !text.split(|c| !is_data(c)).any(|run| run.len() > ids::MAX_LEN) {
         return text.into();
     }
-    (out + &text[kept..]).into()
+    let pieces = text.split_inclusive(|c| !is_data(c)).map(|piece| {
+        let run = piece.trim_end_matches(|c| !is_data(c));
+        match run.len() > ids::MAX_LEN {
+            true => format!("{GAP}{}", &piece[run.len()..]).into(),
+            false => Cow::Borrowed(piece),
+        }
+    });
+    pieces.collect::<String>().into()
 }
 
 /// Splits text into parts, line by line.
