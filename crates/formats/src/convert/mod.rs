@@ -61,7 +61,7 @@ pub fn convert(
         return (Vec::new(), vec![unsupported(from, to)]);
     };
     let mut problems = Vec::new();
-    let mut ids = ConversationIds::of(&[(bytes, view)]);
+    let mut ids = ConversationIds::of(&[(bytes, view)], to);
     let message = NeutralMessage::read(bytes, view, &mut ids, &mut problems);
     let message = message.and_then(|message| message.fit(to, &mut problems));
     let mut messages = Vec::new();
@@ -93,7 +93,7 @@ pub fn convert_all(
         };
     };
     let mut out = ConvertedMessages::default();
-    let mut ids = ConversationIds::of(events);
+    let mut ids = ConversationIds::of(events, to);
     let mut held: Option<(Range<usize>, NeutralMessage)> = None;
     for (at, (bytes, view)) in events.iter().enumerate() {
         let noted = out.problems.len();

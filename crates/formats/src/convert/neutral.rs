@@ -9,6 +9,7 @@ use crate::dialect::DialectKind;
 use crate::fields::ObjectFields;
 use crate::media::{self, PictureSource};
 use crate::problem::ReadProblem;
+use crate::profile;
 use crate::scan::inside;
 
 /// The value in place of the signature of a call that Gemini did not make. Gemini 3 refuses the first call of a step
@@ -43,6 +44,8 @@ pub(super) struct ConversationIds {
     next: u64,
     /// The numbers of ids of this form that the source has itself.
     in_source: HashSet<u64>,
+    /// Whether the target wants ids that are unique over the request.
+    are_unique: bool,
     /// The calls without a result so far, oldest first.
     unanswered: VecDeque<UnansweredCall>,
     /// The tool name of each id.
@@ -50,15 +53,15 @@ pub(super) struct ConversationIds {
 }
 
 struct UnansweredCall {
+    /// Its id in the source; `None` where it has none there.
+    own: Option<String>,
     id: String,
     tool: String,
-    /// Whether the source has no id for it.
-    is_id_made_up: bool,
 }
 
 impl ConversationIds {
     /// No calls yet. The ids of these events are not made up for other calls.
-    pub(super) fn of(events: &[(&[u8], &EventView)]) -> Self {
+    pub(super) fn of(events: &[(&[u8], &EventView)], to: DialectKind) -> Self {
         let ids = events.iter().flat_map(|(bytes, view)| {
             view.blocks.iter().filter_map(|block| match &block.kind {
                 BlockKind::Call { id: Some(id), .. } | BlockKind::Result { id: Some(id), .. } => {
@@ -67,7 +70,8 @@ impl ConversationIds {
                 _ => None,
             })
         });
-        Self { in_source: ids.collect(), ..Self::default() }
+        let are_unique = profile::for_dialect(to).first().is_some_and(|it| it.unique_ids);
+        Self { in_source: ids.collect(), are_unique, ..Self::default() }
     }
 
     fn make_up(&mut self) -> String {
@@ -79,13 +83,15 @@ impl ConversationIds {
         id
     }
 
-    /// The id of a call. `own` is its id in the source.
+    /// The id of a call. `own` is its id in the source. One that an earlier call has gives way to a new one where the
+    /// target wants that.
     fn call(&mut self, own: Option<Cow<'_, str>>, tool: &str) -> String {
-        let is_id_made_up = own.is_none();
-        let id = own.map_or_else(|| self.make_up(), Cow::into_owned);
+        let own = own.map(Cow::into_owned);
+        let free = own.clone().filter(|own| !self.are_unique || !self.names.contains_key(own));
+        let id = free.unwrap_or_else(|| self.make_up());
         let tool = tool.to_owned();
         self.names.insert(id.clone(), tool.clone());
-        self.unanswered.push_back(UnansweredCall { id: id.clone(), tool, is_id_made_up });
+        self.unanswered.push_back(UnansweredCall { own, id: id.clone(), tool });
         id
     }
 
@@ -97,7 +103,7 @@ impl ConversationIds {
     /// A result without an id of an unanswered call pairs with the oldest unanswered call, if possible of the same tool.
     fn result(&mut self, own: Option<Cow<'_, str>>, tool: Option<&str>) -> String {
         // The same id may be unanswered twice; the oldest call with it is answered first.
-        let same = own.as_deref().and_then(|own| self.oldest(|call| call.id == own));
+        let same = own.as_deref().and_then(|own| self.oldest(|it| it.own.as_deref() == Some(own)));
         if let Some(call) = same.or_else(|| self.oldest_by_tool(tool, own.is_some())) {
             return self.unanswered.remove(call).map_or_else(String::new, |call| call.id);
         }
@@ -108,9 +114,9 @@ impl ConversationIds {
     /// results, so such a result may also answer a call with an id. A result that `has_id` cannot.
     fn oldest_by_tool(&self, tool: Option<&str>, has_id: bool) -> Option<usize> {
         let is_of_tool = |call: &UnansweredCall| tool == Some(&call.tool);
-        self.oldest(|call| call.is_id_made_up && is_of_tool(call))
+        self.oldest(|call| call.own.is_none() && is_of_tool(call))
             .or_else(|| self.oldest(|call| !has_id && is_of_tool(call)))
-            .or_else(|| self.oldest(|call| call.is_id_made_up))
+            .or_else(|| self.oldest(|call| call.own.is_none()))
             .or_else(|| self.oldest(|_| !has_id))
     }
 

@@ -331,3 +331,18 @@ fn the_type_of_a_picture_may_have_capitals() {
         }
     }
 }
+
+#[test]
+fn an_id_that_two_steps_have_is_another_one_in_the_later_step() {
+    let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#;
+    let result = |text: &str| format!(r#"{{"role":"tool","tool_call_id":"a","content":"{text}"}}"#);
+    let (first, second) = (result("one"), result("two"));
+    let events = [r#"{"role":"user","content":"look"}"#, call, &first, call, &second];
+    for to in TARGETS.into_iter().filter(|to| *to != DialectKind::OpenAiChat) {
+        run(DialectKind::OpenAiChat, to, &events);
+    }
+    let (messages, _) = run(DialectKind::OpenAiChat, DialectKind::Anthropic, &events);
+    assert!(messages[2].contains(r#""tool_use_id":"a""#) && messages[2].contains("one"));
+    assert!(messages[3].contains(r#""id":"call_0""#), "{}", messages[3]);
+    assert!(messages[4].contains(r#""tool_use_id":"call_0""#) && messages[4].contains("two"));
+}
