@@ -97,6 +97,13 @@ impl TranscriptPart {
         self.stretches.len() - 1
     }
 
+    /// The positions from which the recording may go on, the likeliest first: that of the newest stretch, and then from
+    /// the first one on, which gives the longest.
+    pub fn likeliest(&self) -> impl Iterator<Item = usize> + use<> {
+        let newest = self.newest();
+        std::iter::once(newest).chain(0..newest)
+    }
+
     /// The stretches from this position on, joined into one conversation.
     #[must_use]
     pub fn since(&self, at: usize) -> Conversation {

@@ -167,9 +167,7 @@ impl ImportPlan<'_> {
         recording: &TranscriptPart,
         stored: &StoredSession,
     ) -> Result<Option<(PreparedConversation, usize)>, Failure> {
-        let last = recording.newest();
-        // Most sessions go on with the newest part. Of the others, the longest comes first.
-        for at in std::iter::once(last).chain(0..last) {
+        for at in recording.likeliest() {
             let prepared = self.prepare(recording.since(at))?;
             let head = stored.row().head;
             let both = head.min(prepared.log.len() as u64);
@@ -189,8 +187,7 @@ impl ImportPlan<'_> {
         recording: &TranscriptPart,
         stored: &StoredSession,
     ) -> Result<Option<(PreparedConversation, usize)>, Failure> {
-        let last = recording.newest();
-        for at in std::iter::once(last).chain(0..last) {
+        for at in recording.likeliest() {
             let conversation = recording.since(at);
             // The messages of a session in another dialect are not those of the file.
             if conversation.format.dialect().name() != stored.row().new.dialect {

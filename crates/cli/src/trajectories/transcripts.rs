@@ -43,8 +43,8 @@ impl TranscriptRows {
         Self { shape, lost: Mutex::default() }
     }
 
-    /// Finds out what an input is. `size` is that of a file; `None` for a stream, which is read no further than it has to
-    /// be.
+    /// Finds out what an input is. `size` is that of a file; `None` for a stream, which is read no further than it has
+    /// to be.
     pub fn look(
         &self,
         path: &Path,

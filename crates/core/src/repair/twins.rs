@@ -1,5 +1,6 @@
 //! Calls that share an id, or have an empty one: within one step, or within the whole request where the provider wants
-//! that. A provider refuses them, and the id does not tell which call a result answers. Every such call but the first gets a new id; an empty id is always replaced.
+//! that. A provider refuses them, and the id does not tell which call a result answers. Every such call but the first
+//! gets a new id; an empty id is always replaced.
 //!
 //! Results get the new id of their call. They are paired by the tool's name where they have one, else by order.
 

@@ -63,8 +63,8 @@ pub fn convert_conversation(conversation: &mut Conversation, to: DialectKind) ->
     problems
 }
 
-/// Makes the system prompt the first message, where the messages are of a dialect that has it among them. A session file
-/// of a client keeps it beside them.
+/// Makes the system prompt the first message, where the messages are of a dialect that has it among them. A session
+/// file of a client keeps it beside them.
 pub fn put_system_first(conversation: &mut Conversation, kind: DialectKind) {
     let envelope = &mut conversation.envelope;
     let is_beside = envelope.wrapper.is_none();

@@ -40,6 +40,7 @@ mod properties;
 #[cfg(all(feature = "store", feature = "model"))]
 mod real_model;
 mod references;
+mod repaired_ids;
 mod repairs;
 mod room;
 #[cfg(feature = "store")]
