@@ -30,6 +30,7 @@ use crate::error::CommandError;
 use crate::output::{Output, OutputColor};
 use crate::prepare::HOST;
 use crate::runtime::now;
+use crate::words::plural;
 use config::JobFile;
 use files::{InputFiles, OutputPaths, RowFileKind};
 use job::TrajectoryJob;
@@ -103,19 +104,27 @@ pub fn run(args: &TrajectoriesArgs, json: bool, output: &Output) -> Result<(), C
     some_rows(&manifest, &paths)
 }
 
-/// Fails where no row could be read: the file was then probably meant for something else.
+/// The reasons of rows that were not read at all.
+const UNREAD: [&str; 3] = ["not-utf8", "not-json", "not-an-object"];
+
+/// Fails where no row was written. Where none could be read, the file was probably meant for something else.
 fn some_rows(manifest: &RunManifest, paths: &OutputPaths) -> Result<(), CommandError> {
     let totals = &manifest.totals;
     if totals.trajectories > 0 || totals.failed == 0 {
         return Ok(());
     }
-    Err(CommandError::failed(format!(
-        "none of the {} rows could be read; {} says why of each",
-        totals.failed,
+    let error = CommandError::failed(format!(
+        "all rows were rejected ({}); {} says why of each",
+        plural(totals.failed, "row"),
         paths.rejects.display()
-    ))
-    .hint("a row is a JSON object with `conversations` or `messages`, one a line")
-    .hint("of a transcript that `midfold compact` reads, rows are made"))
+    ));
+    let is_unread = |code: &String| UNREAD.contains(&code.as_str());
+    if totals.rejected.keys().all(is_unread) {
+        return Err(error
+            .hint("a row is a JSON object with `conversations` or `messages`, one a line")
+            .hint("a file that `midfold compact` reads becomes rows, too"));
+    }
+    Err(error)
 }
 
 /// The job that the command line and the file describe, and a note for the user if there is one.

@@ -1,8 +1,10 @@
 //! Packed files, and what they may unpack to.
 
-use std::io::{ErrorKind, Write};
+use std::io::{Cursor, ErrorKind, Write};
 
 use midfold_cli::inside::input::{not_unpacked, unpacked};
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
 
 #[test]
 fn what_unpacks_to_too_much_is_refused() {
@@ -28,73 +30,26 @@ fn what_unpacks_to_too_much_is_refused() {
     assert_eq!(unpacked(plain.clone(), 1).unwrap(), plain, "a plain file has no limit");
 }
 
-/// A file for an archive: its name, its content, and how it is packed.
-type Packed<'a> = (&'a str, &'a [u8], u16);
-
-/// A zip archive, as Inspect writes its logs.
-fn archive(files: &[Packed<'_>]) -> Vec<u8> {
-    let (mut out, mut directory) = (Vec::new(), Vec::new());
-    for (name, content, method) in files {
-        let packed = match method {
-            8 => {
-                let level = flate2::Compression::fast();
-                let mut deflate = flate2::write::DeflateEncoder::new(Vec::new(), level);
-                deflate.write_all(content).unwrap();
-                deflate.finish().unwrap()
-            }
-            93 => zstd::encode_all(*content, 1).unwrap(),
-            _ => content.to_vec(),
-        };
-        let sizes = [0, packed.len() as u32, content.len() as u32].map(u32::to_le_bytes).concat();
-        let at = (out.len() as u32).to_le_bytes();
-        let common = [&method.to_le_bytes()[..], &[0; 4], &sizes, &[name.len() as u8, 0]].concat();
-        out.extend([b"PK\x03\x04\x14\0\0\0", &common[..], &[0; 2], name.as_bytes()].concat());
-        out.extend(&packed);
-        let entry = [b"PK\x01\x02\x14\0\x14\0\0\0", &common[..], &[0; 12], &at].concat();
-        directory.extend([&entry[..], name.as_bytes()].concat());
+/// A `.eval` log of one sample, packed, with a file of this name beside it.
+fn eval_log(head: &str) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let sample = br#"{"id": 7, "epoch": 1, "messages": [{"role": "user", "content": "Sow it."}]}"#;
+    let about = br#"{"version": 2, "eval": {"task": "sow", "model": "m-1"}}"#;
+    for (name, text) in [(head, &about[..]), ("samples/7_epoch_1.json", &sample[..])] {
+        zip.start_file(name, SimpleFileOptions::default()).unwrap();
+        zip.write_all(text).unwrap();
     }
-    let (count, at) = ([files.len() as u8, 0], (out.len() as u32).to_le_bytes());
-    let size = (directory.len() as u32).to_le_bytes();
-    out.extend(directory);
-    out.extend([b"PK\x05\x06\0\0\0\0", &count[..], &count, &size, &at, &[0; 2]].concat());
-    out
+    zip.finish().unwrap().into_inner()
 }
 
-const HEADER: &[u8] = br#"{"version":2,"status":"success","eval":{"task":"sow","model":"m-1"}}"#;
-const SAMPLE: &[u8] = br#"{
-  "id": 7, "epoch": 1, "input": "x", "target": "",
-  "messages": [{"role": "user", "content": "Sow it."}]
-}"#;
-
 #[test]
-fn a_log_of_inspect_is_read_as_it_is_written() {
-    use midfold::formats::read::{TranscriptFormat, read};
-    let samples = [("samples/7_epoch_1.json", SAMPLE, 8), ("samples/8_epoch_1.json", SAMPLE, 93)];
-    let start: &[u8] = br#"{"version":2,"eval":{"task":"sow","model":"m-1"}}"#;
-    for head in
-        [("header.json", HEADER, 8), ("_journal/start.json", start, 0), ("other.json", start, 0)]
-    {
-        let packed = archive(&[&[head][..], &samples, &[("summaries.json", b"[]", 8)]].concat());
-        let plain = unpacked(packed.clone(), 100_000).unwrap();
-        if head.0 == "other.json" {
-            assert_eq!(plain, packed, "an archive without the head of a log is no log");
-            continue;
-        }
-        let found = read(&plain.into(), None).unwrap();
-        assert_eq!((found.conversations.len(), found.problems.len()), (2, 0));
-        let first = &found.conversations[0];
-        assert_eq!(first.format, TranscriptFormat::Inspect);
-        assert_eq!(
-            (first.id.as_deref(), first.envelope.model.as_deref()),
-            (Some("7"), Some("m-1"))
-        );
-        assert_eq!(&first.events[0].bytes[..], br#"{"role":"user","content":"Sow it."}"#);
-        let error = unpacked(packed.clone(), 200).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::FileTooLarge);
-        for cut in 5..packed.len() {
-            // Cut anywhere, it is refused or handed on, and nothing panics.
-            let _ = unpacked(packed[..cut].to_vec(), 100_000);
-        }
-        assert!(unpacked(packed[..packed.len() - 30].to_vec(), 100_000).is_err());
+fn a_log_of_inspect_is_bounded_and_cut_anywhere_without_a_panic() {
+    let log = eval_log("header.json");
+    assert!(unpacked(log.clone(), 100_000).unwrap().starts_with(b"{"));
+    assert_eq!(unpacked(log.clone(), 50).unwrap_err().kind(), ErrorKind::FileTooLarge);
+    for cut in 5..log.len() {
+        assert!(unpacked(log[..cut].to_vec(), 100_000).is_err(), "cut at {cut}");
     }
+    let other = eval_log("other.json");
+    assert_eq!(unpacked(other.clone(), 100_000).unwrap(), other, "no head: no log");
 }
