@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""hermes-agent 0.19's context compressor as an engine for `midfold replay --engine`.
+"""hermes-agent 0.19's context compressor as an engine for `midfold measure replay --engine`.
 
-    midfold replay FILE --window 16000 --engine benches/peers/hermes_engine.py
+    midfold measure replay FILE --window 16000 --engine benches/peers/hermes_engine.py
 
 Reads one JSON object a line, `{"messages": [...], "window": N}`, messages in Chat Completions form,
 and answers each with one line, `{"messages": [...]}`, until its input ends. What cannot be answered

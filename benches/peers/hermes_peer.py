@@ -1,6 +1,6 @@
 """hermes-agent's context compressor as its host would set it up, without a summariser.
 
-Shared by the adapter for `midfold replay --engine` and by the bench. Nothing here reads the user's
+Shared by the adapter for `midfold measure replay --engine` and by the bench. Nothing here reads the user's
 own Hermes folder or the network: the compressor is given a window, and the one function through
 which it reaches a model says at once that no provider is configured. That is a state it knows: it
 then builds its own deterministic fallback summary.

@@ -1,6 +1,6 @@
 // Opens report.html in a real Chromium and looks whether it works: see README.md.
 //
-//   node check.mjs out-folder [report.html made by midfold replay]
+//   node check.mjs out-folder [report.html made by midfold measure replay]
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -176,8 +176,8 @@ export async function start({ port = 0, sessions: number = 10_000, key = null, n
     };
     if (file) return send(200, file[1], readFileSync(join(assets, file[0])));
     try {
-      if (narrow && request.headers["midfold-key"] === narrow) throw new Refused(403, "wrong-scope", "this key may not be used for this; it needs the scope `sessions`", ["`midfold key new NAME --scope sessions` makes a key for its own sessions"]);
-      if (own && request.headers["midfold-key"] === own && url.pathname === "/v1/server") throw new Refused(403, "wrong-scope", "this key may not be used for this; it needs the scope `admin`", ["`midfold key new NAME --scope admin` makes a key for the whole server"]);
+      if (narrow && request.headers["midfold-key"] === narrow) throw new Refused(403, "wrong-scope", "this key may not be used for this; it needs the scope `sessions`", ["`midfold serve key new NAME --scope sessions` makes a key for its own sessions"]);
+      if (own && request.headers["midfold-key"] === own && url.pathname === "/v1/server") throw new Refused(403, "wrong-scope", "this key may not be used for this; it needs the scope `admin`", ["`midfold serve key new NAME --scope admin` makes a key for the whole server"]);
       if (key && ![key, own].includes(request.headers["midfold-key"])) throw new Refused(401, "unauthorized", "this server asks for a key", ["Send it in the header midfold-key."]);
       if (memory && url.pathname.startsWith("/v1/") && url.pathname !== "/v1/server") throw new Refused(503, "memory", "this server keeps conversations in memory alone", ["start it with a store: midfold serve --store sqlite:PATH"]);
       if (url.pathname === "/v1/events") {

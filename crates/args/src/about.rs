@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum, ValueHint};
 
-/// The arguments of `midfold config`: only those that every command has.
+/// The arguments of `midfold print config`: only those that every command has.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  midfold config
-  midfold config --json
+  midfold print config
+  midfold print config --json
 
 Settings are read from two files: the project's, midfold.toml in the working directory or the nearest folder \
 above it, and yours, midfold/config.toml in your config folder ($XDG_CONFIG_HOME, else ~/.config). The project's \
@@ -55,16 +55,16 @@ store on a server, and all of `[serve]` but `strict`.
   url    = \"http://127.0.0.1:11434\"
   models = [\"llama*\", \"qwen*\"]     # and so do requests for these models
 
-Each key with its type, its variable and its flag: docs/CONFIG.md. `midfold schema config` prints a JSON schema.")]
+Each key with its type, its variable and its flag: docs/CONFIG.md. `midfold print schema config` prints a JSON schema.")]
 pub struct ConfigArgs {}
 
-/// The arguments of `midfold completions`.
+/// The arguments of `midfold print completions`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  midfold completions bash > ~/.local/share/bash-completion/completions/midfold
-  midfold completions zsh > ~/.zfunc/_midfold
-  midfold completions fish > ~/.config/fish/completions/midfold.fish")]
+  midfold print completions bash > ~/.local/share/bash-completion/completions/midfold
+  midfold print completions zsh > ~/.zfunc/_midfold
+  midfold print completions fish > ~/.config/fish/completions/midfold.fish")]
 pub struct CompletionsArgs {
     /// The shell
     #[arg(value_name = "SHELL")]
@@ -103,12 +103,12 @@ impl ValueEnum for Shell {
     }
 }
 
-/// The arguments of `midfold man`.
+/// The arguments of `midfold print man`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  midfold man | man -l -
-  midfold man -o ~/.local/share/man/man1")]
+  midfold print man | man -l -
+  midfold print man -o ~/.local/share/man/man1")]
 pub struct ManArgs {
     /// Write a page for each command into this folder [default: print the page of `midfold`]
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]

@@ -17,30 +17,30 @@ pub enum ColorChoice {
 }
 
 /// Flags that say how tokens are counted, and the window that they have to fit.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct MeasureArgs {
     /// The window to fit, in tokens [default: that of the model that the input names, else 128,000]
     #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Measuring")]
     pub window: Option<u64>,
     /// How to count: o200k, cl100k, estimate:claude, chars:3.2, a tokenizer.json, …
     /// [default: what fits the model that the input names]
-    #[arg(long, value_name = "NAME|FILE|chars:R", help_heading = "Measuring")]
+    #[arg(long, value_name = "NAME|FILE|chars:R", help_heading = "Measuring", hide_short_help = true)]
     pub tokenizer: Option<String>,
     /// The rules of the provider that the result goes to: openai, responses, anthropic, gemini, bedrock,
     /// ollama, strict, deepseek, sharegpt [default: the provider of the dialect]
-    #[arg(long, value_name = "PROFILE", help_heading = "Measuring")]
+    #[arg(long, value_name = "PROFILE", help_heading = "Measuring", hide_short_help = true)]
     pub profile: Option<String>,
 }
 
 /// Flags that choose the policy.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct FoldingArgs {
-    /// When and how to fold: see `midfold presets`
+    /// When and how to fold: see `midfold print presets`
     /// [default: `lean` where midfold gives the agent recall, else `default`]
     #[arg(long, value_name = "PRESET", help_heading = "Folding", conflicts_with = "policy")]
     pub preset: Option<String>,
     /// A policy of your own, as TOML; `base = "default"` starts from a preset
-    #[arg(long, value_name = "FILE", help_heading = "Folding")]
+    #[arg(long, value_name = "FILE", help_heading = "Folding", hide_short_help = true)]
     pub policy: Option<PathBuf>,
 }
 

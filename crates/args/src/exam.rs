@@ -1,4 +1,4 @@
-//! The arguments of `midfold exam`.
+//! The arguments of `midfold measure exam`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use clap::{Args, ValueEnum};
 
 use crate::common::seconds;
 
-/// The arguments of `midfold exam`.
+/// The arguments of `midfold measure exam`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  midfold exam
-  midfold exam --quick --suite reading --lost
-  midfold exam --preset default --engine 'python my_engine.py'
-  midfold exam --exam my-exams/ --policy my-policy.toml --json > figures.json
+  midfold measure exam
+  midfold measure exam --quick --suite reading --lost
+  midfold measure exam --preset default --engine 'python my_engine.py'
+  midfold measure exam --exam my-exams/ --policy my-policy.toml --json > figures.json
 
 Could an agent carry on from what is left? The reading exam walks a recorded conversation with \
 questions, and looks for the answers in each context; the suites are made-up conversations with what \
@@ -43,8 +43,7 @@ pub struct ExamArgs {
         value_name = "S",
         default_value = "120",
         value_parser = seconds,
-        help_heading = "Strategies"
-    )]
+        help_heading = "Strategies", hide_short_help = true)]
     pub engine_timeout: Duration,
     /// Only this part (may be repeated) [default: all]
     #[arg(long, value_name = "NAME", help_heading = "Exam")]
@@ -59,7 +58,7 @@ pub struct ExamArgs {
     #[arg(long, help_heading = "Output")]
     pub lost: bool,
     /// Write the contexts to this folder, for a reader, and the questions to ask
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(long, value_name = "DIR", help_heading = "Output", hide_short_help = true)]
     pub write: Option<PathBuf>,
 }
 

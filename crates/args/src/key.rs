@@ -1,4 +1,4 @@
-//! The arguments of `midfold key`.
+//! The arguments of `midfold serve key`.
 
 use std::path::PathBuf;
 
@@ -6,15 +6,15 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use crate::common::size;
 
-/// The arguments of `midfold key`.
+/// The arguments of `midfold serve key`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  midfold key new alice --keys keys.toml
-  midfold key new ci --requests-per-minute 60 --longest-body 16m --keys keys.toml
-  midfold key new prometheus --scope admin --keys keys.toml
-  midfold key list --keys keys.toml
-  midfold key remove alice --keys keys.toml
+  midfold serve key new alice --keys keys.toml
+  midfold serve key new ci --requests-per-minute 60 --longest-body 16m --keys keys.toml
+  midfold serve key new prometheus --scope admin --keys keys.toml
+  midfold serve key list --keys keys.toml
+  midfold serve key remove alice --keys keys.toml
 
 A server that was started with `midfold serve --keys keys.toml` reads the file again on SIGHUP.")]
 pub struct KeyCommands {
@@ -23,7 +23,7 @@ pub struct KeyCommands {
     pub command: KeyCommand,
 }
 
-/// The subcommands of `midfold key`.
+/// The subcommands of `midfold serve key`.
 #[derive(Debug, Subcommand)]
 pub enum KeyCommand {
     /// Make a key and print it, once: the file keeps only its hash
@@ -34,11 +34,11 @@ pub enum KeyCommand {
     Remove(RemoveKey),
 }
 
-/// The arguments of `midfold key new`.
+/// The arguments of `midfold serve key new`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
-  midfold key new alice --keys keys.toml
+  midfold serve key new alice --keys keys.toml
 
 Without --keys the lines for the file are printed to standard error.")]
 pub struct NewKey {
@@ -68,22 +68,22 @@ pub struct NewKey {
     pub keys: Option<PathBuf>,
 }
 
-/// The arguments of `midfold key list`.
+/// The arguments of `midfold serve key list`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
-  midfold key list --keys keys.toml")]
+  midfold serve key list --keys keys.toml")]
 pub struct KeysFile {
     /// The file of keys
     #[arg(long, value_name = "FILE")]
     pub keys: PathBuf,
 }
 
-/// The arguments of `midfold key remove`.
+/// The arguments of `midfold serve key remove`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
-  midfold key remove alice --keys keys.toml")]
+  midfold serve key remove alice --keys keys.toml")]
 pub struct RemoveKey {
     /// The client's name
     #[arg(value_name = "NAME")]

@@ -4,13 +4,19 @@
 //! time. A value that only the engine can parse therefore stays text here.
 
 mod about;
+mod check;
 mod common;
+mod connect;
 mod doctor;
 mod exam;
+mod groups;
 mod hooks;
 mod key;
 mod mcp;
+mod measure;
 mod narration;
+mod print;
+mod renamed;
 mod replay;
 mod run;
 mod serve;
@@ -22,28 +28,32 @@ mod trajectories;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand};
 
 pub use about::{CompletionsArgs, ConfigArgs, LoggingArgs, ManArgs, Shell};
+pub use check::{AuditArgs, CheckArgs, CheckCommand, VerifyArgs};
 pub use common::{ColorChoice, FoldingArgs, MeasureArgs, tokens};
+pub use connect::{ConnectArgs, ConnectedClient};
 pub use doctor::DoctorArgs;
 pub use exam::{ExamArgs, ExamPart};
-pub use hooks::{
-    HookCallArgs, HookClient, HooksArgs, HooksCommand, InstallArgs, SettingsScope, UninstallArgs,
-};
+pub use groups::{GROUPS, command};
+pub use hooks::{HookCallArgs, HooksArgs, HooksCommand, SettingsScope};
 pub use key::{KeyCommand, KeyCommands, KeysFile, NewKey, RemoveKey, ScopeName};
 pub use mcp::McpArgs;
+pub use measure::{MeasureCommand, MeasureCommands};
 pub use narration::NarrationArgs;
+pub use print::{PresetsArgs, PrintArgs, PrintCommand, SchemaArgs, SchemaOf};
+pub use renamed::{RENAMED, RenamedCommand, present};
 pub use replay::{CacheLifetime, EngineForm, ReplayArgs, ReplayMeasure};
 pub use run::RunArgs;
-pub use serve::{CompactedBy, ProxyArgs, RecallUse, ServeArgs};
+pub use serve::{CompactedBy, ProxyArgs, RecallUse, ServeArgs, ServeCommand};
 pub use session::{
     AppendArgs, CompactionArgs, ContextArgs, DeleteArgs, ForkArgs, ListArgs, LogArgs, ModelArgs,
     NewSessionArgs, ObserveArgs, PinArgs, PolicyArgs, RecoverArgs, SessionArgs, SessionCommand,
     SessionPolicyArgs, StartArgs, StatusArgs, StoreAt, UndoArgs,
 };
 pub use stores::{
-    AuditArgs, DescribeArgs, ExplainArgs, ExportArgs, FindArgs, ImportArgs, LoadArgs, NamesArgs,
+    DescribeArgs, ExplainArgs, ExportArgs, FindArgs, ImportArgs, LoadArgs, NamesArgs,
     OutlineArgs, PruneArgs, RecallArgs, RecallCommand, ShowArgs, StoreCommand, StoreCommands,
     ToolsArgs, ToolsShape, WorkerArgs,
 };
@@ -62,16 +72,24 @@ const STYLES: Styles = Styles::styled()
 /// Keep the ends, fold the middle: compaction of LLM agent transcripts.
 #[derive(Debug, Parser)]
 #[command(name = "midfold", version = VERSION, styles = STYLES, max_term_width = 100)]
+#[command(disable_help_flag = true)]
 #[command(after_help = "\
 Examples:
+  midfold run -- claude
   midfold compact session.jsonl -o smaller.json
-  midfold session new --window 128k
+  midfold recall find 'connection refused'
 
 Exit codes: 0 done, 1 a failed check or an input that cannot be used, 2 wrong usage.")]
 pub struct Cli {
     /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
+    /// Print help
+    #[arg(short, long, global = true, action = ArgAction::HelpShort)]
+    pub help: Option<bool>,
+    /// Print help with the rare options
+    #[arg(long, global = true, action = ArgAction::HelpLong)]
+    pub help_all: Option<bool>,
     /// Print JSON, for programs
     #[arg(long, global = true)]
     pub json: bool,
@@ -81,7 +99,8 @@ pub struct Cli {
         global = true,
         value_name = "WHEN",
         default_value = "auto",
-        hide_possible_values = true
+        hide_possible_values = true,
+        hide_short_help = true
     )]
     pub color: ColorChoice,
     /// Which logs are written, and where.
@@ -89,59 +108,48 @@ pub struct Cli {
     pub logging: LoggingArgs,
 }
 
-/// The commands of `midfold`.
+/// The commands of `midfold`. [`GROUPS`] has the order in which help lists them.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run an agent through a proxy of its own, and say what that saved
+    Run(Box<RunArgs>),
+    /// Be the proxy between an agent and its provider: fold what does not fit
+    Serve(Box<ServeArgs>),
     /// Compact a transcript: verbatim ends, folded middle
     Compact(Box<CompactArgs>),
-    /// Show what a transcript is made of and what each preset would do
-    Inspect(InspectArgs),
-    /// Check a compacted transcript against the original
-    Verify(VerifyArgs),
+    /// Bring back what a fold took out of the context
+    Recall(RecallArgs),
+    /// Say whether the model saw a text, and if not, when it left and why
+    Explain(ExplainArgs),
+    /// Check what midfold needs: store, providers, settings, clients; say what to do about it
+    Doctor(Box<DoctorArgs>),
     /// Keep a conversation in a store: append, get the context to send, compact, undo
     Session(Box<SessionArgs>),
     /// Load the conversations of a transcript into the store
     Import(Box<ImportArgs>),
-    /// Say whether the model saw a text, and if not, when it left and why
-    Explain(ExplainArgs),
-    /// Check the folds and calls of a session against its log, and print what each fold lost
-    Audit(AuditArgs),
-    /// Bring back what a fold took out of the context
-    Recall(RecallArgs),
-    /// Have a model write the narrations that wait in the queue
-    Worker(Box<WorkerArgs>),
-    /// Be the proxy between an agent and its provider: fold what does not fit
-    Serve(Box<ServeArgs>),
-    /// Make, list and remove the keys of a server's clients
-    Key(KeyCommands),
-    /// Run an agent through a proxy of its own, and say what that saved
-    Run(Box<RunArgs>),
-    /// Have Claude Code compact by midfold, or keep what its own compaction takes away
-    Hooks(HooksArgs),
-    /// Be the server through which an agent recalls what was folded away (MCP)
-    Mcp(McpArgs),
-    /// Check what midfold needs: store, providers, settings, clients; say what to do about it
-    Doctor(Box<DoctorArgs>),
-    /// Check, export and import a whole store
+    /// Export, load and prune a whole store
     Store(StoreCommands),
     /// Watch sessions in the terminal: how full, what each fold did, why a text was forgotten
     Top(TopArgs),
-    /// Replay recorded conversations under several strategies: what is kept, at which cost
-    Replay(Box<ReplayArgs>),
-    /// Examine strategies: could an agent carry on from what is left, are the user's orders still there
-    Exam(Box<ExamArgs>),
+    /// Check a compacted file, a session or a store
+    Check(Box<CheckArgs>),
+    /// Put midfold into the settings of a client: compaction and recall without a proxy
+    Connect(ConnectArgs),
+    /// Be the server through which an agent recalls what was folded away (MCP)
+    Mcp(McpArgs),
+    /// Have a model write the narrations that wait in the queue
+    Worker(Box<WorkerArgs>),
+    /// Show what a transcript is made of and what each preset would do
+    Inspect(InspectArgs),
+    /// Compare strategies on transcripts: what is kept, at which cost, and is it enough
+    Measure(MeasureCommands),
     /// Shorten rows of training sets that are too long, by one summary in each
     Trajectories(Box<TrajectoriesArgs>),
-    /// List the presets, or print one
-    Presets(PresetsArgs),
-    /// Print the JSON schema of a fold record, a policy or settings, or the OpenAPI document
-    Schema(SchemaArgs),
-    /// Show which settings hold, and from which file
-    Config(ConfigArgs),
-    /// Print completions for a shell
-    Completions(CompletionsArgs),
-    /// Print the man page, or write one for each command
-    Man(ManArgs),
+    /// Print presets, settings, schemas, completions and man pages
+    Print(PrintArgs),
+    /// What a connected client calls
+    #[command(hide = true)]
+    Hooks(HooksArgs),
 }
 
 /// The arguments of `midfold compact`.
@@ -177,7 +185,7 @@ pub struct CompactArgs {
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// What the files are written in [default: detected from their content]
-    #[arg(long, value_name = "FORMAT", help_heading = "Formats")]
+    #[arg(long, value_name = "FORMAT", help_heading = "Formats", hide_short_help = true)]
     pub from: Option<String>,
     /// Convert to this dialect, before compacting: openai-chat, anthropic, gemini, bedrock, ollama or sharegpt
     #[arg(long, value_name = "DIALECT", help_heading = "Formats")]
@@ -195,10 +203,10 @@ pub struct CompactArgs {
     #[arg(long, value_name = "TEXT", help_heading = "Folding")]
     pub focus: Option<String>,
     /// Keep messages whose text matches, verbatim (may be repeated)
-    #[arg(long, value_name = "REGEX", help_heading = "Folding")]
+    #[arg(long, value_name = "REGEX", help_heading = "Folding", hide_short_help = true)]
     pub pin: Vec<String>,
     /// Keep at least the last N messages, verbatim
-    #[arg(long, value_name = "N", help_heading = "Folding")]
+    #[arg(long, value_name = "N", help_heading = "Folding", hide_short_help = true)]
     pub keep_last: Option<usize>,
     /// Fold only if the policy's trigger fires [default: always try]
     #[arg(long, help_heading = "Folding")]
@@ -211,7 +219,7 @@ pub struct CompactArgs {
     pub preview: bool,
     /// Say how much of a prompt the next turn repeats, for the provider's cache: under a static
     /// marker, under a recap made anew each turn, and under a fold that stays. Writes nothing
-    #[arg(long, help_heading = "Output", conflicts_with_all = ["output", "record", "show_recap", "preview", "model"])]
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["output", "record", "show_recap", "preview", "model"], hide_short_help = true)]
     pub cache_check: bool,
     /// Print the recap, alone: the text that replaces the folded messages
     #[arg(long, help_heading = "Output")]
@@ -232,16 +240,16 @@ pub struct NarratorArgs {
     #[arg(long, value_name = "URL", help_heading = "Narration")]
     pub model: Option<String>,
     /// The model's name at that service
-    #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Narration")]
+    #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Narration", hide_short_help = true)]
     pub model_name: String,
     /// The environment variable that holds the key
-    #[arg(long, value_name = "NAME", help_heading = "Narration")]
+    #[arg(long, value_name = "NAME", help_heading = "Narration", hide_short_help = true)]
     pub key_env: Option<String>,
     /// The file that holds the key
-    #[arg(long, value_name = "FILE", conflicts_with = "key_env", help_heading = "Narration")]
+    #[arg(long, value_name = "FILE", conflicts_with = "key_env", help_heading = "Narration", hide_short_help = true)]
     pub key_file: Option<PathBuf>,
     /// The model's window [default: built in, where the model is known]
-    #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Narration")]
+    #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Narration", hide_short_help = true)]
     pub model_window: Option<u64>,
 }
 
@@ -261,7 +269,7 @@ pub struct InspectArgs {
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// What the files are written in [default: detected from their content]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", hide_short_help = true)]
     pub from: Option<String>,
     /// How tokens are counted, and what they have to fit.
     #[command(flatten)]
@@ -281,71 +289,4 @@ pub struct InspectArgs {
         default_missing_value = "0"
     )]
     pub fold: Option<usize>,
-}
-
-/// The arguments of `midfold verify`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  midfold verify --before session.jsonl --after smaller.json
-  midfold verify --before session.jsonl --after smaller.json --record fold.json --json
-
-Without a record: bytes, order, both ends, pairs, the provider's rules, the budget, secrets. With a \
-record also the fold itself: span, entries, edits, accounts, token counts, pins, grounding. Where \
-there is no --window, the budget is that of the record, or the window of the model in the file.")]
-pub struct VerifyArgs {
-    /// The original transcript
-    #[arg(long, value_name = "FILE")]
-    pub before: PathBuf,
-    /// The compacted transcript
-    #[arg(long, value_name = "FILE")]
-    pub after: PathBuf,
-    /// The record that `compact --record` wrote: the fold itself is checked, too
-    #[arg(long, value_name = "FILE")]
-    pub record: Option<PathBuf>,
-    /// What --before is written in [default: detected from its content]
-    #[arg(long, value_name = "FORMAT", help_heading = "Formats")]
-    pub from: Option<String>,
-    /// The dialect that --before was converted to
-    #[arg(long, value_name = "DIALECT", help_heading = "Formats")]
-    pub to: Option<String>,
-    /// How tokens are counted, and what they have to fit.
-    #[command(flatten)]
-    pub measure: MeasureArgs,
-}
-
-/// The arguments of `midfold presets`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  midfold presets
-  midfold presets default > my-policy.toml")]
-pub struct PresetsArgs {
-    /// Print this preset, with its comments
-    #[arg(value_name = "NAME")]
-    pub name: Option<String>,
-}
-
-/// The arguments of `midfold schema`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Example:
-  midfold schema policy > policy.schema.json")]
-pub struct SchemaArgs {
-    /// The schema to print
-    #[arg(value_name = "WHAT", default_value = "fold")]
-    pub of: SchemaOf,
-}
-
-/// The things whose schema can be printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SchemaOf {
-    /// The record of one compaction
-    Fold,
-    /// A policy file
-    Policy,
-    /// A file of settings: midfold.toml
-    Config,
-    /// The HTTP interface to sessions, in OpenAPI 3.1
-    Openapi,
 }

@@ -1,4 +1,4 @@
-//! The arguments of `midfold replay`.
+//! The arguments of `midfold measure replay`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use clap::{Args, ValueEnum};
 
 use crate::common::{seconds, tokens};
 
-/// The arguments of `midfold replay`.
+/// The arguments of `midfold measure replay`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  midfold replay session.jsonl
-  midfold replay session.jsonl --window 32k
-  midfold replay transcripts/ --window 16k,32k --preset default,head-tail -o report.html
-  midfold replay session.jsonl --window 32k --engine 'python my_engine.py'
+  midfold measure replay session.jsonl
+  midfold measure replay session.jsonl --window 32k
+  midfold measure replay transcripts/ --window 16k,32k --preset default,head-tail -o report.html
+  midfold measure replay session.jsonl --window 32k --engine 'python my_engine.py'
 
 Every request of a recorded conversation is projected as each strategy would have sent it, and \
 checked against what the agent really used next. No model is called. What is measured, and how: \
@@ -65,7 +65,7 @@ pub struct ReplayArgs {
     /// Write a page with pictures to this file
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
-    /// Show these figures of the reading exam on the page, too: what `midfold exam --json` printed
+    /// Show these figures of the reading exam on the page, too: what `midfold measure exam --json` printed
     #[arg(long, value_name = "FILE", requires = "output", help_heading = "Output")]
     pub exam: Option<PathBuf>,
 }

@@ -3,13 +3,14 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 use crate::common::{FoldingArgs, MeasureArgs, pair};
-use crate::{NarrationArgs, StoreAt};
+use crate::{KeyCommands, NarrationArgs, StoreAt};
 
 /// The arguments of `midfold serve`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_help_heading = "Clients")]
 #[command(after_help = "\
 Examples:
   midfold serve
@@ -36,44 +37,54 @@ every node that has the key. With `--compaction upstream` such requests pass.
 
 The provider's keys are the client's own: they go on, and are neither kept nor logged. With --keys each \
 request has to have one of ours as well, in the header `midfold-key` or in the place of the provider's \
-(`midfold key --help`). A request with \
+(`midfold serve key --help`). A request with \
 the header `midfold: off` passes untouched; `midfold-policy: lean` chooses a preset. Answers say in \
 `midfold-session`, `midfold-fold`, `midfold-tokens-before` and `midfold-tokens-after` what was done.
 
 Options that are missing here are taken from variables (MIDFOLD_LISTEN, MIDFOLD_OPEN, MIDFOLD_ALLOW_ORIGIN, \
 MIDFOLD_STRICT, MIDFOLD_RECALL, MIDFOLD_KEYS, MIDFOLD_TLS_CERT, MIDFOLD_TLS_KEY, MIDFOLD_CA, \
-MIDFOLD_UPSTREAM, MIDFOLD_UPSTREAM_OPENAI …, MIDFOLD_UPSTREAM_KEY_OPENAI …, MIDFOLD_WINDOW; HTTPS_PROXY, \
-HTTP_PROXY and NO_PROXY for the way out) and from `[serve]` of your config.toml; `midfold config` shows \
+MIDFOLD_UPSTREAM, MIDFOLD_UPSTREAM_OPENAI …, MIDFOLD_UPSTREAM_KEY_OPENAI …, MIDFOLD_WINDOW, MIDFOLD_PRESET; HTTPS_PROXY, \
+HTTP_PROXY and NO_PROXY for the way out) and from `[serve]` of your config.toml; `midfold print config` shows \
 them.
 
 Ctrl-c or SIGTERM ends it: requests under way are finished.")]
 pub struct ServeArgs {
+    /// Something else than serving.
+    #[command(subcommand)]
+    pub command: Option<ServeCommand>,
     /// Where to listen; port 0 takes a free one [default: 127.0.0.1:7878]
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<SocketAddr>,
     /// Listen where other machines can reach it, although no keys are asked for
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub open: bool,
     /// Accept requests from pages of this origin and under this host name, beside the server's own: https://HOST (may
     /// be repeated)
-    #[arg(long, value_name = "ORIGIN")]
+    #[arg(long, value_name = "ORIGIN", hide_short_help = true)]
     pub allow_origin: Vec<String>,
-    /// Ask for a key: the file that `midfold key new` writes. It is read again on SIGHUP
+    /// Ask for a key: the file that `midfold serve key new` writes. It is read again on SIGHUP
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
     /// The variable that holds the server's own key for a provider, sent for clients that have a key of --keys (may be
     /// repeated)
-    #[arg(long, value_name = "NAME=VARIABLE", value_parser = pair)]
+    #[arg(long, value_name = "NAME=VARIABLE", value_parser = pair, hide_short_help = true)]
     pub upstream_key: Vec<(String, String)>,
     /// Serve TLS with this certificate: a PEM file, the server's own certificate first
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub tls_cert: Option<PathBuf>,
     /// The key of the certificate: a PEM file without a password
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub tls_key: Option<PathBuf>,
     /// The proxy.
     #[command(flatten)]
     pub proxy: ProxyArgs,
+}
+
+/// The subcommands of `midfold serve`.
+#[derive(Debug, Subcommand)]
+pub enum ServeCommand {
+    /// Make, list and remove the keys of a server's clients
+    Key(KeyCommands),
 }
 
 /// The flags of every command that starts a proxy.
@@ -85,14 +96,14 @@ pub struct ProxyArgs {
     #[arg(long, value_name = "NAME=URL")]
     pub upstream: Vec<String>,
     /// Trust the authorities of this PEM file, too, where requests go
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub ca: Option<PathBuf>,
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
     /// Answer with an error where a request that needs a fold cannot be folded, instead of sending it as
     /// it came
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub strict: bool,
     /// When the model has a tool that brings back what was folded: `folded`, from the first fold of a conversation on,
     /// or `never`. Its calls are answered here, and the client sees nothing of them. Each one is another request to the
@@ -107,20 +118,20 @@ pub struct ProxyArgs {
     pub recall: Option<RecallUse>,
     /// Give an agent's model tools with which it asks for a fold (`midfold_compact`), keeps a message whole
     /// (`midfold_pin`) and keeps a line in each recap (`midfold_note`), and answer their calls here, too
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub agent_tools: bool,
     /// Seconds for which the provider's cache keeps a prompt, unless the request asks for longer. After a longer pause
     /// a context above the buffer line is folded before it is sent, because the cache is cold anyway; 0: for ever
     /// [default: 300]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", hide_short_help = true)]
     pub cache_lifetime: Option<u64>,
     /// Who does the compaction that clients ask their provider for (`/v1/responses/compact`,
     /// `context_management`, `compaction`): midfold, or the upstream
-    #[arg(long, value_name = "WHO", default_value = "midfold", hide_possible_values = true)]
+    #[arg(long, value_name = "WHO", default_value = "midfold", hide_possible_values = true, hide_short_help = true)]
     pub compaction: CompactedBy,
     /// Keys that seal such compactions, one a line: 32 bytes in base64; the first seals, all open
     /// [default: MIDFOLD_SEAL_KEYS, else `seal.key` beside the default store, made at first need]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub seal_keys: Option<PathBuf>,
     /// How tokens are counted, and what they have to fit.
     #[command(flatten)]

@@ -21,7 +21,9 @@ pub struct StoreAt {
 Examples:
   id=$(midfold session new --window 128k)
   echo '{\"role\":\"user\",\"content\":\"hi\"}' | midfold session append $id -
-  midfold session context $id > messages.json")]
+  midfold session context $id > messages.json
+
+A session is named by its id, by the beginning of it, or by `last`: the one that changed last.")]
 pub struct SessionArgs {
     /// The store.
     #[command(flatten)]
@@ -32,7 +34,7 @@ pub struct SessionArgs {
 }
 
 /// The subcommands of `midfold session`.
-#[derive(Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub enum SessionCommand {
     /// Make a session and print its id
     New(Box<NewSessionArgs>),
@@ -44,8 +46,6 @@ pub enum SessionCommand {
     Observe(ObserveArgs),
     /// Compact now
     Compact(CompactionArgs),
-    /// Say what a compaction would do, without doing it
-    Preview(CompactionArgs),
     /// Compact after the provider refused a request as too long
     Recover(RecoverArgs),
     /// Show the figures of a session
@@ -70,19 +70,41 @@ pub enum SessionCommand {
     Model(ModelArgs),
 }
 
+impl SessionCommand {
+    /// The words that name stored sessions: ids, their beginnings, or `last`.
+    pub fn session_words(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::New(_) | Self::List(_) => Vec::new(),
+            Self::Delete(args) => args.ids.iter_mut().collect(),
+            Self::Append(args) => vec![&mut args.id],
+            Self::Context(args) => vec![&mut args.id],
+            Self::Observe(args) => vec![&mut args.id],
+            Self::Compact(args) => vec![&mut args.id],
+            Self::Recover(args) => vec![&mut args.id],
+            Self::Status(args) => vec![&mut args.id],
+            Self::Log(args) => vec![&mut args.id],
+            Self::Undo(args) => vec![&mut args.id],
+            Self::Pin(args) | Self::Unpin(args) => vec![&mut args.id],
+            Self::Fork(args) => vec![&mut args.id],
+            Self::Policy(args) => vec![&mut args.id],
+            Self::Model(args) => vec![&mut args.id],
+        }
+    }
+}
+
 /// Flags that choose the policy of a session.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct PolicyArgs {
     /// The policy.
     #[command(flatten)]
     pub folding: FoldingArgs,
     /// Have spans narrated by the model of a `midfold worker`, whatever the policy says
-    #[arg(long, help_heading = "Folding")]
+    #[arg(long, help_heading = "Folding", hide_short_help = true)]
     pub narrate: bool,
 }
 
 /// Flags for the settings of a new session.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct StartArgs {
     /// How tokens are counted, and what they have to fit.
     #[command(flatten)]
@@ -91,12 +113,12 @@ pub struct StartArgs {
     #[command(flatten)]
     pub folding: PolicyArgs,
     /// Tokens of the window that stay free for the reply [default: 0]
-    #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Measuring")]
+    #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Measuring", hide_short_help = true)]
     pub output_reserve: Option<u64>,
 }
 
 /// The arguments of `midfold session new`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   midfold session new --model gpt-5 --output-reserve 8k
@@ -124,7 +146,7 @@ pub struct NewSessionArgs {
 }
 
 /// The arguments of `midfold session append`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   echo '{\"role\":\"user\",\"content\":\"hi\"}' | midfold session append $id -
@@ -144,12 +166,12 @@ pub struct AppendArgs {
     #[arg(long, value_name = "KEY")]
     pub key: Option<String>,
     /// Append only if the session has this many messages; if not, somebody else appended
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub expect: Option<u64>,
 }
 
 /// The arguments of `midfold session context`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   midfold session context $id > messages.json
@@ -162,19 +184,19 @@ pub struct ContextArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Do not write a call into the ledger: the context is only looked at
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_record: bool,
     /// Add the text of this file behind the history, beside the newest request: it is sent and not
     /// kept (may be repeated; needs a reserve)
-    #[arg(long, value_name = "NAME=FILE", value_parser = pair)]
+    #[arg(long, value_name = "NAME=FILE", value_parser = pair, hide_short_help = true)]
     pub inject: Vec<(String, String)>,
     /// Keep this many tokens free for what NAME injects; more than that is an error
-    #[arg(long, value_name = "NAME=N", value_parser = pair)]
+    #[arg(long, value_name = "NAME=N", value_parser = pair, hide_short_help = true)]
     pub reserve: Vec<(String, String)>,
 }
 
 /// The arguments of `midfold session observe`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   midfold session observe $id --prompt 41200 --completion 350 --cache-read 39000
@@ -196,23 +218,23 @@ pub struct ObserveArgs {
     #[arg(long, value_name = "N", requires = "prompt")]
     pub completion: Option<u64>,
     /// Tokens of the prompt that came from the cache
-    #[arg(long, value_name = "N", requires = "prompt")]
+    #[arg(long, value_name = "N", requires = "prompt", hide_short_help = true)]
     pub cache_read: Option<u64>,
     /// Tokens of the prompt that were written to the cache
-    #[arg(long, value_name = "N", requires = "prompt")]
+    #[arg(long, value_name = "N", requires = "prompt", hide_short_help = true)]
     pub cache_write: Option<u64>,
     /// The number of the call [default: the newest]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub call: Option<u64>,
 }
 
-/// The arguments of `midfold session compact` and `midfold session preview`.
-#[derive(Debug, Args)]
+/// The arguments of `midfold session compact`.
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   midfold session compact $id
   midfold session compact $id --focus 'the retry logic'
-  midfold session preview $id")]
+  midfold session compact $id --dry-run")]
 pub struct CompactionArgs {
     /// The session
     #[arg(value_name = "ID")]
@@ -220,10 +242,13 @@ pub struct CompactionArgs {
     /// What the recap should keep before anything else
     #[arg(long, value_name = "TEXT")]
     pub focus: Option<String>,
+    /// Only say what would be done
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// The arguments of `midfold session recover`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Example:
   midfold session recover $id --status 400 --body error.json > messages.json
@@ -246,7 +271,7 @@ pub struct RecoverArgs {
 }
 
 /// The arguments of `midfold session status`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Example:
   midfold session status $id --json | jq .usage_percent")]
@@ -257,18 +282,18 @@ pub struct StatusArgs {
 }
 
 /// The arguments of `midfold session list`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Example:
   midfold session list --limit 20")]
 pub struct ListArgs {
-    /// List at most this many: the newest ids
+    /// List at most this many: those that changed last
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub limit: usize,
 }
 
 /// The arguments of `midfold session log`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   midfold session log $id --from 10 --to 20
@@ -286,7 +311,7 @@ pub struct LogArgs {
 }
 
 /// The arguments of `midfold session undo`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   midfold session undo $id
@@ -304,7 +329,7 @@ pub struct UndoArgs {
 }
 
 /// The arguments of `midfold session pin` and `midfold session unpin`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Example:
   midfold session pin $id 4
@@ -321,7 +346,7 @@ pub struct PinArgs {
 }
 
 /// The arguments of `midfold session fork`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Example:
   midfold session fork $id --at 12 --id another-try")]
@@ -338,7 +363,7 @@ pub struct ForkArgs {
 }
 
 /// The arguments of `midfold session delete`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   midfold session delete $id
@@ -357,7 +382,7 @@ pub struct DeleteArgs {
 }
 
 /// The arguments of `midfold session policy`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   midfold session policy $id --preset hermes
@@ -375,7 +400,7 @@ pub struct SessionPolicyArgs {
 }
 
 /// The arguments of `midfold session model`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Example:
   midfold session model $id gpt-5-mini --window 128k

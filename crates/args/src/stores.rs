@@ -1,4 +1,4 @@
-//! The arguments of other commands over a store: import, explain, audit, recall, worker and store.
+//! The arguments of other commands over a store: import, explain, recall, worker and store.
 
 use std::path::PathBuf;
 
@@ -43,13 +43,13 @@ pub struct ImportArgs {
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
     /// What the file is written in [default: detected from its content]
-    #[arg(long, value_name = "FORMAT", help_heading = "Formats")]
+    #[arg(long, value_name = "FORMAT", help_heading = "Formats", hide_short_help = true)]
     pub from: Option<String>,
     /// Convert to this dialect: openai-chat, anthropic, gemini, bedrock, ollama or sharegpt
-    #[arg(long, value_name = "DIALECT", help_heading = "Formats")]
+    #[arg(long, value_name = "DIALECT", help_heading = "Formats", hide_short_help = true)]
     pub to: Option<String>,
     /// Only conversation N of several (from 1)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub only: Option<usize>,
     /// What the sessions start with.
     #[command(flatten)]
@@ -60,46 +60,24 @@ pub struct ImportArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  midfold explain $id 'src/retry.rs'
+  midfold explain 'src/retry.rs'
   midfold explain $id 8471 --call 12
   midfold explain session.jsonl 'src/retry.rs'
 
+A session is named by its id, by the beginning of it, or by `last`: the one that changed last, which is also meant where \
+none is named.
 A transcript is read as if it were imported, and nothing is stored. Where a session and a file have one name, \
 the session is meant: ./NAME is the file.")]
 pub struct ExplainArgs {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
-    /// The session; or a transcript
-    #[arg(value_name = "ID|FILE")]
-    pub id: String,
-    /// What to look for
-    #[arg(value_name = "TEXT")]
-    pub text: String,
+    /// The session, or a transcript [default: the session that changed last]; and what to look for
+    #[arg(value_names = ["ID|FILE", "TEXT"], required = true, num_args = 1..=2)]
+    pub asked: Vec<String>,
     /// At this call of the ledger [default: the session as it is now]
     #[arg(long, value_name = "N")]
     pub call: Option<u64>,
-}
-
-/// The arguments of `midfold audit`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  midfold audit $id
-  midfold audit --all --json
-  midfold audit session.jsonl
-
-Ends with 1 if a check fails.")]
-pub struct AuditArgs {
-    /// The store.
-    #[command(flatten)]
-    pub at: StoreAt,
-    /// The session; or a transcript
-    #[arg(value_name = "ID|FILE", required_unless_present = "all")]
-    pub id: Option<String>,
-    /// All sessions of the store
-    #[arg(long, conflicts_with = "id")]
-    pub all: bool,
 }
 
 /// The arguments of `midfold recall`.
@@ -107,13 +85,14 @@ pub struct AuditArgs {
 #[command(after_help = "\
 Examples:
   midfold recall outline $id
-  midfold recall find $id 'connection refused'
-  midfold recall show $id @12-20
+  midfold recall find 'connection refused'
+  midfold recall show last @12-20
   midfold recall find session.jsonl 'connection refused'
   midfold recall tools --shape anthropic
 
 @12 is message 12 of the log, counted from 0: the same number in recaps, here, and in \
-`midfold session log`. A transcript is read as if it were imported, and nothing is stored: nothing is \
+`midfold session log`. A session is named by its id, by the beginning of it, or by `last`: the one that changed last. A \
+transcript is read as if it were imported, and nothing is stored: nothing is \
 folded in it, but all of it can be searched.")]
 pub struct RecallArgs {
     /// The store.
@@ -147,21 +126,20 @@ pub enum RecallCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  midfold recall find $id 'retry budget'
+  midfold recall find 'retry budget'
+  midfold recall find last 'retry budget'
   midfold recall find $id --regex 'E[0-9]{4}' --tool bash --context 2
   midfold recall find $id --errors --folded
 
-Without a query, whatever passes the filters is listed, the oldest first. A hit prints the number of \
+Without a session, the 50 that changed last are searched. Without a query, whatever passes the filters is listed, the oldest first. A hit prints the number of \
 its message (@12, as everywhere), and whether a later message reads or writes the same file.")]
 pub struct FindArgs {
-    /// The session; or a transcript
-    #[arg(value_name = "ID|FILE")]
-    pub id: String,
-    /// What to look for: words, the best match first; may be left out where a filter is given
-    #[arg(value_name = "QUERY", default_value = "", hide_default_value = true)]
-    pub query: String,
+    /// The session, or a transcript [default: the newest sessions]; and what to look for: words, the best match first,
+    /// which may be left out where a filter is given
+    #[arg(value_names = ["ID|FILE", "QUERY"], required = true, num_args = 1..=2)]
+    pub asked: Vec<String>,
     /// Exactly this text, the newest first
-    #[arg(long, conflicts_with = "regex")]
+    #[arg(long, conflicts_with = "regex", hide_short_help = true)]
     pub literal: bool,
     /// A regular expression, the newest first
     #[arg(long)]
@@ -179,7 +157,7 @@ pub struct FindArgs {
     #[arg(long, help_heading = "Filters")]
     pub folded: bool,
     /// Only these messages (12-80; 12- to the end)
-    #[arg(long, value_name = "A-B", help_heading = "Filters")]
+    #[arg(long, value_name = "A-B", help_heading = "Filters", hide_short_help = true)]
     pub range: Option<String>,
     /// Lines to show around each line that matches (up to 50)
     #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
@@ -188,7 +166,7 @@ pub struct FindArgs {
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub limit: u32,
     /// Hits to skip: those of earlier pages
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
     pub skip: u32,
 }
 
@@ -205,7 +183,7 @@ pub struct OutlineArgs {
     #[arg(value_name = "ID|FILE")]
     pub id: String,
     /// The first message
-    #[arg(long, value_name = "N", default_value = "0")]
+    #[arg(long, value_name = "N", default_value = "0", hide_short_help = true)]
     pub from: String,
     /// At most this many messages (up to 500)
     #[arg(long, value_name = "N", default_value_t = 50)]
@@ -253,7 +231,7 @@ pub struct ShowArgs {
     #[arg(value_name = "WHAT", required = true, num_args = 1..)]
     pub what: Vec<String>,
     /// Where to go on: a message (15), a character of it (15:4000) or a line of it (15:L310)
-    #[arg(long, value_name = "PLACE")]
+    #[arg(long, value_name = "PLACE", hide_short_help = true)]
     pub from: Option<String>,
     /// Characters of a page (up to 100,000)
     #[arg(long, value_name = "N", default_value_t = 8_000)]
@@ -314,23 +292,23 @@ pub struct WorkerArgs {
     #[arg(long, value_name = "NAME")]
     pub model: String,
     /// The environment variable that holds the key
-    #[arg(long, value_name = "NAME", conflicts_with = "key_file")]
+    #[arg(long, value_name = "NAME", conflicts_with = "key_file", hide_short_help = true)]
     pub key_env: Option<String>,
     /// The file that holds the key
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub key_file: Option<PathBuf>,
     /// The model's window, in tokens: longer spans are sent in parts
     /// [default: that of the model, where it is known]
-    #[arg(long, value_name = "N", value_parser = tokens)]
+    #[arg(long, value_name = "N", value_parser = tokens, hide_short_help = true)]
     pub window: Option<u64>,
     /// Do the jobs that are due, then end; with 1 if a job failed
     #[arg(long)]
     pub once: bool,
     /// Jobs at a time
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64), hide_short_help = true)]
     pub concurrency: u16,
     /// Milliseconds between two looks at an empty queue
-    #[arg(long, value_name = "MS", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(10..))]
+    #[arg(long, value_name = "MS", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(10..), hide_short_help = true)]
     pub poll: u64,
 }
 
@@ -338,9 +316,8 @@ pub struct WorkerArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  midfold store fsck
   midfold store export backup.jsonl
-  midfold store import backup.jsonl --store postgres://me@db/midfold")]
+  midfold store load backup.jsonl --store postgres://me@db/midfold")]
 pub struct StoreCommands {
     /// The store.
     #[command(flatten)]
@@ -353,12 +330,10 @@ pub struct StoreCommands {
 /// The subcommands of `midfold store`.
 #[derive(Debug, Subcommand)]
 pub enum StoreCommand {
-    /// Compute every hash chain and account again; ends with 1 when something is wrong
-    Fsck,
     /// Write sessions to a file, one record a line
     Export(ExportArgs),
     /// Read what `export` wrote; all or nothing where the file is damaged
-    Import(LoadArgs),
+    Load(LoadArgs),
     /// Delete sessions that did not change for long
     Prune(PruneArgs),
 }
@@ -380,11 +355,11 @@ pub struct ExportArgs {
     pub force: bool,
 }
 
-/// The arguments of `midfold store import`.
+/// The arguments of `midfold store load`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
-  midfold store import backup.jsonl")]
+  midfold store load backup.jsonl")]
 pub struct LoadArgs {
     /// The file
     #[arg(value_name = "FILE")]

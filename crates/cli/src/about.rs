@@ -1,18 +1,19 @@
-//! `midfold completions` and `midfold man`: print completions for a shell, and man pages.
+//! The command about itself: completions for a shell, man pages, and names of commands that were mistaken.
 
 use std::fs;
 use std::path::Path;
 
-use clap::CommandFactory;
+use clap::error::{ContextKind, ContextValue};
 use clap_mangen::Man;
-use midfold_args::{Cli, CompletionsArgs, ManArgs, Shell};
+use midfold::nearest;
+use midfold_args::{CompletionsArgs, ManArgs, RenamedCommand, Shell};
 
 use crate::error::CommandError;
-use crate::output::{Output, reason};
+use crate::output::{Output, OutputColor, reason};
 
 pub fn completions(args: &CompletionsArgs, output: &Output) -> Result<(), CommandError> {
     let mut script = Vec::new();
-    clap_complete::generate(generator(args.shell), &mut Cli::command(), "midfold", &mut script);
+    clap_complete::generate(generator(args.shell), &mut midfold_args::command(), "midfold", &mut script);
     output.stdout(String::from_utf8_lossy(&script).into_owned())
 }
 
@@ -27,7 +28,7 @@ fn generator(shell: Shell) -> clap_complete::Shell {
 }
 
 pub fn man(args: &ManArgs, output: &Output) -> Result<(), CommandError> {
-    let mut command = Cli::command();
+    let mut command = midfold_args::command();
     command.build();
     let Some(folder) = &args.output else {
         let page = page(&command)?;
@@ -57,4 +58,35 @@ fn page(command: &clap::Command) -> Result<Vec<u8>, CommandError> {
 
 fn unwritable(path: &Path, error: &std::io::Error) -> CommandError {
     CommandError::failed(format!("{} cannot be written: {}", path.display(), reason(error)))
+}
+
+/// Says the present name of a command that was called by an old one.
+pub fn say_renamed(renamed: RenamedCommand, output: &Output) {
+    let note = output.stderr_style().paint(OutputColor::Yellow, "note:");
+    let RenamedCommand { old, new } = renamed;
+    output.stderr(&format!("{note} `midfold {old}` is now `midfold {new}`\n"));
+}
+
+/// The error with the command that was perhaps meant: one of this name below another command, or one that is spelled
+/// almost so. By itself, `clap` only knows the commands of one level, and takes `run` for `undo`.
+pub fn with_near_command(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand).cloned() else {
+        return error;
+    };
+    let command = midfold_args::command();
+    let shown = |it: &&clap::Command| !it.is_hide_set();
+    let names = |command: &clap::Command| -> Vec<String> {
+        command.get_subcommands().filter(shown).map(|it| it.get_name().to_owned()).collect()
+    };
+    let below = command.get_subcommands().filter(shown);
+    let below = below.filter(|it| it.find_subcommand(&word).is_some());
+    let mut meant: Vec<String> = below.map(|it| format!("{} {word}", it.get_name())).collect();
+    if meant.is_empty() {
+        meant.extend(nearest(&word, names(&command).iter().map(String::as_str)).map(str::to_owned));
+    }
+    match meant.is_empty() {
+        true => error.remove(ContextKind::SuggestedSubcommand),
+        false => error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(meant)),
+    };
+    error
 }

@@ -1,4 +1,4 @@
-//! `midfold audit`: checks every record of a session against its log, and shows what each fold lost.
+//! `midfold check session`: checks every record of a session against its log, and shows what each fold lost.
 
 use midfold::core::audit::{Audit, FoldReceipt, audit};
 use midfold::core::ledger::CallRecord;

@@ -1,4 +1,4 @@
-//! `midfold.toml`: settings that apply where neither a flag nor a variable says otherwise. Also `midfold config`, which
+//! `midfold.toml`: settings that apply where neither a flag nor a variable says otherwise. Also `midfold print config`, which
 //! shows them.
 
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub fn settings() -> Result<Settings, CommandError> {
     let files = files()?;
     let all = files.into_iter().fold(Settings::default(), |near, file| near.over(file.settings));
     // `MIDFOLD_WINDOW` overrides `window` of a file, but not a file's windows for single models.
-    Ok(Settings { window: env::window()?.or(all.window), ..all })
+    Ok(env::settings()?.over(all))
 }
 
 /// The path of the nearest file whose settings pass the test. `None` where no file does.
@@ -48,6 +48,7 @@ pub fn paths() -> Result<Vec<PathBuf>, CommandError> {
 /// The policy that the flags `said`, or else the one that the nearest file names.
 pub fn policy(said: Settings) -> Result<Policy, CommandError> {
     let names = |settings: &Settings| settings.preset.is_some() || settings.policy.is_some();
+    let said = said.over(Settings { preset: env::settings()?.preset, ..Settings::default() });
     let files = files()?;
     // The file that decides the policy; none if a flag does.
     let by = files.iter().find(|file| names(&file.settings)).filter(|_| !names(&said));
@@ -111,7 +112,7 @@ fn read(path: PathBuf, is_project: bool) -> Result<SettingsFile, CommandError> {
     let text = InputFile::text(&path)?;
     let settings: Settings = toml::from_str(&text).map_err(|error| {
         CommandError::usage(format!("{}: {error}", path.display()).trim_end().to_owned())
-            .hint("`midfold config --help` lists the keys")
+            .hint("`midfold print config --help` lists the keys")
     })?;
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
     let settings = placed(settings, &folder);
@@ -240,6 +241,9 @@ pub fn run(json: bool, output: &Output) -> Result<(), CommandError> {
     }
     if let Some(window) = env::window()? {
         add(&Settings { window: Some(window), ..Settings::default() }, env::WINDOW);
+    }
+    if let Some(preset) = env::settings()?.preset {
+        add(&Settings { preset: Some(preset), ..Settings::default() }, env::PRESET);
     }
     for (variable, serve) in env::serving()? {
         add(&Settings { serve, ..Settings::default() }, variable);

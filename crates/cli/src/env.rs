@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use midfold::{ServerSettings, ServingUpstreams};
+use midfold::{ServerSettings, ServingUpstreams, Settings};
 
 use crate::error::CommandError;
 
@@ -14,6 +14,14 @@ pub fn window() -> Result<Option<u64>, CommandError> {
     let Some(said) = get(WINDOW) else { return Ok(None) };
     let tokens = midfold_args::tokens(&said).map_err(|_| wrong(WINDOW, "tokens: 32000 or 32k"))?;
     Ok(Some(tokens))
+}
+
+/// The variable with the preset that holds where no flag names a policy.
+pub const PRESET: &str = "MIDFOLD_PRESET";
+
+/// The settings that variables hold, without those of a server.
+pub fn settings() -> Result<Settings, CommandError> {
+    Ok(Settings { window: window()?, preset: get(PRESET), ..Settings::default() })
 }
 
 /// The proxy for `https://`, the proxy for `http://`, and the hosts that need no proxy, as the environment names them.

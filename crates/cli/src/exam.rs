@@ -1,4 +1,4 @@
-//! `midfold exam`: tests whether an agent could carry on from what compaction leaves.
+//! `midfold measure exam`: tests whether an agent could carry on from what compaction leaves.
 
 use std::path::Path;
 

@@ -1,9 +1,9 @@
 //! `midfold explain`: finds a text in a session, and tells whether the model sees it.
 
 use midfold::core::explain::{
-    AskedMoment, Explanation, FoldRef, Occurrence, Sight, SightAnswer, explain,
+    ContextReader, Explanation, FoldRef, Occurrence, Sight, SightAnswer,
 };
-use midfold::core::ledger::CallRecord;
+use midfold::view;
 use midfold_args::ExplainArgs;
 
 use crate::error::CommandError;
@@ -12,57 +12,41 @@ use crate::page::LabelledPage;
 use crate::presets::pretty;
 use crate::runtime::block_on;
 use crate::session::short;
-use crate::subject::AskedSession;
+use crate::subject::{AskedSession, LAST};
 use crate::words::{line, number, plural, wrap};
 
 /// The most messages that are shown one by one.
 const SHOWN: usize = 6;
 
 pub fn run(args: &ExplainArgs, json: bool, output: &Output) -> Result<(), CommandError> {
-    let found = block_on(async {
-        let subject = AskedSession::one(&args.id, &args.at, output).await?;
+    let (word, text) = match &args.asked[..] {
+        [text] => (LAST, text),
+        [word, text, ..] => (word.as_str(), text),
+        [] => return Err(CommandError::usage("there is no text to look for")),
+    };
+    let (found, name) = block_on(async {
+        let subject = AskedSession::one(word, &args.at, output).await?;
         if args.call.is_some() {
             subject.needs_session("calls")?;
         }
         let mut stored = subject.host.session(&subject.id).await?;
-        let folds = stored.folds().await?;
-        let calls = stored.calls().await?;
-        let calls: Vec<CallRecord> = calls.into_iter().map(|(call, _)| call).collect();
-        let moment = args.call.map_or(AskedMoment::Now(stored.row().active), AskedMoment::Call);
-        let log = stored.whole().await?.log();
-        Ok(explain(log, &folds, &calls, &args.text, moment)?)
+        Ok((view::explained(&mut stored, text, args.call).await?, subject.name))
     })?;
     match json {
         true => output.stdout(pretty(&found)?),
-        false => output.stdout(text(&found, &args.id, &output.stdout_style())),
+        false => output.stdout(page(&found, &name, &output.stdout_style())),
     }
 }
 
-fn text(found: &Explanation, session: &str, style: &OutputStyle) -> String {
+fn page(found: &Explanation, session: &str, style: &OutputStyle) -> String {
     let mut page = LabelledPage { style, text: String::new() };
-    let at = found.call.map_or("now".to_owned(), |call| format!("at call {}", number(call)));
-    let (color, answer) = match found.answer {
-        SightAnswer::NeverSaid => {
-            (OutputColor::Yellow, "no message of this session says it".to_owned())
-        }
-        SightAnswer::NotYet => (OutputColor::Yellow, format!("it had not been said {at}")),
-        SightAnswer::Verbatim => {
-            (OutputColor::Green, format!("the model sees it {at}, word for word"))
-        }
-        SightAnswer::Edited => {
-            (OutputColor::Green, format!("the model sees it {at}, in a shortened message"))
-        }
-        SightAnswer::InRecap => {
-            (OutputColor::Green, format!("the model sees it {at}, in the recap only"))
-        }
-        SightAnswer::Gone => (OutputColor::Red, format!("the model does not see it {at}")),
+    let color = match found.answer {
+        SightAnswer::NeverSaid | SightAnswer::NotYet => OutputColor::Yellow,
+        SightAnswer::Gone => OutputColor::Red,
+        _ if found.reader != ContextReader::Midfold => OutputColor::Yellow,
+        SightAnswer::Verbatim | SightAnswer::Edited | SightAnswer::InRecap => OutputColor::Green,
     };
-    let answer = if found.call.is_some() {
-        answer.replace("sees", "saw").replace("does not see", "did not see")
-    } else {
-        answer
-    };
-    page.title(color, &format!("\"{}\": {answer}", line(&found.text, 200)));
+    page.title(color, &format!("\"{}\": {}", line(&found.text, 200), found.verdict));
     let read = match &found.fold {
         Some(fold) => {
             format!("{} through {}", plural(u64::from(found.events), "message"), name(fold))
@@ -79,6 +63,10 @@ fn text(found: &Explanation, session: &str, style: &OutputStyle) -> String {
     }
     for occurrence in found.occurrences.iter().take(SHOWN) {
         one(&mut page, occurrence, session);
+    }
+    for near in &found.near {
+        let text = format!("@{} ({}): {}", near.seq, near.role.name(), line(&near.snippet, 200));
+        page.field("words of it", &text);
     }
     let more = found.occurrences.len().saturating_sub(SHOWN) as u64;
     if more > 0 {
@@ -104,7 +92,7 @@ fn one(page: &mut LabelledPage<'_>, occurrence: &Occurrence, session: &str) {
         detail(
             page,
             "left",
-            &format!("with {}, by the rule {} ({})", name(&left.fold), left.rule, left.reason),
+            &format!("with {}: {}, {}", name(&left.fold), left.rule, left.reason),
         );
     }
     if let Some(used) = &occurrence.used {
@@ -115,7 +103,7 @@ fn one(page: &mut LabelledPage<'_>, occurrence: &Occurrence, session: &str) {
             &format!("in message {} by the {}, {when}", used.seq, used.by.name()),
         );
     }
-    if occurrence.recall && !matches!(occurrence.sight, Sight::Verbatim { .. }) {
+    if occurrence.recall && !matches!(occurrence.sight, Sight::Verbatim { .. } | Sight::Transcript) {
         detail(page, "original", &format!("midfold recall show {session} {seq}"));
     }
 }

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use midfold::store::{self, Millis, Store, StoredError, StoredSession};
 use midfold::view::OverviewCache;
-use midfold::{Door, advise_in, advise_open};
+use midfold::{Door, advise_in, advise_open, session_named};
 use midfold_args::StoreAt;
 
 use crate::after_fold;
 use crate::config;
 use crate::env::{self, STORE};
 use crate::error::CommandError;
+use crate::output::{Output, OutputColor};
 use crate::runtime::now;
 
 /// An open store.
@@ -69,6 +70,16 @@ impl OpenStore {
             Ok(stored) => Ok(stored.with_hooks(after_fold::hooks()?)),
             Err(error) => Err(self.advise(error).await),
         }
+    }
+
+    /// The id of the session that a word names. A note says which one, where the word is not its whole id.
+    pub async fn id(&self, word: &str, output: &Output) -> Result<String, CommandError> {
+        let id = session_named(&self.store, word, Door::Command).await?;
+        if id != word {
+            let note = output.stderr_style().paint(OutputColor::Yellow, "note:");
+            output.stderr(&format!("{note} the session is {id}\n"));
+        }
+        Ok(id)
     }
 
     /// Turns an error of a stored session into one of the command, with hints.

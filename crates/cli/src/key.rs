@@ -1,4 +1,4 @@
-//! `midfold key`: keys that let clients use `midfold serve`.
+//! `midfold serve key`: keys that let clients use `midfold serve`.
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -25,7 +25,7 @@ pub fn run(command: &KeyCommand, json: bool, output: &Output) -> Result<(), Comm
 /// Reads the file of keys for the server.
 pub fn read(path: &Path) -> Result<ApiKeys, CommandError> {
     let text = InputFile::text(path).map_err(|error| {
-        let new = format!("midfold key new NAME --keys {}", path.display());
+        let new = format!("midfold serve key new NAME --keys {}", path.display());
         CommandError { hints: vec![format!("`{new}` makes one")], ..error }
     })?;
     ApiKeys::from_toml(&text).map_err(|error| wrong(path, &error))
@@ -70,7 +70,8 @@ fn new(args: &NewKey, json: bool, output: &Output) -> Result<(), CommandError> {
     output.stdout(format!("{}\n", key.as_str()))?;
     output.stderr(&match file {
         Some(path) => format!(
-            "{} has the hash of the key of `{}`; the key itself is kept nowhere\n",
+            "{} has the hash of the key of `{}`; the key itself is kept nowhere\n\
+             a running server takes it after `kill -HUP PID`, or when it starts again\n",
             path.display(),
             entry.name
         ),
@@ -162,11 +163,11 @@ fn wrong(path: &Path, error: &KeysError) -> CommandError {
     let text = CommandError::usage(format!("{}: {error}", path.display()));
     match error {
         KeysError::Unknown(_) => {
-            text.hint(format!("`midfold key list --keys {}` lists them", path.display()))
+            text.hint(format!("`midfold serve key list --keys {}` lists them", path.display()))
         }
         KeysError::Written => text.hint("take its lines out by hand"),
         KeysError::Toml(_) | KeysError::Entry(..) => {
-            text.hint("`midfold key new NAME` prints the lines of a key as they should be")
+            text.hint("`midfold serve key new NAME` prints the lines of a key as they should be")
         }
     }
 }

@@ -20,7 +20,7 @@ pub struct SettingKey {
     pub flag: Option<&'static str>,
 }
 
-/// All keys, in the order in which `midfold config` shows them.
+/// All keys, in the order in which `midfold print config` shows them.
 pub const KEYS: &[SettingKey] = &[
     SettingKey::new("window", &[env::WINDOW], Some("--window")),
     SettingKey::new("windows", &[], None),
@@ -28,7 +28,7 @@ pub const KEYS: &[SettingKey] = &[
     SettingKey::new("profile", &[], Some("--profile")),
     SettingKey::new("model", &[], None),
     SettingKey::new("to", &[], Some("--to")),
-    SettingKey::new("preset", &[], Some("--preset")),
+    SettingKey::new("preset", &[env::PRESET], Some("--preset")),
     SettingKey::new("policy", &[], Some("--policy")),
     SettingKey::new("tiers", &[], None),
     SettingKey::new("narrate", &[], Some("--narrate")),

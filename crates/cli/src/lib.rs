@@ -66,6 +66,7 @@ mod report;
 #[cfg(feature = "sessions")]
 mod run;
 mod runtime;
+#[cfg(feature = "sessions")]
 mod saving;
 mod schema;
 #[cfg(feature = "sessions")]
@@ -100,8 +101,10 @@ mod worker;
 
 use std::process::ExitCode;
 
-use clap::{ColorChoice, CommandFactory, FromArgMatches};
-use midfold_args::{Cli, Command};
+use clap::{ColorChoice, FromArgMatches};
+#[cfg(feature = "sessions")]
+use midfold_args::ServeCommand;
+use midfold_args::{CheckCommand, Cli, Command, MeasureCommand, PrintCommand};
 
 use crate::error::CommandError;
 use crate::output::Output;
@@ -183,23 +186,22 @@ pub mod inside {
 
 /// Runs the command with the arguments and streams of this process. Only the bin and the tests of the crate use it.
 pub fn main() -> ExitCode {
-    let matches = match Cli::command().color(help_color()).try_get_matches() {
-        Ok(matches) => matches,
+    let (args, renamed) = midfold_args::present(std::env::args_os().collect());
+    let command = midfold_args::command().color(help_color());
+    let parsed = command.try_get_matches_from(args).map_err(about::with_near_command);
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
         Err(error) => {
             // Printing may fail because nobody reads our output any more. That is no error.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    let cli = match Cli::from_arg_matches(&matches) {
-        Ok(cli) => cli,
-        Err(error) => {
-            let _ = error.print();
-            return ExitCode::from(2);
-        }
-    };
     let output = Output::new(cli.color);
-    let is_server = matches!(cli.command, Command::Serve(_));
+    if let Some(renamed) = renamed {
+        about::say_renamed(renamed, &output);
+    }
+    let is_server = matches!(&cli.command, Command::Serve(args) if args.command.is_none());
     match logging::start(&cli.logging, is_server).and_then(|()| run(&cli, &output)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -213,15 +215,22 @@ fn run(cli: &Cli, output: &Output) -> Result<(), CommandError> {
     match &cli.command {
         Command::Compact(args) => compact::run(args, cli.json, output),
         Command::Inspect(args) => inspect::run(args, cli.json, output),
-        Command::Verify(args) => verify::run(args, cli.json, output),
-        Command::Replay(args) => replay::run(args, cli.json, output),
-        Command::Exam(args) => exam::run(args, cli.json, output),
         Command::Trajectories(args) => trajectories::run(args, cli.json, output),
-        Command::Presets(args) => presets::run(args, cli.json, output),
-        Command::Schema(args) => schema::run(args, output),
-        Command::Config(_) => config::run(cli.json, output),
-        Command::Completions(args) => about::completions(args, output),
-        Command::Man(args) => about::man(args, output),
+        Command::Measure(args) => match &args.command {
+            MeasureCommand::Replay(args) => replay::run(args, cli.json, output),
+            MeasureCommand::Exam(args) => exam::run(args, cli.json, output),
+        },
+        Command::Print(args) => match &args.command {
+            PrintCommand::Presets(args) => presets::run(args, cli.json, output),
+            PrintCommand::Schema(args) => schema::run(args, output),
+            PrintCommand::Config(_) => config::run(cli.json, output),
+            PrintCommand::Completions(args) => about::completions(args, output),
+            PrintCommand::Man(args) => about::man(args, output),
+        },
+        Command::Check(args) => match &args.command {
+            CheckCommand::File(args) => verify::run(args, cli.json, output),
+            _ => over_sessions(&cli.command, cli.json, output),
+        },
         command => over_sessions(command, cli.json, output),
     }
 }
@@ -233,17 +242,24 @@ fn over_sessions(command: &Command, json: bool, output: &Output) -> Result<(), C
         Command::Session(args) => session::run(args, json, output),
         Command::Import(args) => import::run(args, json, output),
         Command::Explain(args) => explain::run(args, json, output),
-        Command::Audit(args) => audit::run(args, json, output),
         Command::Recall(args) => recall::run(args, json, output),
         Command::Worker(args) => worker::run(args, json, output),
-        Command::Serve(args) => serve::run(args, json, output),
-        Command::Key(args) => key::run(&args.command, json, output),
+        Command::Serve(args) => match &args.command {
+            Some(ServeCommand::Key(args)) => key::run(&args.command, json, output),
+            None => serve::run(args, json, output),
+        },
         Command::Run(args) => run::run(args, json, output),
-        Command::Hooks(args) => hooks::run(args, json, output),
+        Command::Connect(args) => hooks::connect(args, json, output),
+        Command::Hooks(args) => hooks::run(args, output),
         Command::Mcp(args) => mcp::run(args, output),
         Command::Doctor(args) => doctor::run(args, json, output),
         Command::Store(args) => store::run(args, json, output),
         Command::Top(args) => top::run(args, json, output),
+        Command::Check(args) => match &args.command {
+            CheckCommand::Session(args) => audit::run(args, json, output),
+            CheckCommand::Store(at) => store::check(at, json, output),
+            CheckCommand::File(_) => Ok(()),
+        },
         _ => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! `midfold presets`: lists the presets, or prints one.
+//! `midfold print presets`: lists the presets, or prints one.
 
 use midfold::core::policy::PolicyError;
 use midfold::{Door, Policy};

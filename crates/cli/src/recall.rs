@@ -1,6 +1,8 @@
 //! `midfold recall`: reads folded messages again from the log. The texts that it prints come from the library, because
 //! agents get the same ones.
 
+mod everywhere;
+
 use midfold::store::recall::{
     self, ExpandTarget, FoldDescription, GrepQuery as Ask, RecallError, ToolListShape,
     WantedOutcome,
@@ -29,7 +31,15 @@ pub fn run(args: &RecallArgs, json: bool, output: &Output) -> Result<(), Command
     block_on(async {
         let of = async |word| AskedSession::one(word, &args.at, output).await;
         match &args.command {
-            RecallCommand::Find(args) => grep(args, &of(&args.id).await?, json, output).await,
+            RecallCommand::Find(find) => match &find.asked[..] {
+                [query] if AskedSession::is_missing(query, &args.at).await? => {
+                    everywhere::find(ask(find, query), &args.at, json, output).await
+                }
+                asked => {
+                    let (word, query) = (&asked[0], asked.get(1).map_or("", String::as_str));
+                    grep(ask(find, query), &of(word).await?, json, output).await
+                }
+            },
             RecallCommand::Outline(args) => outline(args, &of(&args.id).await?, json, output).await,
             RecallCommand::Show(args) => expand(args, &of(&args.id).await?, json, output).await,
             RecallCommand::Names(args) => names(args, &of(&args.id).await?, json, output).await,
@@ -51,18 +61,18 @@ async fn failed(subject: &AskedSession, error: RecallError) -> CommandError {
 }
 
 async fn grep(
-    args: &FindArgs,
+    ask: Result<Ask, RecallError>,
     subject: &AskedSession,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
-    if args.folded {
-        subject.needs_session("folds")?;
-    }
-    let ask = match ask(args) {
+    let ask = match ask {
         Ok(ask) => ask,
         Err(error) => return Err(failed(subject, error).await),
     };
+    if ask.folded {
+        subject.needs_session("folds")?;
+    }
     let hits = match recall::grep(&*subject.host.store, &subject.id, &ask).await {
         Ok(hits) => hits,
         Err(error) => return Err(failed(subject, error).await),
@@ -88,9 +98,9 @@ async fn grep(
     output.stdout(text)
 }
 
-fn ask(args: &FindArgs) -> Result<Ask, RecallError> {
+fn ask(args: &FindArgs, query: &str) -> Result<Ask, RecallError> {
     Ok(Ask {
-        query: args.query.clone(),
+        query: query.to_owned(),
         mode: match (args.literal, args.regex) {
             (true, _) => SearchMode::Literal,
             (_, true) => SearchMode::Regex,

@@ -1,9 +1,12 @@
 //! The lines at the start and the end of a proxy: how it folds; the requests that came through, and the tokens saved.
 
 use midfold::core::spending::PromptCost;
+use midfold::store::{Millis, NewestQuery};
+use midfold_args::StoreAt;
 use midfold_serve::ServerTotals;
 use serde_json::json;
 
+use crate::host::OpenStore;
 use crate::output::{Output, OutputColor};
 use crate::words::{number, plural};
 
@@ -22,6 +25,20 @@ pub fn say(totals: &ServerTotals, json: bool, output: &Output) {
     }
     let label = output.stderr_style().paint(OutputColor::Dim, "midfold:");
     output.stderr(&format!("{label} {}\n", line(totals)));
+}
+
+/// Prints the session that the program's requests made or went on with, and how to look into it. Without a store that
+/// outlives the program there is none.
+pub async fn say_session(at: &StoreAt, began: Millis, output: &Output) {
+    let Ok(Some(host)) = OpenStore::open_if_there(at).await else { return };
+    let newest = NewestQuery { limit: 1, ..NewestQuery::default() };
+    let Ok(found) = host.store.newest(&newest).await else { return };
+    let Some(session) = found.into_iter().find(|it| it.changed >= began) else { return };
+    let label = output.stderr_style().paint(OutputColor::Dim, "midfold:");
+    output.stderr(&format!(
+        "{label} session {}; `midfold recall find last WORDS` looks into it, `midfold top` shows it\n",
+        session.id
+    ));
 }
 
 /// The line about the requests that came through.
@@ -44,7 +61,8 @@ pub fn line(totals: &ServerTotals) -> String {
         parts.push(format!("{cached} from the provider's cache"));
     }
     if totals.faults > 0 {
-        parts.push(format!("{} not looked at", number(totals.faults)));
+        let why = totals.fault_reason.map_or(String::new(), |reason| format!(" ({reason})"));
+        parts.push(format!("{} sent as they came{why}", number(totals.faults)));
     }
     parts.join(", ")
 }

@@ -1,4 +1,4 @@
-//! `midfold schema`: prints the JSON schema of a fold record, a policy or the settings, or the OpenAPI document.
+//! `midfold print schema`: prints the JSON schema of a fold record, a policy or the settings, or the OpenAPI document.
 
 use midfold::{Fold, Policy};
 use midfold_args::{SchemaArgs, SchemaOf};

@@ -170,7 +170,7 @@ fn listen(serving: &ServerSettings) -> Result<SocketAddr, CommandError> {
     }
     let text = format!("{listen} can be reached from other machines, and no keys are asked for");
     Err(CommandError::usage(text)
-        .hint("ask for keys: `midfold key new NAME --keys keys.toml`, then --keys keys.toml")
+        .hint("ask for keys: `midfold serve key new NAME --keys keys.toml`, then --keys keys.toml")
         .hint("or listen on 127.0.0.1, or say --open where the network is yours alone"))
 }
 
@@ -195,7 +195,7 @@ fn provider_keys(
         let text =
             "the server's own keys are for clients with a key of ours, and none are asked for";
         return Err(CommandError::usage(text)
-            .hint("ask for keys: `midfold key new NAME --keys keys.toml`, then --keys keys.toml"));
+            .hint("ask for keys: `midfold serve key new NAME --keys keys.toml`, then --keys keys.toml"));
     }
     for (provider, variable) in &serving.upstream_key {
         let is_there = |name| to.others().any(|(known, _)| known == name);

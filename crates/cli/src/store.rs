@@ -7,7 +7,7 @@ use std::path::Path;
 use midfold::Door;
 use midfold::store::transfer::{self, TransferCounts, TransferError};
 use midfold::store::{Millis, StoreError, fsck};
-use midfold_args::{ExportArgs, LoadArgs, PruneArgs, StoreCommand, StoreCommands};
+use midfold_args::{ExportArgs, LoadArgs, PruneArgs, StoreAt, StoreCommand, StoreCommands};
 use serde_json::{Value, json};
 
 use crate::deletion;
@@ -24,10 +24,6 @@ use crate::words::plural;
 
 pub fn run(args: &StoreCommands, json: bool, output: &Output) -> Result<(), CommandError> {
     match &args.command {
-        StoreCommand::Fsck => block_on(async {
-            let host = OpenStore::open(&args.at, StoreCreation::No).await?;
-            check(&host, json, output).await
-        }),
         StoreCommand::Export(export) => block_on(async {
             let host = OpenStore::open(&args.at, StoreCreation::No).await?;
             write(export, &host, json, output).await
@@ -39,7 +35,7 @@ pub fn run(args: &StoreCommands, json: bool, output: &Output) -> Result<(), Comm
                 prune(wanted, age, &host, json, output).await
             })
         }
-        StoreCommand::Import(load) => {
+        StoreCommand::Load(load) => {
             // The file is checked first, so that a wrong name does not make a store.
             let file = File::open(&load.file).and_then(|file| file.metadata());
             let meta = file.map_err(|error| unreadable(&load.file, &error))?;
@@ -58,7 +54,15 @@ pub fn run(args: &StoreCommands, json: bool, output: &Output) -> Result<(), Comm
     }
 }
 
-async fn check(host: &OpenStore, json: bool, output: &Output) -> Result<(), CommandError> {
+/// `midfold check store`.
+pub fn check(at: &StoreAt, json: bool, output: &Output) -> Result<(), CommandError> {
+    block_on(async {
+        let host = OpenStore::open(at, StoreCreation::No).await?;
+        findings(&host, json, output).await
+    })
+}
+
+async fn findings(host: &OpenStore, json: bool, output: &Output) -> Result<(), CommandError> {
     let report = fsck(&*host.store).await?;
     let clean = report.is_clean();
     if json {

@@ -3,7 +3,7 @@
 
 use std::path::{Component, Path};
 
-use midfold::store::{StoreError, StoredError, StoredSession};
+use midfold::find_session;
 use midfold_args::StoreAt;
 
 use crate::error::CommandError;
@@ -12,6 +12,9 @@ use crate::import::in_memory;
 use crate::output::{Output, OutputColor};
 use crate::paths::{is_folder, is_stdin, is_transcript};
 use crate::words::quoted;
+
+/// The word for the session that changed last.
+pub const LAST: &str = "last";
 
 /// A session that a command asks about.
 pub struct AskedSession {
@@ -25,6 +28,16 @@ pub struct AskedSession {
 }
 
 impl AskedSession {
+    /// Whether the word names neither a session nor a file.
+    pub async fn is_missing(word: &str, at: &StoreAt) -> Result<bool, CommandError> {
+        let path = Path::new(word);
+        if is_stdin(path) || path.exists() || is_transcript(word) {
+            return Ok(false);
+        }
+        let Some(host) = OpenStore::open_if_there(at).await? else { return Ok(true) };
+        is_missing_in(&host, word).await
+    }
+
     /// The session, or the only conversation of a transcript.
     pub async fn one(word: &str, at: &StoreAt, output: &Output) -> Result<Self, CommandError> {
         let mut all = Self::all(word, at, output).await?;
@@ -50,14 +63,14 @@ impl AskedSession {
             return Self::of_transcript(word).await;
         }
         if !path.exists() && !is_transcript(word) {
-            return Ok(vec![
-                Self::of_store(word, OpenStore::open(at, StoreCreation::No).await?).await??,
-            ]);
+            let host = OpenStore::open(at, StoreCreation::No).await?;
+            let id = host.id(word, output).await?;
+            return Ok(vec![Self { host, name: id.clone(), id, is_transcript: false }]);
         }
         let Some(host) = OpenStore::open_if_there(at).await? else {
             return Self::of_transcript(word).await;
         };
-        let Ok(session) = Self::of_store(word, host).await? else {
+        let Some(session) = Self::of_store(word, host, output).await? else {
             return Self::of_transcript(word).await;
         };
         if !path.exists() {
@@ -71,22 +84,17 @@ impl AskedSession {
         Ok(vec![session])
     }
 
-    /// Looks up the session with this id. The outer error is a failure of the store. The inner one says that there is
-    /// no such session, so that the caller may try a file.
+    /// The session that the word names. `None` where there is none, so that the caller may try a file.
     async fn of_store(
-        id: &str,
+        word: &str,
         host: OpenStore,
-    ) -> Result<Result<Self, CommandError>, CommandError> {
-        match StoredSession::open(host.store.clone(), id).await {
-            Ok(_) => {
-                let (id, name) = (id.to_owned(), id.to_owned());
-                Ok(Ok(Self { host, id, name, is_transcript: false }))
-            }
-            Err(error @ StoredError::Store(StoreError::NoSession(_))) => {
-                Ok(Err(host.advise(error).await))
-            }
-            Err(error) => Err(host.advise(error).await),
+        output: &Output,
+    ) -> Result<Option<Self>, CommandError> {
+        if is_missing_in(&host, word).await? {
+            return Ok(None);
         }
+        let id = host.id(word, output).await?;
+        Ok(Some(Self { host, name: id.clone(), id, is_transcript: false }))
     }
 
     async fn of_transcript(word: &str) -> Result<Vec<Self>, CommandError> {
@@ -118,6 +126,10 @@ impl AskedSession {
         let text = format!("{} is a transcript: it has no {what}", self.name);
         Err(CommandError::usage(text).hint(format!("{} makes a session of it", import(&self.name))))
     }
+}
+
+async fn is_missing_in(host: &OpenStore, word: &str) -> Result<bool, CommandError> {
+    Ok(find_session(&*host.store, word).await?.is_empty())
 }
 
 /// Whether the word is written as a path, as `./run`. No id of a session looks like that.

@@ -2,24 +2,25 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::output::{OutputColor, OutputStyle};
+use crate::output::{OutputColor, OutputStyle, cut};
 use crate::words::wrap;
 
 /// The columns between two cells.
 const GAP: usize = 2;
 
 /// Rows of cells below a line of names. If the lines are too long for the terminal, the widest column that is not
-/// aligned right is wrapped.
+/// aligned right is wrapped, or else the column that may be cut.
 pub struct TextTable<const N: usize> {
     names: [&'static str; N],
     rows: Vec<[String; N]>,
     right: [bool; N],
     colors: [Option<OutputColor>; N],
+    cut: Option<usize>,
 }
 
 impl<const N: usize> TextTable<N> {
     pub fn new(names: [&'static str; N]) -> Self {
-        Self { names, rows: Vec::new(), right: [false; N], colors: [None; N] }
+        Self { names, rows: Vec::new(), right: [false; N], colors: [None; N], cut: None }
     }
 
     /// Aligns these columns right.
@@ -33,6 +34,12 @@ impl<const N: usize> TextTable<N> {
     /// Colours the cells of a column.
     pub fn color(mut self, column: usize, color: OutputColor) -> Self {
         self.colors[column] = Some(color);
+        self
+    }
+
+    /// Cuts the cells of this column instead of wrapping any.
+    pub fn cut(mut self, column: usize) -> Self {
+        self.cut = Some(column);
         self
     }
 
@@ -60,7 +67,7 @@ impl<const N: usize> TextTable<N> {
         }
         let over = (widths.iter().sum::<usize>() + GAP * (N - 1)).saturating_sub(most);
         let widest = (0..N).filter(|at| !self.right[*at]).max_by_key(|at| widths[*at]);
-        if let Some(at) = widest {
+        if let Some(at) = self.cut.or(widest) {
             widths[at] = widths[at].saturating_sub(over).max(16);
         }
         widths
@@ -75,8 +82,12 @@ impl<const N: usize> TextTable<N> {
         colors: [Option<OutputColor>; N],
         out: &mut String,
     ) {
-        let wrapped: Vec<Vec<String>> =
-            cells.iter().zip(widths).map(|(cell, width)| wrap(cell, *width)).collect();
+        let lines = |(at, cell): (usize, &String)| match self.cut == Some(at) {
+            true if cell.width() > widths[at] => vec![format!("{}…", cut(cell, widths[at] - 1))],
+            true => vec![cell.clone()],
+            false => wrap(cell, widths[at]),
+        };
+        let wrapped: Vec<Vec<String>> = cells.iter().enumerate().map(lines).collect();
         let height = wrapped.iter().map(Vec::len).max().unwrap_or(1);
         for at in 0..height {
             let mut line = " ".repeat(indent);

@@ -1,4 +1,4 @@
-//! `midfold verify`: checks a compacted transcript against the original.
+//! `midfold check file`: checks a compacted transcript against the original.
 
 use bytes::Bytes;
 use midfold::core::verify::ProofReport;

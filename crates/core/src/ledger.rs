@@ -1,6 +1,6 @@
 //! The ledger: which contexts were sent, in which order, and through which folds.
 //!
-//! Each record's hash covers the record before, so that a lost or changed record shows (`midfold audit`). A record
+//! Each record's hash covers the record before, so that a lost or changed record shows (`midfold check session`). A record
 //! holds hashes and figures, and no content.
 
 use bytes::Bytes;

@@ -105,17 +105,17 @@ pub enum LineRule {
 impl std::fmt::Display for LineRule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Share => "trigger.threshold",
-            Self::Floor => "trigger.floor_tokens",
-            Self::Tokens => "trigger.tokens",
-            Self::Reserve => "trigger.reserve",
-            Self::Cliff => "trigger.cliffs",
-            Self::Buffer => "trigger.buffer",
-            Self::Seam => "trigger.seam",
-            Self::Agent => "the agent's wish",
-            Self::Tier(TierName::Results) => "budget.tiers.results",
-            Self::Tier(TierName::Arguments) => "budget.tiers.arguments",
-            Self::Tier(TierName::Dialogue) => "budget.tiers.dialogue",
+            Self::Share => "the policy's share of the window",
+            Self::Floor => "the least at which the policy folds",
+            Self::Tokens => "the policy's number of tokens",
+            Self::Reserve => "the rest is for the reply",
+            Self::Cliff => "a step in the price",
+            Self::Buffer => "the line while the cache is cold",
+            Self::Seam => "the line where some work has ended",
+            Self::Agent => "the line for a wish of the agent",
+            Self::Tier(TierName::Results) => "the share of results",
+            Self::Tier(TierName::Arguments) => "the share of arguments",
+            Self::Tier(TierName::Dialogue) => "the share of the dialogue",
         })
     }
 }

@@ -59,7 +59,7 @@ pub struct StrategyComparison<'a> {
 }
 
 impl StrategyComparison<'_> {
-    /// The whole comparison, as `midfold replay --json` prints it.
+    /// The whole comparison, as `midfold measure replay --json` prints it.
     #[must_use]
     pub fn to_json(&self) -> Value {
         json!({

@@ -103,6 +103,24 @@ const WINDOWS: [&str; 7] = [
     "max_context_window",
 ];
 
+/// The names of the models in a server's answer, in its order.
+///
+/// ```
+/// use midfold_formats::server::listed_models;
+/// assert_eq!(listed_models(br#"{"data":[{"id":"qwen3"}]}"#), ["qwen3"]);
+/// assert_eq!(listed_models(br#"{"models":[{"name":"llama3.2:latest"}]}"#), ["llama3.2:latest"]);
+/// ```
+#[must_use]
+pub fn listed_models(answer: &[u8]) -> Vec<String> {
+    let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
+    let entries = answer["data"].as_array().or_else(|| answer["models"].as_array());
+    let name = |entry: &Value| {
+        let names = ["id", "name", "model_name"].into_iter();
+        names.filter_map(|member| entry[member].as_str()).next().map(str::to_owned)
+    };
+    entries.into_iter().flatten().filter_map(name).collect()
+}
+
 /// Whether an answer is from an Ollama that has not loaded the model yet. The window is decided when the model is
 /// loaded.
 ///

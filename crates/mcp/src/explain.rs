@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use midfold::core::explain::{
-    AskedMoment, ExplainError, Explanation, SightAnswer as Seen, explain,
-};
-use midfold::core::ledger::CallRecord;
+use midfold::core::explain::{Explanation, SightAnswer as Seen};
 use midfold::store::{SessionRow, Store, StoredError, StoredSession, recall};
+use midfold::view;
 use serde_json::{Value, json};
 
 use crate::answer::{CallAnswer, CallRefusal};
@@ -78,20 +76,11 @@ async fn explained(
     call: Option<u64>,
 ) -> Result<Explanation, CallRefusal> {
     let mut stored = StoredSession::open(Arc::clone(store), &row.new.id).await.map_err(failed)?;
-    let folds = stored.folds().await.map_err(failed)?;
-    let calls = stored.calls().await.map_err(failed)?;
-    let calls: Vec<CallRecord> = calls.into_iter().map(|(call, _)| call).collect();
-    let moment = call.map_or(AskedMoment::Now(stored.row().active), AskedMoment::Call);
-    let log = stored.whole().await.map_err(failed)?.log();
-    explain(log, &folds, &calls, text, moment).map_err(|error| {
-        let advice = match error {
-            ExplainError::NoCall(..) | ExplainError::NoCalls => {
-                "Leave `call` out to ask about the session as it is."
-            }
-            ExplainError::Empty => SEND_TEXT,
-            ExplainError::NoFold(_) => TRY_LATER,
-        };
-        CallRefusal::new(error, advice)
+    view::explained(&mut stored, text, call).await.map_err(|error| match error {
+        StoredError::NoNumber { .. } => {
+            CallRefusal::new(error, "Leave `call` out to ask about the session as it is.")
+        }
+        error => failed(error),
     })
 }
 

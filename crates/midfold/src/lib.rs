@@ -107,12 +107,23 @@ mod rows;
 mod serving;
 mod settings;
 #[cfg(feature = "store")]
+mod session_word;
+#[cfg(feature = "store")]
 mod start;
 mod texts;
 #[cfg(feature = "store")]
 pub mod view;
 pub mod weave;
 pub mod wishes;
+
+/// The examples of the pages, which are compiled and run as they are printed.
+#[cfg(all(doctest, feature = "store"))]
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../../docs/RUST.md")]
+    mod rust {}
+}
 
 pub use advice::AdvisedError;
 #[cfg(feature = "store")]
@@ -141,6 +152,8 @@ pub use recover::{RecoveryOutcome, recover};
 pub use recover::{RefusalJudgement, RefusedRequest};
 pub use regular::unblocked;
 pub use rows::{ROW_TOKENIZER, RowSettings};
+#[cfg(feature = "store")]
+pub use session_word::{find_session, session_named};
 pub use serving::{PROVIDERS, ServerSettings, ServingUpstream, ServingUpstreams};
 pub use settings::{
     DoorHost, PolicyFrom, Settings, by_name, dialect, format, tokenizer, usual_preset,
@@ -149,6 +162,7 @@ pub use settings::{
 #[cfg(feature = "store")]
 pub use start::{InMemory, PreparedSession, Start, cache_lifetime, can_run, without_messages};
 
+pub use bytes;
 pub use midfold_core as core;
 pub use midfold_formats as formats;
 #[cfg(feature = "model")]

@@ -243,7 +243,7 @@ def test_old_sessions_are_pruned(cli, store):
     assert midfold.prune_sessions(store, "30d") == [told]
     assert midfold.prune_sessions(store, "30d") == []
     assert len(midfold.Session.open(store, "new")) == 1
-    assert json.loads(cli("store", "fsck", "--store", store, "--json").stdout)["ok"]
+    assert json.loads(cli("check", "store", "--store", store, "--json").stdout)["ok"]
 
 
 @pytest.mark.parametrize("age", ["30m", "0d", "soon", "-1d", "d", ""])

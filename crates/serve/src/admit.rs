@@ -13,7 +13,7 @@ use crate::app::SharedApp;
 use crate::keys::{ApiKeys, KeyHolder, KeyScope, take};
 use crate::origin::{OriginRefusal, may_ask};
 
-/// Marks a request whose midfold key was in the place of the provider's key. The request then has no key for the
+/// Marks a request whose midfold serve key was in the place of the provider's key. The request then has no key for the
 /// provider, so the server has to add its own.
 #[derive(Clone, Copy)]
 pub(crate) struct KeyInPlace;
@@ -27,7 +27,7 @@ pub(crate) enum AdmitRefusal {
     )]
     NoKey,
     #[error(
-        "midfold: this key is not known here; ask whoever runs the server for one (`midfold key new`)"
+        "midfold: this key is not known here; ask whoever runs the server for one (`midfold serve key new`)"
     )]
     Wrong,
     #[error("midfold: this key may not be used for this; it needs the scope `{}`", .0.name())]

@@ -51,7 +51,7 @@ pub struct ServeConfig {
     pub limits: ServeLimits,
     /// The keys of clients; `None` means that requests need no key.
     pub keys: Option<ApiKeys>,
-    /// The server's own keys for providers, for clients that send a midfold key in that place.
+    /// The server's own keys for providers, for clients that send a midfold serve key in that place.
     pub provider_keys: ProviderKeys,
     /// The origins whose pages may send requests, beside the server's own.
     pub origins: AllowedOrigins,

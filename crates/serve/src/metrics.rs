@@ -206,6 +206,11 @@ impl ServerMetrics {
             folds: get(&self.folds),
             look_ups: get(&self.recalls),
             faults: self.open.iter().map(get).sum(),
+            fault_reason: self
+                .faults()
+                .filter(|(_, count)| *count > 0)
+                .max_by_key(|(_, count)| *count)
+                .map(|(cause, _)| cause.reason()),
             overflows: get(&self.overflows),
             recovered: get(&self.recovered),
             truncated: get(&self.truncated),

@@ -10,14 +10,18 @@ use tokio::net::{TcpStream, lookup_host};
 use crate::provider::Provider;
 use crate::upstream::{OutgoingProxy, UpstreamClient};
 use crate::upstreams::{UpstreamFacts, UpstreamTable};
+use crate::windows::listed_windows;
 
 /// The answer of a provider that can be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbedProvider {
     /// The HTTP status. 401 is normal, because no key is sent.
     pub status: u16,
     /// The provider's time in milliseconds since 1970; `None` if the answer has no date.
     pub date: Option<u64>,
+    /// Models with the window that the server reports for them, in tokens; the first ones of its list. Providers that
+    /// tell windows only to who has a key have none here.
+    pub windows: Vec<(String, u64)>,
 }
 
 /// The step at which reaching a provider failed.
@@ -87,7 +91,13 @@ async fn ask(
         .await
         .map_err(|error| ProbeTrouble::Answer(error.to_string()))?;
     let date = answer.headers().get(DATE).and_then(|date| date.to_str().ok());
-    Ok(ProbedProvider { status: answer.status().as_u16(), date: date.and_then(millis) })
+    let (status, date) = (answer.status().as_u16(), date.and_then(millis));
+    let target = upstreams.choose(UpstreamFacts { named: Some(name), model: None, provider });
+    let windows = match target {
+        Ok(target) => listed_windows(&upstream, &target).await,
+        Err(_) => Vec::new(),
+    };
+    Ok(ProbedProvider { status, date, windows })
 }
 
 /// Resolves the host and connects to it, so that an error says which of the two failed.

@@ -17,6 +17,8 @@ pub struct ServerTotals {
     pub look_ups: u64,
     /// Requests that were sent unchanged although midfold should have read them.
     pub faults: u64,
+    /// The most common cause of these, in words; `None` if there were none.
+    pub fault_reason: Option<&'static str>,
     /// Requests that a provider refused as too long.
     pub overflows: u64,
     /// Of these, requests that were folded and sent again.

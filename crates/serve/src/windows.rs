@@ -11,7 +11,7 @@ use hyper::body::Bytes;
 use hyper::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
 };
-use midfold::formats::server::{WindowQuestion, is_to_be_loaded};
+use midfold::formats::server::{WindowQuestion, is_to_be_loaded, listed_models};
 use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -42,6 +42,9 @@ const SENT_ALONG: [HeaderName; 5] = [
     HeaderName::from_static("api-key"),
     HeaderName::from_static("x-goog-api-key"),
 ];
+
+/// The most models whose windows are listed.
+const LISTED: usize = 3;
 
 /// The names of an upstream and of a model.
 type ModelAtPlace = (String, String);
@@ -112,6 +115,23 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The windows of the first models that an upstream lists, asked without a key. Nothing is loaded for it.
+pub(crate) async fn listed_windows(
+    upstream: &UpstreamClient,
+    target: &UpstreamTarget,
+) -> Vec<(String, u64)> {
+    let answers = texts(replies(upstream, target, &credentials(&HeaderMap::new())).await);
+    let mut models: Vec<String> = Vec::new();
+    for (_, answer) in &answers {
+        let listed = listed_models(answer).into_iter().filter(|name| !models.contains(name));
+        models.extend(listed.take(LISTED.saturating_sub(models.len())).collect::<Vec<_>>());
+    }
+    let window = |model: &String| {
+        answers.iter().find_map(|(question, answer)| question.window(answer, model))
+    };
+    models.into_iter().filter_map(|model| window(&model).map(|window| (model, window))).collect()
+}
+
 /// Asks all questions at once. Of the answers, that about the loaded model comes first.
 async fn asked(
     upstream: &UpstreamClient,
@@ -120,26 +140,9 @@ async fn asked(
     headers: &HeaderMap,
 ) -> ReportedWindow {
     let headers = credentials(headers);
-    let mut asked = JoinSet::new();
-    // The providers themselves only have a list of models.
-    let is_list = |it| matches!(it, WindowQuestion::Models | WindowQuestion::GeminiModels);
-    let is_listed_only = target.is_usual && target.name != Provider::Ollama.name();
-    let questions = WindowQuestion::ALL.into_iter().filter(|it| !is_listed_only || is_list(*it));
-    for (rank, question) in questions.enumerate() {
-        let (upstream, target, headers) = (upstream.clone(), target.clone(), headers.clone());
-        asked.spawn(async move {
-            let answer = timeout(ANSWER, ask(&upstream, &target, question, headers)).await;
-            (rank, question, answer.unwrap_or(ProbeReply::Nothing))
-        });
-    }
-    let mut answers = asked.join_all().await;
-    // The tasks end in any order; the order of the questions decides which answer is preferred.
-    answers.sort_by_key(|(rank, ..)| *rank);
-    let is_refused = answers.iter().any(|(.., reply)| matches!(reply, ProbeReply::Refused));
-    let answers: Vec<(WindowQuestion, Bytes)> = answers
-        .into_iter()
-        .filter_map(|(_, question, reply)| Some((question, reply.text()?)))
-        .collect();
+    let replies = replies(upstream, target, &headers).await;
+    let is_refused = replies.iter().any(|(.., reply)| matches!(reply, ProbeReply::Refused));
+    let answers = texts(replies);
     // Ollama fixes a model's window when it loads it, so an unloaded model has none yet.
     let to_be_loaded = answers.iter().any(|(question, answer)| {
         *question == WindowQuestion::OllamaLoaded && is_to_be_loaded(answer, model)
@@ -152,6 +155,36 @@ async fn asked(
     let window = loaded.or_else(said);
     // Where another question brought the window, a refused one is no reason to ask again sooner.
     ReportedWindow { window, is_refused: is_refused && window.is_none() }
+}
+
+/// The answers of an upstream to the questions about windows, the preferred ones first.
+async fn replies(
+    upstream: &UpstreamClient,
+    target: &UpstreamTarget,
+    headers: &HeaderMap,
+) -> Vec<(WindowQuestion, ProbeReply)> {
+    let mut asked = JoinSet::new();
+    // The providers themselves only have a list of models.
+    let is_list = |it| matches!(it, WindowQuestion::Models | WindowQuestion::GeminiModels);
+    let is_listed_only = target.is_usual && target.name != Provider::Ollama.name();
+    let questions = WindowQuestion::ALL.into_iter().filter(|it| !is_listed_only || is_list(*it));
+    for (rank, question) in questions.enumerate() {
+        let (upstream, target) = (upstream.clone(), target.clone());
+        let headers = headers.clone();
+        asked.spawn(async move {
+            let answer = timeout(ANSWER, ask(&upstream, &target, question, headers)).await;
+            (rank, question, answer.unwrap_or(ProbeReply::Nothing))
+        });
+    }
+    let mut answers = asked.join_all().await;
+    // The tasks end in any order; the order of the questions decides which answer is preferred.
+    answers.sort_by_key(|(rank, ..)| *rank);
+    answers.into_iter().map(|(_, question, reply)| (question, reply)).collect()
+}
+
+/// The replies that have a text.
+fn texts(replies: Vec<(WindowQuestion, ProbeReply)>) -> Vec<(WindowQuestion, Bytes)> {
+    replies.into_iter().filter_map(|(question, reply)| Some((question, reply.text()?))).collect()
 }
 
 /// Lets Ollama load a model, as the request would, and asks for its window then.

@@ -27,6 +27,7 @@ mod views;
 
 pub use clean::{Clean, CleanText};
 pub use draw::{draw, reach};
+pub use figures::age;
 pub use keys::PressedKey;
 pub use plain::plain;
 pub use run::{TerminalEvent, run, settle};
@@ -42,7 +43,7 @@ pub mod inside {
 
     use crate::source::{ServerSource, SourceQuestion};
 
-    pub use crate::figures::{age, facts, fit, pad, percent, short, wrap};
+    pub use crate::figures::{facts, fit, pad, percent, short, wrap};
     pub use crate::source::server::refused;
 
     /// The address of a question. A function here, so that the method itself stays private.

@@ -229,6 +229,7 @@ pub struct ExplainedText {
     pub events: u64,
     pub fold: Option<FoldRef>,
     pub answer: SightWord,
+    pub verdict: Clean,
     pub lost_with: Option<FoldRef>,
     #[serde(default)]
     pub asked_again: Vec<AskedAgain>,
@@ -279,6 +280,7 @@ pub struct OccurrenceLine {
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum SightLine {
     NotYet,
+    Transcript,
     Verbatim { place: Clean },
     Edited { named: bool },
     Repaired { named: bool },

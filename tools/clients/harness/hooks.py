@@ -66,9 +66,9 @@ class Hooks:
         settings = self.project / ".claude/settings.json"
         settings.parent.mkdir(parents=True)
         settings.write_text(SETTINGS)
-        self.midfold("hooks", "install", "claude")
+        self.midfold("connect", "claude")
         written = settings.read_text()
-        self.midfold("hooks", "install", "claude")
+        self.midfold("connect", "claude")
         self.holds("installed, and a second time changes nothing", written == settings.read_text())
         log = self.folder / "upstream.log"
         with (

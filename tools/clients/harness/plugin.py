@@ -79,7 +79,7 @@ class Plugin:
         settings = self.work / ".claude/settings.json"
         settings.parent.mkdir(parents=True)
         settings.write_text(SETTINGS)
-        self.midfold("hooks", "install", "claude", "--user")
+        self.midfold("connect", "claude", "--user")
         plugin = self.work / ".claude/skills/midfold"
         command = [*self.program, "plugin", "validate", str(plugin)]
         valid = subprocess.run(command, env=home(self.work), capture_output=True, text=True)

@@ -117,7 +117,7 @@ export async function live(given) {
     await give("proxy-only");
     await page.waitForSelector("dialog:has-text('may not look at sessions')");
     holds(await page.locator("dialog").innerText(), "it needs the scope `sessions`");
-    holds(await page.locator("dialog").innerText(), "midfold key new NAME --scope sessions");
+    holds(await page.locator("dialog").innerText(), "midfold serve key new NAME --scope sessions");
     // Put off: the page says so, and asks again when it is asked to; a reload does not lock it.
     await page.keyboard.press("Escape");
     await page.waitForSelector("main button:has-text('Give another key')");

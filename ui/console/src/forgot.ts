@@ -101,29 +101,25 @@ export function forgotView(first: string): View {
   return { node, title: "Why did it forget …?", close: () => control.abort() };
 }
 
-/** The answer in a sentence. */
-function sentence({ answer, lost_with: lost, fold }: Explanation): [string, string] {
-  const withFold = lost ? ` It left with fold ${count(lost.number)}, when the session had ${many(lost.events, "message")}.` : "";
-  const known: Record<Explanation["answer"], [string, string]> = {
-    "never-said": ["none", "No message of this session says it, so there was nothing to forget."],
-    "not-yet": ["none", "It was said only later than this request."],
-    gone: ["gone", `The agent does not see it now.${withFold}`],
-    "in-recap": ["partly", `The agent sees it in the recap only${fold ? `, that of fold ${count(fold.number)}` : ""}.`],
-    edited: ["partly", "The agent sees it in an edited message."],
-    verbatim: ["here", "The agent sees it, as it was said."],
-  };
-  return known[answer];
+/** The state of the answer, for its sign. */
+function state({ answer, reader }: Explanation): string {
+  if (answer === "never-said" || answer === "not-yet" || reader.is === "client") return "none";
+  if (answer === "gone") return "gone";
+  return answer === "verbatim" && reader.is === "midfold" ? "here" : "partly";
 }
 
 const SIGNS: Record<string, string> = { gone: "✕", partly: "◐", here: "●", none: "○" };
 
 export function explanation(id: string, one: Explanation, most: number, refresh: () => void, all?: string): Child {
-  const [state, text] = sentence(one);
+  const lost = one.lost_with;
+  const withFold = lost ? ` It left with fold ${count(lost.number)}, when the session had ${many(lost.events, "message")}.` : "";
+  const sign = state(one);
   const rest = one.occurrences.length - most;
   const again = one.asked_again ?? [];
   return el("div", { class: "explanation" },
-    el("p", { class: `answer ${state}` }, el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[state]), text, one.answer === "verbatim" || !one.in_recap || one.answer === "in-recap" ? "" : " The recap names it too."),
+    el("p", { class: `answer ${sign}` }, el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[sign]), `${one.verdict[0]?.toUpperCase() ?? ""}${one.verdict.slice(1)}.${withFold}`, one.answer === "verbatim" || !one.in_recap || one.answer === "in-recap" ? "" : " The recap names it too."),
     again.length ? el("p", { class: "note" }, `It was asked for again: ${again.slice(0, 6).map(({ name, seq }) => `${name} in @${seq}`).join(", ")}.`) : null,
+    ...(one.near ?? []).map((near) => el("p", { class: "note" }, `Words of it are in @${near.seq} (${near.role}): ${near.snippet}`)),
     one.occurrences.length ? el("p", { class: "note" }, `Said in ${many(one.occurrences.length, "message")}${one.fold ? `, read through fold ${count(one.fold.number)}` : ""}:`) : null,
     el("ol", { class: "occurrences" }, one.occurrences.slice(0, most).map((each) => occurrence(id, one, each, refresh))),
     rest > 0 ? (all ? el("p", {}, el("a", { href: all }, `${many(rest, "more message")}, in this session`)) : restOf(id, one, most, refresh)) : null);
@@ -144,6 +140,7 @@ function sightText({ sight }: Occurrence): string {
     case "repaired": return `repaired for the provider, ${still(sight.named)}`;
     case "recap": return sight.named ? "the recap, which says it" : "the recap, which does not say it";
     case "marker": return "a marker";
+    case "transcript": return "in the transcript, as it was said";
     case "not-yet": return "it was not said yet";
   }
 }
@@ -158,7 +155,7 @@ function occurrence(id: string, { text }: Explanation, one: Occurrence, refresh:
     el("blockquote", {}, marked(one.snippet, text)),
     el("dl", {},
       el("dt", {}, "Now"), el("dd", {}, el("i", { class: "swatch", style: `background:var(--fate-${FATE_OF[one.sight.is]})` }), " ", sightText(one)),
-      left ? [el("dt", {}, "Left"), el("dd", {}, "with ", el("a", { href: toSession(id, "fabric", left.fold.number) }, `fold ${count(left.fold.number)}`), `, by the rule ${left.rule}`, left.reason ? ` (${left.reason})` : "")] : null,
+      left ? [el("dt", {}, "Left"), el("dd", {}, "with ", el("a", { href: toSession(id, "fabric", left.fold.number) }, `fold ${count(left.fold.number)}`), `: ${left.rule}`, left.reason ? `, ${left.reason}` : "")] : null,
       used ? [el("dt", {}, "Used again"), el("dd", {}, "in ", el("a", { href: toSession(id, "messages", used.seq) }, `@${used.seq}`), ` by the ${used.by}, ${used.after_left ? "after it had left" : "while it was there"}`)] : null),
     el("div", { class: "actions" },
       here ? el("button", { type: "button", class: "plain", onclick: () => pin(id, seq, true, refresh) }, "Pin, so that it stays …")

@@ -528,7 +528,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Replay a session under some policies: the document of `midfold replay --json` */
+        /** Replay a session under some policies: the document of `midfold measure replay --json` */
         post: operations["replay"];
         delete?: never;
         options?: never;

@@ -93,7 +93,7 @@ function lostPart(id: string, detail: FoldDetail): Child {
   return [
     el("p", { class: "lead" }, total === 0 && detail.lost.length === 0 ? "Nothing that left with this fold is missing from its recap." : `Of ${many(total, "name")} in what left, the recap still has ${count(detail.kept_names)}. What follows is not in it word for word, what weighs most first. All of it stays in the log and can be recalled; press one for where it was said and when it left.`),
     detail.lost.map((group) => lostGroup(id, group)),
-    receipt?.intact === false ? el("p", { class: "empty bad" }, "The receipt does not agree with the log: run midfold audit.") : null,
+    receipt?.intact === false ? el("p", { class: "empty bad" }, "The receipt does not agree with the log: run midfold check session.") : null,
     receipt?.removed.length ? removedTable(receipt.removed) : null,
     el("details", { class: "block" }, el("summary", {}, "The record of this fold"), el("pre", { class: "raw", tabindex: 0 }, JSON.stringify(detail.record, null, 2)?.slice(0, 60_000) ?? "")),
   ];

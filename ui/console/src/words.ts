@@ -70,9 +70,7 @@ export function fillBar({ fill, window, threshold }: Pick<Overview, "fill" | "wi
 
 /** When the next fold is, as a sentence that can stand alone. */
 export function foldLine(line: string): string {
-  // The rule is named by its key of the policy: `trigger.floor_tokens`.
-  const plain = line.replace(/\((?:trigger\.)?([a-z_]+)\)/, (_, rule: string) => `(${rule.replaceAll("_", " ")})`);
-  return /^(at|with|from|not|never) /.test(plain) ? `next fold ${plain}` : plain;
+  return /^(at|with|from|not|never) /.test(line) ? `next fold ${line}` : line;
 }
 
 /** "2 requests went on as they came: what may not be folded does not fit", a cause each; empty where there was none. */

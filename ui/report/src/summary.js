@@ -7,9 +7,9 @@ import { cost, count, list, many, NONE, percent, short } from "../../parts/forma
 export function summary(data) {
   const { conversations } = data;
   const title = conversations.length === 1 ? conversations[0].name : `Replay of ${many(conversations.length, "conversation")}`;
-  document.title = `${title} · midfold replay`;
+  document.title = `${title} · midfold measure replay`;
   return el("header", { id: "summary" },
-    el("p", { class: "eyebrow" }, "midfold replay", conversations.length === 1 ? " of" : ""),
+    el("p", { class: "eyebrow" }, "midfold measure replay", conversations.length === 1 ? " of" : ""),
     el("h1", {}, title),
     answers(data),
     el("dl", { class: "facts" }, facts(data).map(([name, value, more]) =>

@@ -1,4 +1,4 @@
-//! What `midfold exam` does, and what only we need of it: pictures, marks of readers, sessions, all baselines.
+//! What `midfold measure exam` does, and what only we need of it: pictures, marks of readers, sessions, all baselines.
 //!
 //! Could an agent carry on from this context? Walks the recorded conversations of an exam folder
 //! with each strategy, and scores every context of the last 30 % before the cut against questions
@@ -8,7 +8,7 @@
 //! `cargo run --release -p midfold-benches --no-default-features --bin exam -- FOLDER [OPTIONS]`
 //!
 //! - `--strategies a,b`: presets, baselines, `raw` or policy files; all built-in ones by default
-//! - `--engine CMD`: an engine outside, too (the protocol of `midfold replay --engine`)
+//! - `--engine CMD`: an engine outside, too (the protocol of `midfold measure replay --engine`)
 //! - `--narrate-with CMD`: each policy once more, in a session with a model that narrates: it reads one line of JSON a
 //!   request and answers with one (benches/README.md)
 //! - `--exams a,b`: only these

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use super::check::{DoctorCheck, LIMIT};
 use super::near::{is_midfold, local};
+use crate::words::number;
 use crate::{env, runtime};
 
 const CLOCK: &str = "clock";
@@ -25,14 +26,16 @@ pub async fn providers(
     outgoing: &OutgoingProxy,
 ) -> (Vec<DoctorCheck>, Option<DoctorCheck>) {
     let mut asked = JoinSet::new();
+    let usual = UpstreamTable::default().places();
     for (at, (name, url)) in upstreams.places().into_iter().enumerate() {
+        let is_named = !usual.contains(&(name.clone(), url.clone()));
         let (upstreams, outgoing) = (upstreams.clone(), outgoing.clone());
         asked.spawn(async move {
             let answer = probe(&upstreams, &outgoing, &name, LIMIT).await;
             let now = runtime::now();
             let check = match is_ours(&url).await {
                 true => ours(&name, &url, &format!("--upstream {name}=URL names the provider")),
-                false => provider_check(&name, &url, &answer),
+                false => provider_check(&name, &url, is_named, &answer),
             };
             (at, check, answer.ok().and_then(|answer| answer.date).map(|date| (date, now)))
         });
@@ -47,6 +50,7 @@ pub async fn providers(
 fn provider_check(
     name: &str,
     url: &str,
+    is_named: bool,
     answer: &Result<ProbedProvider, ProbeTrouble>,
 ) -> DoctorCheck {
     let trouble = match answer {
@@ -54,7 +58,9 @@ fn provider_check(
         Ok(ProbedProvider { status: status @ 500.., .. }) => {
             format!("it answers with status {status}")
         }
-        Ok(_) => return DoctorCheck::good(name.to_owned(), format!("{url} answers")),
+        Ok(provider) => {
+            return DoctorCheck::good(name.to_owned(), format!("{url} answers{}", windows(provider)));
+        }
         Err(trouble) => trouble.to_string(),
     };
     let fix = match answer {
@@ -69,9 +75,26 @@ fn provider_check(
                  --ca FILE names more authorities"
             )
         }
+        Err(_) if is_named => format!("start it, or correct the address: --upstream {name}=URL"),
         Err(_) => format!("fine where you do not use it; --upstream {name}=URL names another"),
     };
-    DoctorCheck::warn(name.to_owned(), format!("{url}: {trouble}"), fix)
+    let says = format!("{url}: {trouble}");
+    match is_named {
+        true => DoctorCheck::fail(name.to_owned(), says, fix),
+        false => DoctorCheck::warn(name.to_owned(), says, fix),
+    }
+}
+
+/// The windows that a server reports for its models.
+fn windows(provider: &ProbedProvider) -> String {
+    let one = |(model, window): &(String, u64)| format!("{} for {model}", number(*window));
+    match provider.windows.is_empty() {
+        true => String::new(),
+        false => {
+            let all: Vec<String> = provider.windows.iter().map(one).collect();
+            format!("; windows that it reports: {}", all.join(", "))
+        }
+    }
 }
 
 fn clock(theirs: u64, ours: u64) -> DoctorCheck {

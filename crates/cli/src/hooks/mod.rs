@@ -1,9 +1,10 @@
-//! `midfold hooks`: installs hooks in the settings of Claude Code, and answers when the client calls them.
+//! `midfold connect`: puts midfold into the settings of clients. `midfold hooks`: what Claude Code then calls.
 
 mod called;
 pub mod claude;
 pub mod client_rows;
 pub mod plugin;
+mod recall_server;
 pub mod session_compact;
 pub mod settings;
 
@@ -13,7 +14,9 @@ use std::path::PathBuf;
 
 use midfold::Failure;
 use midfold::store::mask;
-use midfold_args::{HooksArgs, HooksCommand, InstallArgs, SettingsScope, StoreAt};
+use midfold_args::{
+    ConnectArgs, ConnectedClient, HooksArgs, HooksCommand, SettingsScope, StoreAt,
+};
 use serde_json::json;
 
 use crate::clients::ClientSurroundings;
@@ -28,21 +31,24 @@ use crate::words::quoted;
 use plugin::{ClientPlugin, PluginCommand};
 use settings::{HookSetting, SettingsChange};
 
-pub fn run(args: &HooksArgs, json: bool, output: &Output) -> Result<(), CommandError> {
-    match &args.command {
-        HooksCommand::Install(args) => install(args, json, output),
-        HooksCommand::Uninstall(args) => uninstall(args.scope, json, output),
-        HooksCommand::Status => status(json, output),
-        HooksCommand::PreCompact(args) => {
-            called::pre_compact(&args.at, output);
-            Ok(())
-        }
-        HooksCommand::SessionStart(args) => {
-            called::session_start(&args.at, output);
-            Ok(())
-        }
-        HooksCommand::SessionCompact(args) => called::session_compact(&args.at, output),
+/// `midfold connect`.
+pub fn connect(args: &ConnectArgs, json: bool, output: &Output) -> Result<(), CommandError> {
+    match args.client {
+        None => status(json, output),
+        Some(ConnectedClient::Claude) if args.remove => uninstall(args.scope, json, output),
+        Some(ConnectedClient::Claude) => install(args.scope, &args.at, json, output),
+        Some(other) => recall_server::connect(other, args, json, output),
     }
+}
+
+/// What a connected client calls.
+pub fn run(args: &HooksArgs, output: &Output) -> Result<(), CommandError> {
+    match &args.command {
+        HooksCommand::PreCompact(args) => called::pre_compact(&args.at, output),
+        HooksCommand::SessionStart(args) => called::session_start(&args.at, output),
+        HooksCommand::SessionCompact(args) => return called::session_compact(&args.at, output),
+    }
+    Ok(())
 }
 
 /// A settings file of Claude Code.
@@ -108,14 +114,19 @@ impl HookSettingsFile {
     }
 }
 
-fn install(args: &InstallArgs, json: bool, output: &Output) -> Result<(), CommandError> {
-    let file = HookSettingsFile::of(args.which.scope)?;
-    let hooks = hooks(&args.at)?;
+fn install(
+    scope: SettingsScope,
+    at: &StoreAt,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let file = HookSettingsFile::of(scope)?;
+    let hooks = hooks(at)?;
     let change = settings::install(file.text()?.as_deref(), &hooks);
     let change = change.map_err(|failure| file.place(failure))?;
     // The plug-in comes first: where its folder is somebody else's, nothing is changed.
     let plugin = ClientPlugin::beside(&file.path);
-    let plugged = plugin.install(&plugin_command(&args.at)?, output)?;
+    let plugged = plugin.install(&plugin_command(at)?, output)?;
     let changed = file.change(change, output)? || plugged;
     if json {
         let value = json!({

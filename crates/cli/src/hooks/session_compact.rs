@@ -53,7 +53,7 @@ impl CompactionEvent {
     pub fn read(bytes: &[u8]) -> Result<Self, CommandError> {
         let event: Self = serde_json::from_slice(bytes).map_err(|error| {
             CommandError::failed(format!("the event of session.compact cannot be read: {error}"))
-                .hint("Claude Code 2.1.332 was tried; update midfold, or the client's plug-in by `midfold hooks install claude`")
+                .hint("Claude Code 2.1.332 was tried; update midfold, or the client's plug-in by `midfold connect claude`")
         })?;
         if event.messages.is_empty() {
             return Err(CommandError::failed("the event of session.compact has no messages"));

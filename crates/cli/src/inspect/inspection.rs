@@ -12,7 +12,7 @@ use crate::page::LabelledPage;
 use crate::picture::{BarFill, bar, legend};
 use crate::report::{counted, described, floor, window};
 use crate::table::TextTable;
-use crate::words::{grouped, number};
+use crate::words::{grouped, number, plural};
 
 /// The most tools that are listed one by one.
 const SHOWN_TOOLS: usize = 8;
@@ -85,10 +85,10 @@ impl Inspection {
         page.title(OutputColor::Bold, &title);
         let tokens = log.tokens();
         let spent = format!(
-            "{} in {} messages, {} turn(s); counted with {}",
+            "{} in {}, {}; counted with {}",
             number(tokens),
-            number(log.len() as u64),
-            number(u64::from(turns)),
+            plural(log.len() as u64, "message"),
+            plural(u64::from(turns), "turn"),
             counted(&self.prepared)
         );
         page.field("tokens", &spent);

@@ -1,4 +1,4 @@
-//! Reads figures of the reading exam, as `midfold exam --json` prints them, for the report page.
+//! Reads figures of the reading exam, as `midfold measure exam --json` prints them, for the report page.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,7 +43,7 @@ pub fn read(path: &Path) -> Result<Value, CommandError> {
             "{}: these are no figures of the exam: {error}",
             path.display()
         ))
-        .hint("`midfold exam --suite reading --json` prints them")
+        .hint("`midfold measure exam --suite reading --json` prints them")
     })?;
     let (ExamFile::Reading(figures) | ExamFile::All { reading: figures }) = file;
     let one = |figure: &ExamFigure| {

@@ -1,4 +1,4 @@
-//! `midfold replay`: replays recorded conversations under strategies, and measures their contexts against what the
+//! `midfold measure replay`: replays recorded conversations under strategies, and measures their contexts against what the
 //! agent really used next.
 
 mod chart;

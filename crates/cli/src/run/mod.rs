@@ -18,7 +18,7 @@ use crate::clients::{
 use crate::env;
 use crate::error::CommandError;
 use crate::output::{Output, reason};
-use crate::runtime::block_on;
+use crate::runtime::{block_on, now};
 use crate::saving;
 use crate::serve;
 use crate::serving;
@@ -48,6 +48,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
     if !args.quiet && !json {
         saving::say_start(&policy, serve::recalls(&said), output);
     }
+    let began = now();
     block_on(async {
         serve::keep(&mut config, &args.proxy, output).await?;
         let running = midfold_serve::start(config).await;
@@ -62,6 +63,9 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         let code = ended?;
         if !args.quiet {
             saving::say(&totals, json, output);
+            if !json && totals.with_history > 0 {
+                saving::say_session(&args.proxy.at, began, output).await;
+            }
         }
         if code == 0 { Ok(()) } else { Err(CommandError::silent(code)) }
     })

@@ -14,7 +14,7 @@ use crate::output::Output;
 use crate::runtime;
 
 /// Reads the messages to append. Fails where there is none.
-pub fn input(path: &Path) -> Result<IncomingMessages, CommandError> {
+fn input(path: &Path) -> Result<IncomingMessages, CommandError> {
     let input = InputFile::load(path)?;
     let incoming = IncomingMessages::read(&input.bytes, &input.name, Door::Command)?;
     if incoming.is_empty() { Err(input.empty()) } else { Ok(incoming) }
@@ -22,11 +22,11 @@ pub fn input(path: &Path) -> Result<IncomingMessages, CommandError> {
 
 pub async fn run(
     args: &AppendArgs,
-    input: &IncomingMessages,
     host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
+    let input = input(&args.file)?;
     let mut stored = host.session(&args.id).await?;
     let kind = DialectKind::from_name(&stored.row().new.dialect);
     let events = input.events_for(kind.unwrap_or(DialectKind::OpenAiChat), &args.id)?;

@@ -16,7 +16,7 @@ use crate::runtime;
 use crate::words::{number, plural};
 
 /// The policy to change to. `None` where the policy is only to be shown.
-pub fn wanted(args: &SessionPolicyArgs) -> Result<Option<Policy>, CommandError> {
+fn wanted(args: &SessionPolicyArgs) -> Result<Option<Policy>, CommandError> {
     let PolicyArgs { folding, narrate } = &args.folding;
     if folding.preset.is_none() && folding.policy.is_none() {
         return match narrate {
@@ -30,11 +30,11 @@ pub fn wanted(args: &SessionPolicyArgs) -> Result<Option<Policy>, CommandError> 
 
 pub async fn policy(
     args: &SessionPolicyArgs,
-    policy: Option<Policy>,
     host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
+    let policy = wanted(args)?;
     let mut stored = host.session(&args.id).await?;
     let Some(policy) = policy else {
         let policy = stored.whole().await?.policy().clone();

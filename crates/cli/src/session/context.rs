@@ -90,20 +90,20 @@ fn object(stored: &StoredSession, sent: &NumberedContext, messages: &[u8]) -> Ve
 }
 
 /// The body of the provider's answer. It may be empty, because the status alone can say that a prompt was too long.
-pub fn body(path: &Path) -> Result<Vec<u8>, CommandError> {
+fn body(path: &Path) -> Result<Vec<u8>, CommandError> {
     Ok(InputFile::load(path)?.bytes.to_vec())
 }
 
 pub async fn recover(
     args: &RecoverArgs,
-    body: &[u8],
     host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
+    let body = body(&args.body)?;
     let mut stored = host.session(&args.id).await?;
     let before = stored.row().active;
-    let refused = RefusedRequest { status: args.status, body, reply: 0 };
+    let refused = RefusedRequest { status: args.status, body: &body, reply: 0 };
     let RecoveryOutcome { judged, tokens, sent } =
         midfold::recover(&mut stored, &refused, runtime::now()).await?;
     let Some(sent) = sent else { return Err(judged.no_overflow().into()) };

@@ -1,4 +1,4 @@
-//! `midfold session compact`, `preview`, `undo`, `pin`, `unpin` and `fork`: the commands that fold a session or change
+//! `midfold session compact`, `undo`, `pin`, `unpin` and `fork`: the commands that fold a session or change
 //! its folds.
 
 use midfold::Fold;
@@ -19,32 +19,13 @@ pub async fn compact(
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
-    folded(args, false, host, json, output).await
-}
-
-pub async fn preview(
-    args: &CompactionArgs,
-    host: &OpenStore,
-    json: bool,
-    output: &Output,
-) -> Result<(), CommandError> {
-    folded(args, true, host, json, output).await
-}
-
-async fn folded(
-    args: &CompactionArgs,
-    preview: bool,
-    host: &OpenStore,
-    json: bool,
-    output: &Output,
-) -> Result<(), CommandError> {
     let mut stored = host.session(&args.id).await?;
     let now = runtime::now();
     let before = stored.status(now).await?;
     if args.focus.is_some() {
         words::unheeded(stored.whole().await?.policy(), output);
     }
-    let done = view::compact(&mut stored, args.focus.as_deref(), preview, now).await?;
+    let done = view::compact(&mut stored, args.focus.as_deref(), args.dry_run, now).await?;
     if json {
         return output.stdout(json_line(&done)?);
     }

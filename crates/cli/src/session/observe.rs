@@ -14,7 +14,7 @@ use crate::runtime;
 use crate::words::number;
 
 /// The usage that the provider reported, from the flags or from its JSON.
-pub fn usage(args: &ObserveArgs) -> Result<Usage, CommandError> {
+fn usage(args: &ObserveArgs) -> Result<Usage, CommandError> {
     let usage = match &args.file {
         Some(path) => {
             let input = InputFile::load(path)?;
@@ -50,11 +50,11 @@ pub fn usage(args: &ObserveArgs) -> Result<Usage, CommandError> {
 
 pub async fn run(
     args: &ObserveArgs,
-    usage: Usage,
     host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
+    let usage = usage(args)?;
     let mut stored = host.session(&args.id).await?;
     let calls = stored.calls().await?;
     let newest = calls.last().filter(|(_, settled)| settled.is_none());

@@ -4,8 +4,9 @@ use midfold::core::engine::SessionStatus;
 use midfold::core::fold_standing;
 use midfold::core::policy::{EngineName, Policy, RecapFallback};
 use midfold::core::trigger::{FoldDue, HoldReason};
-use midfold::store::{JobState, SessionRow, StoredSession};
+use midfold::store::{JobState, NewestQuery, StoredSession};
 use midfold::view::{Overview, SessionDetail, counts_exactly};
+use midfold_top::age;
 use midfold_args::{ListArgs, StatusArgs as Args};
 
 use crate::error::CommandError;
@@ -16,9 +17,6 @@ use crate::presets::pretty;
 use crate::runtime;
 use crate::table::TextTable;
 use crate::words::{self, about, number, plural};
-
-/// Sessions that are read from the store with one query.
-const AT_ONCE: u32 = 1_000;
 
 pub async fn status(
     args: &Args,
@@ -207,49 +205,35 @@ pub async fn list(
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
-    let mut rows: Vec<SessionRow> = Vec::new();
-    let mut count = 0_u64;
-    loop {
-        let after = rows.last().map(|row| row.new.id.clone());
-        let page = host.store.sessions(after.as_deref(), AT_ONCE).await?;
-        let more = page.len() as u32 == AT_ONCE;
-        count += page.len() as u64;
-        rows.extend(page);
-        rows.drain(..rows.len().saturating_sub(args.limit.max(1)));
-        if !more {
-            break;
-        }
-    }
+    let most = u32::try_from(args.limit.max(1)).unwrap_or(u32::MAX);
+    let asked = NewestQuery { limit: most.saturating_add(1), ..NewestQuery::default() };
+    let mut all = host.overviews().newest(&asked).await?;
+    let are_more = all.len() > args.limit;
+    all.truncate(args.limit.max(1));
     if json {
-        let overviews = host.overviews();
-        let mut all = Vec::new();
-        for row in &rows {
-            all.push(overviews.one(&row.new.id).await?);
-        }
         let all: Vec<&Overview> = all.iter().map(|overview| &**overview).collect();
         return output.stdout(pretty(&all)?);
     }
-    if rows.is_empty() {
+    if all.is_empty() {
         return output.stdout(format!("no sessions in {}\n", host.store.place()));
     }
     let style = output.stdout_style();
-    let table = TextTable::new(["id", "messages", "turns", "fold", "format", "made"]).right([1, 2]);
-    let mut table = table.color(0, OutputColor::Bold).color(5, OutputColor::Dim);
-    for row in &rows {
+    let table = TextTable::new(["session", "changed", "messages", "full", "folds", "title"]);
+    let table = table.right([2, 3, 4]).color(0, OutputColor::Bold).color(1, OutputColor::Dim);
+    let mut table = table.cut(5);
+    for it in &all {
         table.row([
-            row.new.id.clone(),
-            number(row.head),
-            number(u64::from(row.turn)),
-            row.active.map_or("–".to_owned(), |id| format!("{id:?}")),
-            row.new.dialect.clone(),
-            words::time(row.new.created),
+            it.id.clone(),
+            age(it.changed, runtime::now()),
+            number(it.events),
+            (it.fill * 100).checked_div(it.window).map_or("–".to_owned(), |it| format!("{it} %")),
+            number(it.folds),
+            it.title.clone().or_else(|| it.source.clone()).unwrap_or_default(),
         ]);
     }
     let mut text = table.render(&style, 0);
-    let left = count - rows.len() as u64;
-    if left > 0 {
-        text += &style
-            .paint(OutputColor::Dim, &format!("and {} before them (--limit)\n", number(left)));
+    if are_more {
+        text += &style.paint(OutputColor::Dim, "and more before them (--limit)\n");
     }
     output.stdout(text)
 }

@@ -8,7 +8,7 @@ use crate::{folder, root, run, stdout};
 #[test]
 fn completions_know_the_commands() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let script = stdout(&["completions", shell], b"");
+        let script = stdout(&["print", "completions", shell], b"");
         for word in ["midfold", "trajectories", "keep-last"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
@@ -19,7 +19,7 @@ fn completions_know_the_commands() {
 fn every_command_has_a_man_page() {
     let tmp = folder("man");
     let pages = tmp.join("man1");
-    let done = run(&["man", "-o", &pages.display().to_string()], b"");
+    let done = run(&["print", "man", "-o", &pages.display().to_string()], b"");
     assert!(done.status.success());
     let names: Vec<String> = fs::read_dir(&pages)
         .unwrap()
@@ -30,7 +30,7 @@ fn every_command_has_a_man_page() {
     }
     let page = fs::read_to_string(pages.join("midfold-compact.1")).unwrap();
     assert!(page.contains(".TH") && page.contains("keep\\-last"), "{page}");
-    let whole = stdout(&["man"], b"");
+    let whole = stdout(&["print", "man"], b"");
     assert_eq!(whole, fs::read_to_string(pages.join("midfold.1")).unwrap());
 }
 

@@ -50,8 +50,8 @@ fn a_fold_puts_back_what_can_be_read_and_says_what_cannot() {
         cfg!(not(unix)) || sent.contains("file link.md: not here: it lies outside of the folder")
     );
     assert!(!sent.contains("Not of this project."));
-    let shown = at(&project, &["config"]);
+    let shown = at(&project, &["print", "config"]);
     assert!(shown.contains("after_fold.files") && shown.contains("after_fold.tokens"), "{shown}");
     // The record knows of it, and all of it holds.
-    at(&project, &["audit", "s"]);
+    at(&project, &["check", "session", "s"]);
 }

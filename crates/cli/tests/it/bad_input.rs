@@ -13,7 +13,7 @@ fn files() {
     let session = write("session.jsonl", b"{\"role\":\"user\",\"content\":\"hi\"}\n");
     sees!("missing", ["compact", &session.replace("session", "sesion")]);
     sees!("missing-alone", ["inspect", "no/such/folder/file.json"]);
-    sees!("directory", ["verify", "--before", &dir, "--after", &session]);
+    sees!("directory", ["check", "file", "--before", &dir, "--after", &session]);
     sees!("empty", ["compact", &write("empty.json", b"")]);
     sees!("blank", ["compact", &write("blank.json", b" \n\n")]);
     sees!("binary", ["compact", &write("binary.json", b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe")]);
@@ -34,7 +34,7 @@ fn files() {
 fn names() {
     let file = "fixtures/openai-chat.json";
     sees!("unknown-preset", ["compact", file, "--preset", "defualt"]);
-    sees!("unknown-preset-far", ["presets", "zebra"]);
+    sees!("unknown-preset-far", ["print", "presets", "zebra"]);
     sees!("unknown-format", ["compact", file, "--from", "claude"]);
     sees!("unknown-profile", ["compact", file, "--profile", "stric"]);
     sees!("misfit-profile", ["compact", file, "--profile", "anthropic"]);
@@ -125,7 +125,7 @@ fn a_share_above_one_is_refused() {
 
 #[test]
 fn an_engine_that_never_answers_is_refused() {
-    let args = ["replay", "examples/coding-session.jsonl", "--window", "4k", "--engine", "false"];
+    let args = ["measure", "replay", "examples/coding-session.jsonl", "--window", "4k", "--engine", "false"];
     refused(
         &args,
         1,

@@ -41,7 +41,7 @@ fn each_file_is_looked_at_compacted_verified_and_imported() {
         let file = file.to_str().unwrap();
         assert!(ok(&["inspect", file, "--window", "200k"]).contains("tokens"), "{file}");
         ok(&["compact", file, "--window", "100k", "-o", &out, "--record", &record]);
-        ok(&["verify", "--before", file, "--after", &out, "--record", &record]);
+        ok(&["check", "file", "--before", file, "--after", &out, "--record", &record]);
         // A store of its own: two fixtures may be the same session.
         let store = format!("sqlite:{}", path(&format!("{at}.db")));
         let said = midfold(&["import", file, "--store", &store]).output().unwrap();
@@ -124,6 +124,6 @@ fn a_system_message_of_another_shape_is_no_new_authority() {
 "#;
     fs::write(&file, [system, rest].concat()).unwrap();
     ok(&["compact", &file, "--window", "8k", "-o", &out]);
-    ok(&["verify", "--before", &file, "--after", &out]);
+    ok(&["check", "file", "--before", &file, "--after", &out]);
     assert!(fs::read_to_string(&out).unwrap().contains("You are a coding agent."));
 }

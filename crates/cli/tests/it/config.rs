@@ -1,4 +1,4 @@
-//! `midfold.toml`: what it sets, what wins over it, and what `midfold config` shows.
+//! `midfold.toml`: what it sets, what wins over it, and what `midfold print config` shows.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn the_nearer_file_wins_and_flags_win_over_both() {
     settings.add_filter(" {2,}", "  ");
     settings.set_omit_expression(true);
     settings.set_prepend_module_to_snapshot(false);
-    settings.bind(|| insta::assert_snapshot!("config", seen(&at(&below, &home, &["config"]))));
+    settings.bind(|| insta::assert_snapshot!("config", seen(&at(&below, &home, &["print", "config"]))));
 
     let file = root().join("examples/coding-session.jsonl").display().to_string();
     let report = |more: &[&str]| {
@@ -63,12 +63,12 @@ fn the_nearer_file_wins_and_flags_win_over_both() {
 fn a_slip_is_told_with_its_file() {
     let tmp = folder("config-slip");
     fs::write(tmp.join("midfold.toml"), "windw = 9\n").unwrap();
-    let output = at(&tmp, &tmp, &["config"]);
+    let output = at(&tmp, &tmp, &["print", "config"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
     assert!(said.contains("midfold.toml") && said.contains("unknown field `windw`"), "{said}");
     fs::remove_file(tmp.join("midfold.toml")).unwrap();
-    assert!(text(&at(&tmp, &tmp, &["config"])).starts_with("nothing is set"));
+    assert!(text(&at(&tmp, &tmp, &["print", "config"])).starts_with("nothing is set"));
 }
 
 /// A file holds for many transcripts: what one of them says of itself is nearer, a flag nearer still.
@@ -92,7 +92,7 @@ fn inspect_takes_the_settings_that_compact_takes() {
     let nameless = inspect(&["nameless.json"]);
     assert_eq!((&nameless["model"], &nameless["window"]), (&"gpt-5".into(), &272_000.into()));
     assert_eq!(nameless["layout"]["policy"], "lean");
-    assert_eq!(nameless["presets"][0]["name"], "lean (yours)", "it has a cap that `lean` has not");
+    assert_eq!(nameless["print", "presets"][0]["name"], "lean (yours)", "it has a cap that `lean` has not");
     let named = inspect(&["named.json"]);
     assert_eq!(named["model"], "claude-sonnet-4-5");
     assert_eq!(named["window"], 200_000);
@@ -102,7 +102,7 @@ fn inspect_takes_the_settings_that_compact_takes() {
     fs::write(tmp.join("midfold.toml"), "window = 30000\npreset = \"lean\"\n").unwrap();
     let set = inspect(&["named.json"]);
     assert_eq!(set["window"], 30_000, "no transcript names a window of its own");
-    assert_eq!(set["presets"].as_array().unwrap().len(), 8, "a preset is not listed twice");
+    assert_eq!(set["print", "presets"].as_array().unwrap().len(), 8, "a preset is not listed twice");
 }
 
 /// Whoever clones a folder has not agreed to what a file in it wants to run or to send.

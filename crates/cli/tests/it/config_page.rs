@@ -4,8 +4,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use clap::CommandFactory;
-use midfold_args::Cli;
 use midfold_cli::inside::{KEYS, SettingKey};
 use serde_json::Value;
 
@@ -33,7 +31,7 @@ const FLAGS_ALONE: [(&str, &str); 10] = [
 const VARIABLES_ALONE: [(&str, &str); 1] = [("MIDFOLD_SEAL_KEYS", "it holds a secret")];
 
 fn schema() -> Value {
-    serde_json::from_str(&stdout(&["schema", "config"], b"")).unwrap()
+    serde_json::from_str(&stdout(&["print", "schema", "config"], b"")).unwrap()
 }
 
 /// The keys of the file, each with its schema; those of `[serve]` by `serve.NAME`.
@@ -63,7 +61,7 @@ fn every_key_of_the_file_is_listed_and_nothing_else_is() {
         "add to KEYS (crates/cli/src/keys.rs), with variable and flag: {new:?}"
     );
     assert!(gone.is_empty(), "take out of KEYS, the file has none such: {gone:?}");
-    let help = stdout(&["config", "--help"], b"");
+    let help = stdout(&["print", "config", "--help"], b"");
     let unsaid = |name: &&String| {
         let key = name.rsplit('.').next().unwrap();
         !help.lines().any(|line| line.contains(&format!("{key} ")))
@@ -71,7 +69,7 @@ fn every_key_of_the_file_is_listed_and_nothing_else_is() {
     let unsaid: Vec<_> = there.iter().filter(unsaid).collect();
     assert!(
         unsaid.is_empty(),
-        "`midfold config --help` lacks (crates/args/src/about.rs): {unsaid:?}"
+        "`midfold print config --help` lacks (crates/args/src/about.rs): {unsaid:?}"
     );
     for (name, key) in keys_of(&schema) {
         assert!(key["description"].is_string(), "{name} has no meaning: a comment on its member");
@@ -80,7 +78,7 @@ fn every_key_of_the_file_is_listed_and_nothing_else_is() {
 
 #[test]
 fn every_flag_is_one_and_every_flag_of_a_server_is_a_key() {
-    let cli = Cli::command();
+    let cli = midfold_args::command();
     let flags_of = |command: &clap::Command| -> BTreeSet<String> {
         command.get_arguments().filter_map(|it| it.get_long()).map(str::to_owned).collect()
     };
@@ -124,7 +122,7 @@ fn every_variable_says_its_key_and_no_other_is_read() {
     for key in KEYS {
         for variable in key.variables {
             known.insert(variable);
-            let shown = midfold(&["config", "--json"]).env(variable, value_for(key.name)).output();
+            let shown = midfold(&["print", "config", "--json"]).env(variable, value_for(key.name)).output();
             let shown: Value = serde_json::from_slice(&shown.unwrap().stdout).unwrap();
             let mut all = shown.as_object().unwrap().iter();
             let says = |(name, it): (&String, &Value)| {
@@ -193,7 +191,7 @@ fn tables(schema: &Value) -> String {
 
 #[test]
 fn the_page_and_the_schema_are_those_of_this_build() {
-    let schema = stdout(&["schema", "config"], b"");
+    let schema = stdout(&["print", "schema", "config"], b"");
     let page = fs::read_to_string(root().join("docs/CONFIG.md")).unwrap();
     let (before, rest) = page.split_once(BEGIN).unwrap();
     let (_, after) = rest.split_once(END).unwrap();
@@ -222,7 +220,7 @@ fn the_example_of_the_page_is_read() {
     let user = home.join(".config/midfold");
     fs::create_dir_all(&user).unwrap();
     fs::write(user.join("config.toml"), example).unwrap();
-    let shown = midfold(&["config", "--json"]).env("HOME", &home).output().unwrap();
+    let shown = midfold(&["print", "config", "--json"]).env("HOME", &home).output().unwrap();
     assert!(shown.status.success(), "{}", seen(&shown));
     let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
     assert_eq!(shown["windows.llama3.2*"]["value"], 8192, "{shown}");

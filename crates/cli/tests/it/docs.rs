@@ -136,7 +136,13 @@ fn prepare(folder: &Path) {
 /// What stands on a page, and what is in its place here.
 type Instead<'a> = [(&'a str, &'a str)];
 
-fn run(example: &Example, folder: &Path, instead: &Instead<'_>) -> Result<(), String> {
+/// Runs an example of a page in its folder. All pages have one home, as with a reader who goes from one to the next.
+fn run(
+    example: &Example,
+    folder: &Path,
+    home: &Path,
+    instead: &Instead<'_>,
+) -> Result<(), String> {
     let binary = Path::new(env!("CARGO_BIN_EXE_midfold"));
     let paths = [binary.parent().unwrap().display().to_string(), "/usr/bin:/bin".to_owned()];
     let command = instead
@@ -147,8 +153,8 @@ fn run(example: &Example, folder: &Path, instead: &Instead<'_>) -> Result<(), St
         .current_dir(folder)
         .env_clear()
         .env("PATH", paths.join(":"))
-        .env("HOME", folder)
-        .env("XDG_DATA_HOME", folder.join("data"))
+        .env("HOME", home)
+        .env("XDG_DATA_HOME", home.join("data"))
         .env("COLUMNS", "90")
         .env("MODEL_KEY", "sk-of-nobody-0123456789")
         .output()
@@ -186,7 +192,7 @@ fn is_like(line: &str, wanted: &str) -> bool {
 fn every_example_of_the_pages_runs() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let server = runtime.block_on(ModelServer::always(ScriptedAnswer::text(REPLY))).unwrap();
-    let mut failed = Vec::new();
+    let (mut failed, home) = (Vec::new(), folder("docs-home"));
     for page in PAGES {
         let text = fs::read_to_string(root().join(page.path)).unwrap();
         let folder = folder(&format!("docs-{}", page.path.replace(['/', '.'], "-")));
@@ -212,7 +218,7 @@ fn every_example_of_the_pages_runs() {
                 continue;
             }
             count += 1;
-            if let Err(why) = run(&example, &folder, &instead) {
+            if let Err(why) = run(&example, &folder, &home, &instead) {
                 failed.push(format!("{}:{}: {}\n{why}", page.path, example.line, example.command));
             }
         }

@@ -80,7 +80,7 @@ fn a_preview_has_the_words_of_hosts_and_the_cache() {
     let store = &store("feedback");
     ok(store, &["session", "new", "--id", "f", "--window", "32k"], b"");
     ok(store, &["session", "append", "f", SESSION], b"");
-    let preview = parsed(&ok(store, &["session", "preview", "f", "--json"], b""));
+    let preview = parsed(&ok(store, &["session", "compact", "--dry-run", "f", "--json"], b""));
     let said = &preview;
     assert_eq!(said["outcome"], "folded");
     assert!(said["headline"].as_str().unwrap().starts_with("Compressed: 312 → "), "{said}");

@@ -1,4 +1,4 @@
-//! `midfold exam`.
+//! `midfold measure exam`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ fn json(args: &[&str]) -> Value {
 
 #[test]
 fn a_quick_suite_has_a_line_a_strategy_in_text_and_in_json() {
-    let args = ["exam", "--quick", "--suite", "small", "--preset", "lean,sliding"];
+    let args = ["measure", "exam", "--quick", "--suite", "small", "--preset", "lean,sliding"];
     let text = stdout(&args, b"");
     for name in ["lean ", "sliding "] {
         assert!(text.lines().any(|line| line.starts_with(name)), "{name}: {text}");
@@ -79,7 +79,7 @@ fn an_exam_of_ones_own_is_read_and_written_out_for_a_reader() {
     let page = folder("exam-own-page");
     let write = out.display().to_string();
     let args =
-        ["exam", "--exam", &exams, "--preset", "default,sliding", "--write", &write, "--json"];
+        ["measure", "exam", "--exam", &exams, "--preset", "default,sliding", "--write", &write, "--json"];
     let figures = json(&args);
     let score = |at: usize| figures["reading"][at]["exams"]["tiny"]["score"].as_f64().unwrap();
     assert_eq!((score(0), score(1)), (1.0, 0.0), "the newest messages alone do not have it");
@@ -93,6 +93,7 @@ fn an_exam_of_ones_own_is_read_and_written_out_for_a_reader() {
     fs::write(&figures_at, figures.to_string()).unwrap();
     let session = format!("{exams}/messages/tiny.jsonl");
     let replay = [
+        "measure",
         "replay",
         &session,
         "--window",
@@ -111,7 +112,7 @@ fn an_exam_of_ones_own_is_read_and_written_out_for_a_reader() {
 fn an_engine_outside_that_changes_nothing_keeps_all_and_is_over_the_window() {
     let exams = tiny("exam-echo");
     let exams = exams.display().to_string();
-    let args = ["exam", "--exam", &exams, "--engine", "cat", "--engine", "cat", "--json"];
+    let args = ["measure", "exam", "--exam", &exams, "--engine", "cat", "--engine", "cat", "--json"];
     let figures = json(&args);
     let [one, two] = [0, 1].map(|at| figures["reading"][at].clone());
     assert_eq!((&one["strategy"], &two["strategy"]), (&"cat".into(), &"cat-2".into()));
@@ -128,11 +129,11 @@ fn an_engine_that_is_broken_is_known_before_anything_is_done() {
         ("exec sleep 60", "it did not answer within 0.2 s"),
     ] {
         let command = engine("exam-broken", "mine.sh", script);
-        let said = fails(&["exam", "--engine", &command, "--engine-timeout", "0.2"]);
+        let said = fails(&["measure", "exam", "--engine", &command, "--engine-timeout", "0.2"]);
         assert!(said.contains("the engine mine does not answer") && said.contains(says), "{said}");
         assert!(said.contains("a JSON line with `messages`"), "what to do: {said}");
     }
-    let said = fails(&["exam", "--engine", "nowhere"]);
+    let said = fails(&["measure", "exam", "--engine", "nowhere"]);
     assert!(said.contains("`nowhere` cannot be started"), "{said}");
 }
 
@@ -143,7 +144,7 @@ fn an_engine_that_breaks_under_way_is_named_and_the_others_have_their_figures() 
     // Small questions are answered, larger ones end it.
     let script = "while read -r line; do [ ${#line} -lt 5000 ] || exit 4; echo \"$line\"; done";
     let command = engine("exam-midway-engine", "weak.sh", script);
-    let output = run(&["exam", "--exam", &exams, "--preset", "raw", "--engine", &command], b"");
+    let output = run(&["measure", "exam", "--exam", &exams, "--preset", "raw", "--engine", &command], b"");
     let [out, said] =
         [&output.stdout, &output.stderr].map(|b| String::from_utf8_lossy(b).into_owned());
     assert_eq!(output.status.code(), Some(1));
@@ -158,13 +159,13 @@ fn what_cannot_be_examined_says_what_to_do() {
     for (path, says) in
         [(&missing, "there is no such folder"), (&empty, "there is no exam in this folder")]
     {
-        let said = fails(&["exam", "--exam", path]);
+        let said = fails(&["measure", "exam", "--exam", path]);
         assert!(said.contains(path.as_str()) && said.contains(says), "{said}");
         assert!(said.contains("messages/NAME.json"), "what to do: {said}");
     }
-    let output = run(&["exam", "--exam", &empty, "--suite", "small"], b"");
+    let output = run(&["measure", "exam", "--exam", &empty, "--suite", "small"], b"");
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("add --suite reading"));
-    let output = run(&["exam", "--preset", "lena"], b"");
+    let output = run(&["measure", "exam", "--preset", "lena"], b"");
     assert!(String::from_utf8_lossy(&output.stderr).contains("there is no strategy `lena`"));
 }

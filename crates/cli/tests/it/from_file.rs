@@ -14,7 +14,7 @@ fn a_transcript_answers_as_its_session_would() {
     let store = &store("from-file");
     shown!("file-explain", store, ["explain", FILE, "LED-4101"]);
     shown!("file-recall-outline", store, ["recall", "outline", FILE, "--limit", "3"]);
-    shown!("file-audit", store, ["audit", FILE]);
+    shown!("file-audit", store, ["check", "session", FILE]);
     assert!(!Path::new(store.strip_prefix("sqlite:").unwrap()).exists(), "nothing is stored");
 
     ok(store, &["import", FILE, "--id", "same"], b"");
@@ -64,7 +64,7 @@ fn what_a_transcript_cannot_tell_names_the_import() {
     }
     shown!("file-missing", store, ["explain", "no/such.jsonl", "zebra"]);
     // Each conversation has its own account.
-    let audit = ok(store, &["audit", "fixtures/tau-bench.json"], b"");
+    let audit = ok(store, &["check", "session", "fixtures/tau-bench.json"], b"");
     assert!(audit.contains("fixtures/tau-bench.json#2: 0 folds"), "{audit}");
 }
 

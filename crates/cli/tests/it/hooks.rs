@@ -125,26 +125,25 @@ fn hooks_come_and_go_and_all_else_stays() {
     settings.add_filter(&regex_of(env!("CARGO_TARGET_TMPDIR")), "[TMP]");
     settings.set_omit_expression(true);
     settings.set_prepend_module_to_snapshot(false);
-    let install = ["hooks", "install", "claude", "--store", "sqlite:../claude.db"];
-    let all = [&install[..], &install, &["hooks", "status"]].map(|args| seen(&place.run(args, "")));
+    let install = ["connect", "claude", "--store", "sqlite:../claude.db"];
+    let all = [&install[..], &install, &["connect"]].map(|args| seen(&place.run(args, "")));
     let written = fs::read_to_string(place.settings()).unwrap();
-    let gone = ["hooks", "uninstall", "claude"]
-        .map(|_| seen(&place.run(&["hooks", "uninstall", "claude"], "")));
+    let gone = [(); 2].map(|()| seen(&place.run(&["connect", "claude", "--remove"], "")));
     settings.bind(|| {
-        insta::assert_snapshot!("hooks-install", all.join("\n") + "\n" + &gone[..2].join("\n"));
+        insta::assert_snapshot!("hooks-install", all.join("\n") + "\n" + &gone.join("\n"));
         insta::assert_snapshot!("hooks-settings", written);
     });
     assert_eq!(fs::read_to_string(place.settings()).unwrap(), own);
 
     // The user's own file is made where there is none, and goes with what it was made for.
     let file = place.at.join("home/.claude/settings.json");
-    place.ok(&["hooks", "install", "claude", "--user"], "");
+    place.ok(&["connect", "claude", "--user"], "");
     assert!(file.exists());
     let status: serde_json::Value =
-        serde_json::from_str(&place.ok(&["hooks", "status", "--json"], "")).unwrap();
+        serde_json::from_str(&place.ok(&["connect", "--json"], "")).unwrap();
     assert_eq!(status["files"][0]["hooks"].as_array().unwrap().len(), 0, "{status}");
     assert_eq!(status["files"][1]["hooks"].as_array().unwrap().len(), 2, "{status}");
-    place.ok(&["hooks", "uninstall", "claude", "--user"], "");
+    place.ok(&["connect", "claude", "--remove", "--user"], "");
     assert!(!file.exists());
 }
 
@@ -153,8 +152,8 @@ fn settings_that_cannot_be_read_are_left_alone() {
     let place = Place::new("hooks-broken");
     let own = "{\n  \"model\": \"opus\", // mine\n}\n";
     fs::write(place.settings(), own).unwrap();
-    for command in ["install", "uninstall"] {
-        let output = place.run(&["hooks", command, "claude"], "");
+    for args in [&["connect", "claude"][..], &["connect", "claude", "--remove"]] {
+        let output = place.run(args, "");
         let said = seen(&output);
         assert!(said.contains(".claude/settings.json: not JSON at line 2, column 20"), "{said}");
         assert_eq!(
@@ -162,9 +161,9 @@ fn settings_that_cannot_be_read_are_left_alone() {
             (Some(1), own)
         );
     }
-    let in_memory = place.run(&["hooks", "install", "claude", "--store", "memory"], "");
+    let in_memory = place.run(&["connect", "claude", "--store", "memory"], "");
     assert_eq!(in_memory.status.code(), Some(2));
-    let secret = place.run(&["hooks", "install", "claude", "--store", "postgres://me:pw@h/d"], "");
+    let secret = place.run(&["connect", "claude", "--store", "postgres://me:pw@h/d"], "");
     let said = seen(&secret);
     assert!(secret.status.code() == Some(2) && !said.contains("pw@"), "{said}");
 }

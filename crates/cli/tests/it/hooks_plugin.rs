@@ -1,4 +1,4 @@
-//! The plug-in of `midfold hooks install claude`: its files, and what it gets for the event `session.compact`. The
+//! The plug-in of `midfold connect claude`: its files, and what it gets for the event `session.compact`. The
 //! client here follows the declarations that Claude Code 2.1.332 writes for plug-ins; `tools/hooks-check` has the real one.
 
 use std::collections::BTreeSet;
@@ -292,7 +292,7 @@ fn an_event_that_cannot_be_read_is_an_error_that_says_what_and_where() {
         let line = log.lines().last().unwrap();
         assert!(line.contains("session-compact: ") && line.contains(says), "{line}");
     }
-    assert!(place.log().contains("`midfold hooks install claude`"), "{}", place.log());
+    assert!(place.log().contains("`midfold connect claude`"), "{}", place.log());
 }
 
 /// The plug-in is written beside the settings, calls this program with this store, and goes whole.
@@ -301,7 +301,7 @@ fn the_plug_in_comes_and_goes_with_the_hooks() {
     let place = Place::new("plugin-install");
     let claude = place.at.join("project/.claude");
     let store = format!("sqlite:{}", place.at.join("claude.db").display());
-    let install = ["hooks", "install", "claude", "--store", &store];
+    let install = ["connect", "claude", "--store", &store];
     place.ok(&install, "");
     let folder = claude.join("skills/midfold");
     let module = fs::read_to_string(folder.join("hooks/midfold.js")).unwrap();
@@ -313,7 +313,7 @@ fn the_plug_in_comes_and_goes_with_the_hooks() {
     let server = &server["mcpServers"]["midfold"];
     assert_eq!(*server, json!({ "command": program, "args": ["mcp", "--store", store] }));
     let status: Value =
-        serde_json::from_str(&place.ok(&["hooks", "status", "--json"], "")).unwrap();
+        serde_json::from_str(&place.ok(&["connect", "--json"], "")).unwrap();
     assert_eq!(status["files"][0]["plugin"], ".claude/skills/midfold", "{status}");
 
     // What the client writes beside it goes, too; what somebody else put there stays.
@@ -323,14 +323,14 @@ fn the_plug_in_comes_and_goes_with_the_hooks() {
     let config = "{\n  \"extends\": \"./.claude-plugin/types/tsconfig.json\"\n}\n";
     fs::write(folder.join("tsconfig.json"), config).unwrap();
     fs::write(folder.join("mine.txt"), "mine").unwrap();
-    place.ok(&["hooks", "uninstall", "claude"], "");
+    place.ok(&["connect", "claude", "--remove"], "");
     let left: Vec<_> =
         fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["mine.txt"]);
     fs::remove_file(folder.join("mine.txt")).unwrap();
     fs::remove_dir(&folder).unwrap();
     place.ok(&install, "");
-    place.ok(&["hooks", "uninstall", "claude"], "");
+    place.ok(&["connect", "claude", "--remove"], "");
     assert!(!claude.join("skills").exists());
 
     // A skill of the user's has that name already.
@@ -340,7 +340,7 @@ fn the_plug_in_comes_and_goes_with_the_hooks() {
     let said = seen(&refused);
     assert!(said.contains("skills/midfold is there, and is not midfold's plug-in"), "{said}");
     assert!(refused.status.code() == Some(1) && !place.settings().exists(), "{said}");
-    place.ok(&["hooks", "uninstall", "claude"], "");
+    place.ok(&["connect", "claude", "--remove"], "");
     assert_eq!(fs::read_to_string(folder.join("SKILL.md")).unwrap(), "mine");
 }
 

@@ -25,8 +25,8 @@ impl Place {
         self.0.join("project/.claude/settings.json")
     }
 
-    fn hooks(&self, args: &[&str], stdin: &str) -> Output {
-        let mut command = midfold(&[&["hooks"], args].concat());
+    fn run(&self, args: &[&str], stdin: &str) -> Output {
+        let mut command = midfold(args);
         command.current_dir(self.0.join("project")).env("HOME", self.0.join("home"));
         command.env("XDG_DATA_HOME", self.0.join("data"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -51,8 +51,8 @@ fn settings_that_are_no_file_are_refused_and_left() {
             "folder" => fs::create_dir(&settings).unwrap(),
             _ => symlink("/dev/zero", &settings).unwrap(),
         }
-        for args in [&["install", "claude"][..], &["uninstall", "claude"], &["status"]] {
-            let output = place.hooks(args, "");
+        for args in [&["connect", "claude"][..], &["connect", "claude", "--remove"], &["connect"]] {
+            let output = place.run(args, "");
             let said = seen(&output);
             assert_eq!(output.status.code(), Some(1), "{kind} {args:?}: {said}");
             assert!(said.contains("settings.json cannot be read"), "{kind} {args:?}: {said}");
@@ -76,18 +76,18 @@ fn links_and_other_names_stay_what_they_are() {
     let place = Place::new("odd-links");
     let (settings, target) = (place.settings(), place.0.join("dotfiles.json"));
     symlink(&target, &settings).unwrap();
-    let output = place.hooks(&["install", "claude"], "");
+    let output = place.run(&["connect", "claude"], "");
     assert!(output.status.success(), "{}", seen(&output));
     assert!(fs::symlink_metadata(&settings).unwrap().is_symlink());
     assert!(fs::read_to_string(&target).unwrap().contains("hooks pre-compact"));
-    let output = place.hooks(&["uninstall", "claude"], "");
+    let output = place.run(&["connect", "claude", "--remove"], "");
     assert!(output.status.success(), "{}", seen(&output));
     assert!(fs::symlink_metadata(&settings).unwrap().is_symlink());
     assert_eq!(fs::read_to_string(&target).unwrap(), "{}\n");
 
     fs::remove_file(&settings).unwrap();
     fs::hard_link(&target, &settings).unwrap();
-    let output = place.hooks(&["install", "claude"], "");
+    let output = place.run(&["connect", "claude"], "");
     assert!(output.status.success(), "{}", seen(&output));
     assert!(fs::read_to_string(&target).unwrap().contains("hooks pre-compact"));
     let number = |path: &Path| fs::metadata(path).unwrap().ino();
@@ -96,13 +96,13 @@ fn links_and_other_names_stay_what_they_are() {
     // Where it leads to a folder that is not there, nothing is made.
     fs::remove_file(&settings).unwrap();
     symlink(place.0.join("nowhere/settings.json"), &settings).unwrap();
-    let output = place.hooks(&["install", "claude"], "");
+    let output = place.run(&["connect", "claude"], "");
     assert_eq!(output.status.code(), Some(1), "{}", seen(&output));
     assert!(fs::symlink_metadata(&settings).unwrap().is_symlink());
     // Nor where it leads to itself.
     fs::remove_file(&settings).unwrap();
     symlink(&settings, &settings).unwrap();
-    let output = place.hooks(&["install", "claude"], "");
+    let output = place.run(&["connect", "claude"], "");
     assert_eq!(output.status.code(), Some(1), "{}", seen(&output));
 }
 

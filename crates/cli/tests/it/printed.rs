@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use clap::{Command, CommandFactory, Parser};
+use clap::{Command, Parser};
 use midfold_args::Cli;
 
 use crate::root;
@@ -143,7 +143,7 @@ fn wrong(printed: &Printed, top: &Command) -> Option<String> {
 }
 
 fn command_line() -> Command {
-    let mut top = Cli::command();
+    let mut top = midfold_args::command();
     top.build();
     top
 }
@@ -176,7 +176,7 @@ fn the_command_line_takes_what_pages_and_helps_print() {
 
 #[test]
 fn commands_are_found_where_they_stand() {
-    let text = "See `midfold audit`.\n```\n$ head a | midfold compact - \\\n    --window 6k > b\n\
+    let text = "See `midfold check session`.\n```\n$ head a | midfold compact - \\\n    --window 6k > b\n\
                 midfold listens\n$ A=1 midfold serve # here\n```\n\
                 ```\nmidfold mcp --owner me  a client; --not an option\n```\n";
     let found = of_page("x", text);
@@ -187,7 +187,7 @@ fn commands_are_found_where_they_stand() {
     assert_eq!(
         seen,
         [
-            "x:1 false midfold audit",
+            "x:1 false midfold check session",
             "x:4 true midfold compact - --window 6k",
             "x:6 true midfold serve",
             "x:9 true midfold mcp --owner me",

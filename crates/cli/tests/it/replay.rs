@@ -1,4 +1,4 @@
-//! `midfold replay` and `midfold inspect --fold`.
+//! `midfold measure replay` and `midfold inspect --fold`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ fn keys(value: &Value) -> Vec<&str> {
 #[test]
 fn the_table_fits_the_terminal() {
     let file = session("replay-table");
-    let args = ["replay", &file, "--window", "8k", "--preset", FIXED];
+    let args = ["measure", "replay", &file, "--window", "8k", "--preset", FIXED];
     for columns in ["80", "100", "120"] {
         let output = midfold(&args).env("COLUMNS", columns).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
@@ -51,9 +51,9 @@ fn the_table_fits_the_terminal() {
     }
     snapshot("replay", &args, "80");
     snapshot("replay-wide", &args, "120");
-    let both = ["replay", &file, "--window", "8k", "--preset", "clear", "--form", "both"];
+    let both = ["measure", "replay", &file, "--window", "8k", "--preset", "clear", "--form", "both"];
     snapshot("replay-both", &both, "80");
-    let priced = ["replay", &file, "--window", "8k,16k", "--preset", "raw,head-tail"];
+    let priced = ["measure", "replay", &file, "--window", "8k,16k", "--preset", "raw,head-tail"];
     let table = folder("replay-prices").join("mine.toml");
     let text = "name = \"mine\"\nunit = \"USD per million tokens\"\ninput = 3.0\nread = 0.3\nwrite = 3.75\noutput = 15.0\n";
     fs::write(&table, text).unwrap();
@@ -70,7 +70,7 @@ fn what_cannot_be_done_is_said_with_a_way_out() {
     fs::create_dir(&empty).unwrap();
     fs::write(empty.join("notes.md"), "# Notes\n").unwrap();
     let [broken, empty, none] = [broken, empty, none].map(|path| path.display().to_string());
-    let with = |more: &[&'static str]| [&["replay", "FILE", "--window", "8k"], more].concat();
+    let with = |more: &[&'static str]| [&["measure", "replay", "FILE", "--window", "8k"], more].concat();
     let at = |args: Vec<&str>| {
         args.into_iter()
             .map(|a| if a == "FILE" { &file[..] } else { a }.to_owned())
@@ -83,13 +83,14 @@ fn what_cannot_be_done_is_said_with_a_way_out() {
     seen("replay-unknown", at(with(&["--preset", "defualt"])));
     seen("replay-unknown-prices", at(with(&["--prices", "claude-sonet-4-5"])));
     let owned = |args: &[&str]| args.iter().map(|a| (*a).to_owned()).collect::<Vec<_>>();
-    seen("replay-bad-prices", owned(&["replay", &file, "--window", "8k", "--prices", &broken]));
-    seen("replay-empty-folder", owned(&["replay", &empty, "--window", "8k"]));
-    seen("replay-missing", owned(&["replay", &none, "--window", "8k"]));
+    seen("replay-bad-prices", owned(&["measure", "replay", &file, "--window", "8k", "--prices", &broken]));
+    seen("replay-empty-folder", owned(&["measure", "replay", &empty, "--window", "8k"]));
+    seen("replay-missing", owned(&["measure", "replay", &none, "--window", "8k"]));
     seen("replay-no-engine", at(with(&["--engine", "no-such-engine --fast"])));
     seen(
         "replay-nowhere",
         owned(&[
+            "measure",
             "replay",
             &file,
             "--window",
@@ -122,7 +123,7 @@ fn the_window_is_that_of_the_model_and_said() {
     write("gpt.json", Some("gpt-4o"));
     write("own.json", Some("mine-7b"));
     let replayed = |args: &[&str]| {
-        let args = [&["replay"], args, &["--preset", "sliding", "--json"]].concat();
+        let args = [&["measure", "replay"], args, &["--preset", "sliding", "--json"]].concat();
         let output = midfold(&args).current_dir(&tmp).env("HOME", &tmp).output().unwrap();
         assert!(output.status.success(), "{}", seen(&output));
         let found: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -144,14 +145,14 @@ fn the_window_is_that_of_the_model_and_said() {
 #[test]
 fn a_short_conversation_names_a_window_that_works() {
     let file = session("replay-short");
-    let output = run(&["replay", &file, "--window", "200k"], b"");
+    let output = run(&["measure", "replay", &file, "--window", "200k"], b"");
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stderr).unwrap();
     let (_, rest) = text.split_once("try --window ").unwrap();
     let window = rest.split_whitespace().next().unwrap();
-    let found = json(&["replay", &file, "--window", window, "--preset", "head-tail", "--json"]);
+    let found = json(&["measure", "replay", &file, "--window", window, "--preset", "head-tail", "--json"]);
     assert!(found["runs"][0]["totals"]["folds"].as_u64().unwrap() > 0, "{text}");
-    let args = ["replay", &file, "--window", "20k", "--longer-than", "0.8", "--preset", "raw"];
+    let args = ["measure", "replay", &file, "--window", "20k", "--longer-than", "0.8", "--preset", "raw"];
     assert!(stdout(&args, b"").contains("1 conversation"));
 }
 
@@ -173,7 +174,7 @@ fn arguments_can_be_read_as_they_were_sent_and_the_report_says_so() {
     let file = folder("replay-arguments").join("talk.jsonl");
     fs::write(&file, rows.iter().map(|row| format!("{row}\n")).collect::<String>()).unwrap();
     let file = file.display().to_string();
-    let args = ["replay", &file, "--window", "6k", "--preset", "default"];
+    let args = ["measure", "replay", &file, "--window", "6k", "--preset", "default"];
     // The recap names `quotaOf`; with the escapes of the JSON it would be `tquotaOf`.
     let totals = json(&[&args[..], &["--json"]].concat())["runs"][0]["totals"].clone();
     assert_eq!((&totals["at_risk_need"], &totals["at_risk"]), (&1.into(), &1.0.into()));
@@ -182,7 +183,7 @@ fn arguments_can_be_read_as_they_were_sent_and_the_report_says_so() {
 #[test]
 fn json_is_the_documented_form() {
     let file = session("replay-json");
-    let args = ["replay", &file, "--window", "8k,16k", "--preset", "raw,default", "--form", "both"];
+    let args = ["measure", "replay", &file, "--window", "8k,16k", "--preset", "raw,default", "--form", "both"];
     let found = json(&[&args[..], &["--json"]].concat());
     assert_eq!(
         keys(&found),
@@ -250,7 +251,7 @@ fn engine(test: &str, command: &str) -> (Value, String) {
 /// The same with a limit for each answer, in seconds.
 fn engine_within(test: &str, command: &str, limit: &str) -> (Value, String) {
     let file = session(test);
-    let args = ["replay", &file, "--window", "8k", "--engine", command, "--engine-timeout", limit];
+    let args = ["measure", "replay", &file, "--window", "8k", "--engine", command, "--engine-timeout", limit];
     // An engine that got through nothing has its page, and an exit code that says so.
     let output = run(&args, b"");
     let found = run(&[&args[..], &["--json"]].concat(), b"").stdout;
@@ -332,7 +333,7 @@ fn what_is_left_out_is_named() {
         fs::write(folder.join(name), lines.join("\n")).unwrap();
     }
     let folder = folder.display().to_string();
-    let text = stdout(&["replay", &folder, "--window", "16k", "--preset", "default,hermes"], b"");
+    let text = stdout(&["measure", "replay", &folder, "--window", "16k", "--preset", "default,hermes"], b"");
     let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for strategy in ["default", "hermes"] {
         let says = format!(
@@ -355,7 +356,7 @@ fn engine_of_many(test: &str, command: impl FnOnce(&Path) -> String) -> Vec<Valu
         fs::write(talks.join(format!("{seed}.jsonl")), talk).unwrap();
     }
     let (talks, command) = (talks.display().to_string(), command(&tmp));
-    let args = ["replay", &talks, "--window", "6k", "--jobs", "2", "--engine", &command, "--json"];
+    let args = ["measure", "replay", &talks, "--window", "6k", "--jobs", "2", "--engine", &command, "--json"];
     let parts = json(&args)["runs"][0]["conversations"].take();
     let parts = parts.as_array().unwrap().clone();
     assert_eq!(parts.len(), 6, "{parts:?}");
@@ -416,7 +417,7 @@ fn an_engine_that_hangs_is_left_out_in_time() {
         assert!(error.ends_with("did not answer within 0.1 s"), "{error}");
         assert!(text.contains("1 of 1 conversation left out"), "{text}");
     }
-    let args = ["replay", "x.jsonl", "--window", "8k", "--engine", "cat", "--engine-timeout", "0"];
+    let args = ["measure", "replay", "x.jsonl", "--window", "8k", "--engine", "cat", "--engine-timeout", "0"];
     let refused = run(&args, b"");
     assert!(!refused.status.success());
     let said = String::from_utf8(refused.stderr).unwrap();
@@ -428,7 +429,7 @@ fn an_engine_that_hangs_can_be_interrupted() {
     let file = session("engine-hangs");
     let started = folder("engine-hangs-flag").join("started");
     let engine = format!("sh -c 'read line; touch {}; exec sleep 600'", started.display());
-    let mut command = midfold(&["replay", &file, "--window", "8k", "--engine", &engine]);
+    let mut command = midfold(&["measure", "replay", &file, "--window", "8k", "--engine", &engine]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     while !started.exists() {
@@ -454,7 +455,7 @@ fn without_times(value: &mut Value) {
 fn a_page_holds_its_data_and_loads_nothing() {
     let file = session("replay-page");
     let page = folder("replay-page-out").join("report.html").display().to_string();
-    let args = ["replay", &file, "--window", "8k", "--preset", "raw,default"];
+    let args = ["measure", "replay", &file, "--window", "8k", "--preset", "raw,default"];
     let output = run(&[&args[..], &["-o", &page]].concat(), b"");
     assert!(output.status.success());
     let said = String::from_utf8(output.stderr).unwrap();
@@ -482,7 +483,7 @@ fn figures_of_the_exam_are_in_the_page_where_they_are_given() {
     let [page, figures] = ["page.html", "exam.json"].map(|name| tmp.join(name));
     fs::write(&figures, r#"[{"strategy":"lean","score":0.8,"context":0.4,"cost":0.7,"exams":{"a":{"over":2,"invalid":1}}}]"#).unwrap();
     let (page, figures) = (page.display().to_string(), figures.display().to_string());
-    let args = ["replay", &file, "--window", "8k", "--preset", "head-tail", "-o", &page];
+    let args = ["measure", "replay", &file, "--window", "8k", "--preset", "head-tail", "-o", &page];
     stdout(&args, b"");
     assert!(!fs::read_to_string(&page).unwrap().contains(r#""exam":"#));
     stdout(&[&args[..], &["--exam", &figures]].concat(), b"");
@@ -521,7 +522,7 @@ fn a_model_narrates_in_replay() {
                 ## Tried & Failed\nnone\n## Values & Facts\nnone\n## Open & Next\nnone\n";
     let totals = |answer: ScriptedAnswer| {
         let server = runtime.block_on(ModelServer::always(answer)).unwrap();
-        let args = ["replay", &file, "--window", "8k", "--preset", "default", "--form", "session"];
+        let args = ["measure", "replay", &file, "--window", "8k", "--preset", "default", "--form", "session"];
         let found = json(&[&args[..], &["--json", "--model", server.url()]].concat());
         let runs = found["runs"].as_array().unwrap();
         assert_eq!((&runs[1]["strategy"], runs.len()), (&"default + model".into(), 2));

@@ -1,4 +1,4 @@
-//! `midfold replay` of a session whose file tells times: what a cache that went cold costs.
+//! `midfold measure replay` of a session whose file tells times: what a cache that went cold costs.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ fn session(test: &str) -> String {
 #[test]
 fn a_cache_that_went_cold_is_paid_for_and_said() {
     let file = session("replay-cold");
-    let args = ["replay", &file, "--window", "32k", "--longer-than", "0", "--preset", "raw"];
+    let args = ["measure", "replay", &file, "--window", "32k", "--longer-than", "0", "--preset", "raw"];
     let totals = |more: &[&str]| {
         let text = stdout(&[&args[..], &["--json"], more].concat(), b"");
         let found: Value = serde_json::from_str(&text).unwrap();

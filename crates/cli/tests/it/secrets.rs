@@ -52,7 +52,7 @@ fn no_command_says_a_secret() {
     let window = ["--window", "9k"];
     let out = ["-o", &after, "--record", &record, "--show-recap"];
     assert!(runs(&[&["compact", &before][..], &window, &out].concat()));
-    let files = ["verify", "--before", &before, "--after", &after];
+    let files = ["check", "file", "--before", &before, "--after", &after];
     assert!(runs(&[&files[..], &["--record", &record]].concat()));
     assert!(!runs(&[&files[..], &["--window", "2100"]].concat()), "what is too long is found");
     said.push(("the record".to_owned(), fs::read_to_string(&record).unwrap()));
@@ -61,11 +61,11 @@ fn no_command_says_a_secret() {
     ok(store, &["session", "new", "--id", "s", "--window", "9k"], b"");
     ok(store, &["session", "append", "s", "-"], lines.join("\n").as_bytes());
     for args in [
-        &["session", "preview", "s"][..],
+        &["session", "compact", "--dry-run", "s"][..],
         &["session", "compact", "s"],
         &["session", "status", "s"],
-        &["audit", "s"],
-        &["audit", "s", "--json"],
+        &["check", "session", "s"],
+        &["check", "session", "s", "--json"],
         &["explain", "s", "DEBUG"],
         &["explain", "s", "app_8", "--json"],
         &["recall", "describe", "s", "1"],

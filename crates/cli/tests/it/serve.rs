@@ -122,8 +122,8 @@ async fn a_conversation_outlives_a_server_that_was_killed() {
     let (_, session) = before.unwrap();
     let listed = midfold(&store, &["session", "list", "--json"]);
     assert!(listed.contains(&session), "{listed}");
-    midfold(&store, &["store", "fsck"]);
-    midfold(&store, &["audit", &session]);
+    midfold(&store, &["check", "store"]);
+    midfold(&store, &["check", "session", &session]);
 }
 
 /// Asks two nodes in turns, and the other one alone after one was killed in the middle.
@@ -163,7 +163,7 @@ async fn two_nodes_share_a_conversation_and_one_is_killed() {
     assert_eq!((&stats.refused[..], stats.overflows, stats.facts_missing), (&[][..], 0, 0));
     written(&nodes[0].url);
     nodes.clear();
-    midfold(&store, &["store", "fsck"]);
+    midfold(&store, &["check", "store"]);
     cluster.drop_schema(&store);
 }
 
@@ -198,7 +198,7 @@ async fn a_database_that_is_away_stops_nobody() {
     let told: std::collections::BTreeSet<_> =
         agent.run().exchanges.iter().filter_map(|it| it.header("midfold-session")).collect();
     assert_eq!(told.len(), 1, "one session");
-    midfold(&store, &["store", "fsck"]);
+    midfold(&store, &["check", "store"]);
 }
 
 /// Many agents at once, a server that is killed under them, and another one over the same file.
@@ -242,7 +242,7 @@ async fn a_server_that_is_killed_under_load_loses_no_conversation() {
     assert_eq!(upstream.stats().overflows, 0);
     written(&second.url);
     drop(second);
-    midfold(&store, &["store", "fsck"]);
+    midfold(&store, &["check", "store"]);
     let listed: serde_json::Value =
         serde_json::from_str(&midfold(&store, &["session", "list", "--json"])).unwrap();
     let listed = listed.as_array().unwrap();

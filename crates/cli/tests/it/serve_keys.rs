@@ -51,7 +51,7 @@ impl Server {
 }
 
 fn new_key(file: &Path, name: &str) -> String {
-    let made = stdout(&["key", "new", name, "--keys", &file.display().to_string()], b"");
+    let made = stdout(&["serve", "key", "new", name, "--keys", &file.display().to_string()], b"");
     assert!(made.starts_with("mf_") && made.trim().len() == 46, "{made}");
     made.trim().to_owned()
 }
@@ -100,7 +100,7 @@ async fn keys_are_made_asked_for_and_taken_away() {
     // A connection that is open still may be answered once more.
     let mut answers = (0..100).map(|_| server.post(&format!("authorization: Bearer {ann}")));
     assert!(answers.any(|status| status == 502));
-    stdout(&["key", "remove", "bob", "--keys", &file.display().to_string()], b"");
+    stdout(&["serve", "key", "remove", "bob", "--keys", &file.display().to_string()], b"");
     #[cfg(unix)]
     {
         let hup = Command::new("kill").args(["-HUP", &server.child.id().to_string()]).status();
@@ -119,22 +119,22 @@ async fn keys_are_made_asked_for_and_taken_away() {
 #[test]
 fn keys_are_listed_and_a_second_one_of_a_name_is_refused() {
     let file = folder("key-list").join("keys.toml").display().to_string();
-    stdout(&["key", "new", "ann", "--keys", &file], b"");
+    stdout(&["serve", "key", "new", "ann", "--keys", &file], b"");
     let more = ["--scope", "admin", "--requests-per-minute", "60", "--longest-body", "16m"];
-    stdout(&[&["key", "new", "ops", "--keys", &file][..], &more[..]].concat(), b"");
-    let listed = stdout(&["key", "list", "--keys", &file, "--json"], b"");
+    stdout(&[&["serve", "key", "new", "ops", "--keys", &file][..], &more[..]].concat(), b"");
+    let listed = stdout(&["serve", "key", "list", "--keys", &file, "--json"], b"");
     let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
     assert_eq!((&listed[0]["name"], &listed[0]["scopes"][0]), (&"ann".into(), &"proxy".into()));
     assert_eq!(
         (&listed[1]["scopes"][0], &listed[1]["longest_body"]),
         (&"admin".into(), &(16 << 20).into())
     );
-    let refused = midfold(&["key", "new", "ann", "--keys", &file]).output().unwrap();
+    let refused = midfold(&["serve", "key", "new", "ann", "--keys", &file]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert!(refused.stdout.is_empty() && error(&refused).contains("there are two of this name"));
-    let unknown = midfold(&["key", "remove", "eve", "--keys", &file]).output().unwrap();
+    let unknown = midfold(&["serve", "key", "remove", "eve", "--keys", &file]).output().unwrap();
     assert!(error(&unknown).contains("there is no key `eve`"), "{}", error(&unknown));
-    let made = stdout(&["key", "new", "eve", "--json"], b"");
+    let made = stdout(&["serve", "key", "new", "eve", "--json"], b"");
     let made: serde_json::Value = serde_json::from_str(&made).unwrap();
     assert!(made["lines"].as_str().unwrap().starts_with("[[key]]\nname = \"eve\"\n"), "{made}");
 }
@@ -148,7 +148,7 @@ fn what_a_server_cannot_start_with_is_said() {
     let (keys, none) = (tmp.join("keys.toml").display().to_string(), tls("none.pem"));
     let (cert, key, other) = (tls("cert.pem"), tls("key.pem"), tls("other.pem"));
     for (args, says) in [
-        (&["--listen", "0.0.0.0:0"][..], "midfold key new NAME"),
+        (&["--listen", "0.0.0.0:0"][..], "midfold serve key new NAME"),
         (&["--keys", &none], "there is no such file"),
         (&["--keys", &keys], "64 hexadecimal digits"),
         (&["--upstream-key", "openai=NOT_SET"], "none are asked for"),
@@ -201,7 +201,7 @@ fn a_file_that_comes_with_a_folder_does_not_say_where_conversations_go() {
     let said = error(&serve(&["--upstream", "http://127.0.0.1:9"]));
     let keys = home.join("keys.toml").display().to_string();
     assert!(said.contains(&keys) && said.contains("no such file"), "{said}");
-    let shown = midfold(&["config", "--json"])
+    let shown = midfold(&["print", "config", "--json"])
         .current_dir(&tmp)
         .env("HOME", tmp.join("home"))
         .env("MIDFOLD_UPSTREAM_GEMINI", "http://nearer")

@@ -79,8 +79,8 @@ fn from_new_to_a_checked_export() {
     let done = at(store, &["session", "append", "demo", "-"], &lines[41..100].join(&b'\n'));
     assert!(done.status.success() && done.stdout.is_empty() && done.stderr.is_empty());
     shown!("session-pin", store, ["session", "pin", "demo", "4"]);
-    shown!("session-preview", store, ["session", "preview", "demo"]);
-    let preview = parsed(&ok(store, &["session", "preview", "demo", "--json"], b""));
+    shown!("session-preview", store, ["session", "compact", "--dry-run", "demo"]);
+    let preview = parsed(&ok(store, &["session", "compact", "--dry-run", "demo", "--json"], b""));
     assert!(preview["recap"].as_str().unwrap().starts_with("## Conversation Summary"));
     shown!("session-compact", store, ["session", "compact", "demo", "--focus", "retry"]);
     shown!("session-again", store, ["session", "compact", "demo"]);
@@ -97,7 +97,7 @@ fn from_new_to_a_checked_export() {
     shown!("explain", store, ["explain", "demo", "LED-4101"]);
     shown!("explain-call", store, ["explain", "demo", "LED-4100", "--call", "1"]);
     shown!("explain-nothing", store, ["explain", "demo", "zebra"]);
-    shown!("audit", store, ["audit", "demo"]);
+    shown!("audit", store, ["check", "session", "demo"]);
     shown!("recall-grep", store, ["recall", "find", "demo", "LED-4101"]);
     shown!("recall-names", store, ["recall", "names", "demo", "the ledger", "--max-chars", "200"]);
     shown!("recall-expand", store, ["recall", "show", "demo", "6-9", "--max-chars", "300"]);
@@ -111,16 +111,16 @@ fn from_new_to_a_checked_export() {
     assert!(whole["count"].as_u64().unwrap() > count as u64, "{count}");
     assert_eq!((&whole["call"], &whole["fold"]), (&2.into(), &serde_json::Value::Null));
     shown!("session-list", store, ["session", "list"]);
-    shown!("audit-all", store, ["audit", "--all"]);
+    shown!("audit-all", store, ["check", "session", "--all"]);
     let file = folder("flow-export").join("all.jsonl").display().to_string();
     shown!("store-export", store, ["store", "export", &file]);
-    shown!("store-fsck", store, ["store", "fsck"]);
+    shown!("store-fsck", store, ["check", "store"]);
     let copy = &self::store("flow-copy");
-    shown!("store-import", copy, ["store", "import", &file]);
-    shown!("store-import-again", copy, ["store", "import", &file]);
+    shown!("store-import", copy, ["store", "load", &file]);
+    shown!("store-import-again", copy, ["store", "load", &file]);
     let log = |store: &str| ok(store, &["session", "log", "demo", "--json"], b"");
     assert_eq!(log(store), log(copy));
-    assert!(at(copy, &["audit", "--all"], b"").status.success());
+    assert!(at(copy, &["check", "session", "--all"], b"").status.success());
 }
 
 /// What an agent at a shell sees of a folded session.
@@ -215,7 +215,7 @@ fn eight_processes_append_to_one_session() {
     texts.sort();
     texts.dedup();
     assert_eq!(texts.len(), 80);
-    assert!(at(store, &["store", "fsck"], b"").status.success());
+    assert!(at(store, &["check", "store"], b"").status.success());
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn an_import_is_done_once_and_goes_on() {
     let ids =
         parsed(&ok(store, &["import", "fixtures/claude-code.jsonl", "--json", "--id", "c"], b""));
     assert_eq!((&ids[0]["id"], &ids[0]["dialect"]), (&"c".into(), &"anthropic".into()));
-    assert!(at(store, &["store", "fsck"], b"").status.success());
+    assert!(at(store, &["check", "store"], b"").status.success());
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn a_refused_request_is_recovered_once() {
     );
     assert!(output.stdout.len() < before);
     shown!("recover-twice", store, recover, long);
-    assert!(at(store, &["audit", "s"], b"").status.success());
+    assert!(at(store, &["check", "session", "s"], b"").status.success());
 }
 
 #[test]
@@ -309,9 +309,9 @@ fn postgres_does_the_same() {
         let context = ok(store, &["session", "context", "s"], b"");
         ok(store, &["session", "observe", "s", "--prompt", "12k"], b"");
         let found = ok(store, &["recall", "find", "s", "LED-4101", "--json"], b"");
-        ok(store, &["audit", "s"], b"");
+        ok(store, &["check", "session", "s"], b"");
         ok(store, &["session", "undo", "s"], b"");
-        ok(store, &["store", "fsck"], b"");
+        ok(store, &["check", "store"], b"");
         (context, found, ok(store, &["session", "log", "s", "--json"], b""))
     });
     assert_eq!(contexts[0], contexts[1]);

@@ -45,7 +45,7 @@ fn a_policy_is_changed_on_record() {
     // Without one it is printed: a file that says the same.
     let printed = ok(store, &["session", "policy", "demo"], b"");
     assert!(printed.contains("results = 0.3") && printed.contains("name = \"mine\""), "{printed}");
-    let audited = parsed(&ok(store, &["audit", "demo", "--json"], b""));
+    let audited = parsed(&ok(store, &["check", "session", "demo", "--json"], b""));
     assert_eq!(audited["receipts"][0]["policy"], "head-tail");
     let page = ok(store, &["session", "status", "demo"], b"");
     assert!(page.contains("policy       mine, changed after "), "{page}");
@@ -89,7 +89,7 @@ fn a_lost_name_that_is_asked_for_again_is_told() {
     let described = ok(store, &["recall", "describe", "demo"], b"");
     let told = format!("folded at {events}, asked for again: {name} @{events}");
     assert!(described.contains(&told), "{described}");
-    let audited = ok(store, &["audit", "demo"], b"");
+    let audited = ok(store, &["check", "session", "demo"], b"");
     assert!(audited.contains(&format!("{name} at {events}")), "{audited}");
     let message = ok(store, &["explain", "demo", "@0"], b"");
     assert!(message.contains("the model sees it now, word for word"), "{message}");

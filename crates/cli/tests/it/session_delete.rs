@@ -103,7 +103,7 @@ fn sessions_are_deleted_by_name() {
     );
     assert_eq!(planted(store), 0);
     shown!("delete-none-left", store, ["session", "delete", "wednesday"]);
-    ok(store, &["store", "fsck"], b"");
+    ok(store, &["check", "store"], b"");
     sees!("delete-nothing-named", ["session", "delete", "--yes"]);
 }
 
@@ -119,8 +119,8 @@ fn a_fork_stays_and_a_late_append_is_told() {
     let told = parsed(&ok(store, &["session", "delete", "a", "--yes", "--json"], b""));
     assert_eq!(told["sessions"][0]["folds"], 1);
     assert_eq!(ok(store, &["session", "context", "b", "--no-record"], b""), before);
-    ok(store, &["store", "fsck"], b"");
-    ok(store, &["audit", "b"], b"");
+    ok(store, &["check", "store"], b"");
+    ok(store, &["check", "session", "b"], b"");
     shown!(
         "append-deleted",
         store,
@@ -177,7 +177,7 @@ fn old_sessions_are_pruned() {
     assert_eq!(weeks["sessions"], serde_json::json!([]));
     let hours = at(store, &["store", "prune", "--older-than", "1h", "--json"], b"");
     assert_eq!(hours.status.code(), Some(0));
-    ok(store, &["store", "fsck"], b"");
+    ok(store, &["check", "store"], b"");
     for (name, age) in [("unit", "30m"), ("none", "soon"), ("zero", "0d"), ("sign", "+3d")] {
         shown!(format!("prune-{name}"), store, ["store", "prune", "--older-than", age]);
     }

@@ -1,4 +1,4 @@
-//! `midfold verify`.
+//! `midfold check file`.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ fn a_fold_is_proved_and_a_change_is_found() {
     let [after, record, bad, prose] = ["after.jsonl", "fold.json", "bad.jsonl", "prose.json"]
         .map(|name| tmp.join(name).display().to_string());
     stdout(&["compact", SESSION, "-o", &after, "--record", &record, "--window", "32k"], b"");
-    let files = ["verify", "--before", SESSION, "--after", &after];
+    let files = ["check", "file", "--before", SESSION, "--after", &after];
     sees!("verify", files);
     sees!("verify-window", [&files[..], &["--window", "32k"]].concat());
     sees!("verify-record", [&files[..], &["--record", &record]].concat());
@@ -21,7 +21,7 @@ fn a_fold_is_proved_and_a_change_is_found() {
     let text = fs::read_to_string(&after).unwrap();
     let lines: Vec<_> = text.lines().filter(|line| !line.contains("Checking before")).collect();
     fs::write(&bad, lines.join("\n") + "\n").unwrap();
-    let files = ["verify", "--before", SESSION, "--after", &bad];
+    let files = ["check", "file", "--before", SESSION, "--after", &bad];
     sees!("verify-bad", files);
     let found = run(&[&files[..], &["--json", "--record", &record]].concat(), b"");
     assert_eq!(found.status.code(), Some(1));
@@ -31,7 +31,7 @@ fn a_fold_is_proved_and_a_change_is_found() {
 
     fs::write(&prose, "{\"not\":\"a fold\"}").unwrap();
     sees!("verify-no-record", [&files[..], &["--record", &prose]].concat());
-    sees!("verify-counts", ["verify", "--before", "fixtures/tau-bench.json", "--after", &after]);
+    sees!("verify-counts", ["check", "file", "--before", "fixtures/tau-bench.json", "--after", &after]);
 }
 
 /// What `compact` makes of every fixture proves, whatever it is converted to.
@@ -61,7 +61,7 @@ fn every_fixture_proves() {
                 b"",
             );
             if made.status.success() {
-                let files = ["verify", "--before", &name, "--after", &after, "--record", &record];
+                let files = ["check", "file", "--before", &name, "--after", &after, "--record", &record];
                 let proof = run(&[&files[..], to].concat(), b"");
                 let text = String::from_utf8(proof.stdout).unwrap();
                 assert!(proof.status.success(), "{name} {to:?}: {text}");

@@ -62,7 +62,7 @@ fn a_narration_is_ready_before_it_is_needed() {
     assert!(at(&store, &["session", "context", "s"], b"").status.success());
     let again = once(&store, server.url(), &[]);
     assert_eq!(String::from_utf8(again.stderr).unwrap(), "no job was due\n");
-    assert!(at(&store, &["store", "fsck"], b"").status.success());
+    assert!(at(&store, &["check", "store"], b"").status.success());
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_failing_model_costs_nothing_but_the_narration() {
     assert!(at(&store, &["session", "context", "s"], b"").status.success());
     let status = ok(&store, &["session", "status", "s"], b"");
     assert!(status.contains("1 given up"), "{status}");
-    assert!(at(&store, &["store", "fsck"], b"").status.success());
+    assert!(at(&store, &["check", "store"], b"").status.success());
 }
 
 #[cfg(unix)]

@@ -72,6 +72,18 @@ impl SearchText {
     }
 }
 
+/// The line with most of these words, the first of several; at most as long as a snippet. Secrets are replaced.
+pub(super) fn line_with(text: &str, words: &[String], secrets: &KnownSecrets) -> String {
+    let text = secrets.without(text);
+    let score = |line: &&str| {
+        let line = line.to_lowercase();
+        let count = words.iter().filter(|word| line.contains(word.as_str())).count();
+        std::cmp::Reverse(count)
+    };
+    let line = flatten(text.lines().min_by_key(score).unwrap_or_default());
+    line.chars().take(2 * AROUND).collect()
+}
+
 /// Whether a word may begin or end at `at`, so that it does not lie between two characters of one word.
 fn is_edge(text: &str, at: usize) -> bool {
     let word = |c: char| c.is_alphanumeric() || c == '_';

@@ -4,201 +4,31 @@
 //! Compaction is lossy. When an agent "forgot" something, this shows from log, folds and ledger whether it was folded
 //! away, or whether the model just did not use it.
 
+mod answer;
 mod find;
 mod render;
 
 use rustc_hash::FxHashSet;
-use serde::Serialize;
 
 use crate::event::Hash;
+use crate::codes::StandIn;
 use crate::fold::{Fold, FoldEntry};
 use crate::ids::identifiers;
 use crate::ledger::CallRecord;
 use crate::log::{Event, EventLog};
-use crate::piece::{PieceFate, RepairReason};
+use crate::piece::PieceFate;
 use crate::project::{Context, project};
 use crate::redact::KnownSecrets;
-use crate::references::NameReference;
 use crate::view::Role;
 
+pub use answer::{
+    AskedAgain, ContextReader, Explanation, FoldRef, NearMessage, Occurrence, Sight, SightAnswer,
+    TextUse, VerbatimPlace, WhenLeft,
+};
 use find::SearchText;
 
-/// A reference to a fold in an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FoldRef {
-    /// The number of the fold in the session, from 1.
-    pub number: u32,
-    /// The id of the fold.
-    pub id: Hash,
-    /// The number of events in the log when the fold was made.
-    pub events: u32,
-}
-
-/// The region of the context that holds a verbatim event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum VerbatimPlace {
-    /// The head: before the fold's span.
-    Head,
-    /// In the span, pinned or carried as the user's last request.
-    Pinned,
-    /// In the span, but not covered by the fold.
-    Kept,
-    /// The tail; also for every event where there is no fold.
-    Tail,
-}
-
-/// The form in which the model saw one event.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "is", rename_all = "kebab-case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Sight {
-    /// The event came later.
-    NotYet,
-    /// The event was in the context, unchanged.
-    Verbatim {
-        /// The region of the context that held it.
-        place: VerbatimPlace,
-    },
-    /// A reducer had edited the event.
-    Edited {
-        /// Whether the edited form still has the text.
-        named: bool,
-        /// The reducer that edited it.
-        reducer: String,
-        /// The reason code of the edit.
-        reason: String,
-    },
-    /// The event was sent in another form, because the provider would have refused the original.
-    Repaired {
-        /// Whether that form still has the text.
-        named: bool,
-        /// The reason of the repair.
-        why: RepairReason,
-    },
-    /// A recap replaced the event.
-    Recap {
-        /// Whether the recap has the text.
-        named: bool,
-    },
-    /// A marker replaced the event.
-    Marker,
-}
-
-impl Sight {
-    /// Whether the model could read the text in this form of the event.
-    #[must_use]
-    pub fn named(&self) -> bool {
-        match self {
-            Self::Verbatim { .. } => true,
-            Self::Edited { named, .. } | Self::Repaired { named, .. } | Self::Recap { named } => {
-                *named
-            }
-            Self::NotYet | Self::Marker => false,
-        }
-    }
-}
-
-/// The fold since which an event has not shown the text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct WhenLeft {
-    /// The fold.
-    pub fold: FoldRef,
-    /// The rule: `recap`, `marker`, or the name of a reducer.
-    pub rule: String,
-    /// The reason: the reducer's code, or what the recap was made of.
-    pub reason: String,
-}
-
-/// A later event that used the text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TextUse {
-    /// The number of the event.
-    pub seq: u32,
-    /// Who used the text.
-    pub by: Role,
-    /// Whether the original event no longer showed the text by then.
-    pub after_left: bool,
-}
-
-/// A name in the text that a fold lost and that was used again later.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct AskedAgain {
-    /// The fold that lost the name.
-    pub fold: FoldRef,
-    /// The name, and the first event that used it again.
-    #[serde(flatten)]
-    pub reference: NameReference,
-}
-
-/// One event that has the text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Occurrence {
-    /// The number of the event, as recall takes it.
-    pub seq: u32,
-    /// Who wrote the event.
-    pub role: Role,
-    /// The text with some words around it.
-    pub snippet: String,
-    /// The form in which the model saw the event.
-    pub sight: Sight,
-    /// The fold since which the event has not shown the text; null while it shows it.
-    pub left: Option<WhenLeft>,
-    /// Whether recall can bring the event back. True for every event that the log had at that moment.
-    pub recall: bool,
-    /// The first later message of the user or the model that has the text; null if there is none.
-    pub used: Option<TextUse>,
-}
-
-/// The answer in one word: the best form in which the model saw the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum SightAnswer {
-    /// No event of the log has the text.
-    NeverSaid,
-    /// Only later events have the text.
-    NotYet,
-    /// The text had left the context: neither an event nor the recap had it.
-    Gone,
-    /// Only the recap had the text.
-    InRecap,
-    /// Only an edited or repaired event had the text.
-    Edited,
-    /// An unchanged event had the text.
-    Verbatim,
-}
-
-/// The answer to the question whether the model saw a text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Explanation {
-    /// The text that was looked for.
-    pub text: String,
-    /// The number of the call that was asked about; null for the present state of the session.
-    pub call: Option<u64>,
-    /// The number of events in the log at that moment.
-    pub events: u32,
-    /// The fold that was active at that moment; null if there was none.
-    pub fold: Option<FoldRef>,
-    /// The answer.
-    pub answer: SightAnswer,
-    /// The fold since which neither an event nor the recap has the text; null unless the answer is `gone`.
-    pub lost_with: Option<FoldRef>,
-    /// Whether the recap has the text.
-    pub in_recap: bool,
-    /// The names in the text that a fold lost and that the user or the model used again.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub asked_again: Vec<AskedAgain>,
-    /// Every event that has the text, in the order of the log.
-    pub occurrences: Vec<Occurrence>,
-}
+/// The most messages that are named where no message has the text.
+const NEAR: usize = 3;
 
 /// The moment that a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -284,6 +114,11 @@ fn chain(folds: &[Fold], active: Option<Hash>) -> Result<Vec<(FoldRef, &Fold)>, 
     Ok(chain)
 }
 
+/// Who wrote the event. Some dialects put results into the user's role.
+fn speaker(event: &Event) -> Role {
+    if event.view.has_results() { Role::Tool } else { event.view.role }
+}
+
 struct TextQuestion<'a> {
     log: &'a EventLog,
     chain: &'a [(FoldRef, &'a Fold)],
@@ -308,17 +143,45 @@ impl TextQuestion<'_> {
             best => best,
         };
         let gone = answer == SightAnswer::Gone;
-        Explanation {
+        let near = if found.is_empty() { self.near(text) } else { Vec::new() };
+        let explanation = Explanation {
             text: text.to_owned(),
             call,
             events: u32::try_from(self.events).unwrap_or(u32::MAX),
             fold: self.chain.last().map(|(name, _)| name.clone()),
             answer,
+            reader: ContextReader::Midfold,
+            verdict: String::new(),
             lost_with: if gone { self.lost_with(&found) } else { None },
             in_recap,
             asked_again: self.asked_again(text),
             occurrences,
+            near,
+        };
+        explanation.read_by(ContextReader::Midfold)
+    }
+
+    /// The newest events with most of the words, each of them a part of a word at least.
+    fn near(&self, text: &str) -> Vec<NearMessage> {
+        let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
+        let events = &self.log.events()[..self.events.min(self.log.len())];
+        let score = |event: &Event| {
+            let text = event.text().to_lowercase();
+            words.iter().filter(|word| text.contains(word.as_str())).count()
+        };
+        let scored: Vec<(usize, &Event)> =
+            events.iter().map(|event| (score(event), event)).collect();
+        let best = scored.iter().map(|(score, _)| *score).max().unwrap_or(0);
+        // Fewer than half of the words are in nearly every message.
+        if best == 0 || best * 2 < words.len() {
+            return Vec::new();
         }
+        let nearest = scored.iter().rev().filter(|(score, _)| *score == best).take(NEAR);
+        let near = |(_, event): &(usize, &Event)| {
+            let snippet = find::line_with(&event.text(), &words, &self.secrets);
+            NearMessage { seq: event.seq, role: speaker(event), snippet }
+        };
+        nearest.map(near).collect()
     }
 
     /// The names in the text that a fold lost and that later events used again.
@@ -366,7 +229,7 @@ impl TextQuestion<'_> {
         });
         Occurrence {
             seq: event.seq,
-            role: event.view.role,
+            role: speaker(event),
             snippet: self.needle.snippet(&event.text(), &self.secrets),
             sight: if there { self.sight(event, context, in_recap) } else { Sight::NotYet },
             left: left.filter(|_| there),
@@ -454,14 +317,16 @@ impl TextQuestion<'_> {
             }
         }
         if fold.marker_from().is_some_and(|from| event.seq >= from) {
-            return Some(("marker".to_owned(), "covered: marker".to_owned()));
+            return Some(("marker".to_owned(), "says nothing of it".to_owned()));
         }
         let made = match (&fold.narrated, &fold.fallback) {
-            (Some(_), _) => "narrated",
-            (None, Some(fallback)) => fallback.as_str(),
+            (Some(_), _) => "written by a model",
+            (None, Some(StandIn::Computed)) => "computed from the messages",
+            (None, Some(StandIn::Marker | StandIn::Static)) => "a fixed text",
+            (None, Some(StandIn::Host)) => "written by the host",
             (None, None) => "without a text",
         };
-        Some(("recap".to_owned(), format!("covered: {made}")))
+        Some(("recap".to_owned(), made.to_owned()))
     }
 
     /// The fold since which neither an event nor the recap names the text.
@@ -482,7 +347,7 @@ impl TextQuestion<'_> {
 fn worth(sight: &Sight) -> SightAnswer {
     match sight {
         Sight::NotYet => SightAnswer::NotYet,
-        Sight::Verbatim { .. } => SightAnswer::Verbatim,
+        Sight::Verbatim { .. } | Sight::Transcript => SightAnswer::Verbatim,
         Sight::Edited { named: true, .. } | Sight::Repaired { named: true, .. } => {
             SightAnswer::Edited
         }

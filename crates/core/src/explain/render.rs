@@ -3,9 +3,11 @@
 use std::fmt::{Display, Formatter, Result};
 
 use super::{
-    AskedAgain, Explanation, FoldRef, Occurrence, Sight, SightAnswer, TextUse, VerbatimPlace,
+    AskedAgain, ContextReader, Explanation, FoldRef, NearMessage, Occurrence, Sight, SightAnswer, TextUse, VerbatimPlace,
     WhenLeft,
 };
+
+use crate::reduce::thousands;
 
 /// The most events that are listed; further ones are only counted.
 const LISTED: usize = 6;
@@ -16,21 +18,43 @@ impl Display for FoldRef {
     }
 }
 
-impl Display for Explanation {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+fn tokens_in_words(tokens: u64) -> String {
+    thousands(usize::try_from(tokens).unwrap_or(usize::MAX))
+}
+
+impl Explanation {
+    /// The answer in a sentence, without the text that was asked for.
+    pub(super) fn sentence(&self) -> String {
         let (at, sees, misses) = match self.call {
             Some(call) => (format!("at call {call}"), "saw", "did not see"),
             None => ("now".to_owned(), "sees", "does not see"),
         };
-        let answer = match self.answer {
-            SightAnswer::NeverSaid => "no message of this session says it".to_owned(),
-            SightAnswer::NotYet => format!("it had not been said {at}"),
-            SightAnswer::Verbatim => format!("the model {sees} it {at}, word for word"),
-            SightAnswer::Edited => format!("the model {sees} it {at}, in a shortened message"),
-            SightAnswer::InRecap => format!("the model {sees} it {at}, in the recap only"),
-            SightAnswer::Gone => format!("the model {misses} it {at}"),
-        };
-        writeln!(f, "\"{}\": {answer}", self.text)?;
+        let in_messages = matches!(self.answer, SightAnswer::Verbatim | SightAnswer::Edited);
+        match (self.answer, self.reader) {
+            (SightAnswer::NeverSaid, _) => "no message says it in these words".to_owned(),
+            (SightAnswer::NotYet, _) => format!("it had not been said {at}"),
+            (_, ContextReader::Client) if in_messages => {
+                "the transcript has it; its client decides what the model sees, not midfold".to_owned()
+            }
+            (_, ContextReader::Overfull { tokens, window }) if in_messages => format!(
+                "the messages have it, but their {} tokens do not fit the window of {}: \
+                 they are folded before they are sent",
+                tokens_in_words(tokens),
+                tokens_in_words(window)
+            ),
+            (SightAnswer::Verbatim, _) => format!("the model {sees} it {at}, word for word"),
+            (SightAnswer::Edited, _) => {
+                format!("the model {sees} it {at}, in a shortened message")
+            }
+            (SightAnswer::InRecap, _) => format!("the model {sees} it {at}, in the recap only"),
+            (SightAnswer::Gone, _) => format!("the model {misses} it {at}"),
+        }
+    }
+}
+
+impl Display for Explanation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        writeln!(f, "\"{}\": {}", self.text, self.verdict)?;
         if let Some(fold) = &self.lost_with {
             writeln!(
                 f,
@@ -47,6 +71,9 @@ impl Display for Explanation {
         let more = self.occurrences.len().saturating_sub(LISTED);
         if more > 0 {
             writeln!(f, "  and {more} more messages that say it")?;
+        }
+        for NearMessage { seq, role, snippet } in &self.near {
+            writeln!(f, "  words of it are in message {seq} ({}): … {snippet} …", role.name())?;
         }
         Ok(())
     }
@@ -73,7 +100,7 @@ impl Display for Occurrence {
         if let Some(used) = &self.used {
             writeln!(f, "    {used}")?;
         }
-        if self.recall && !matches!(self.sight, Sight::Verbatim { .. }) {
+        if self.recall && !matches!(self.sight, Sight::Verbatim { .. } | Sight::Transcript) {
             writeln!(f, "    recall can bring it back: expand event {}", self.seq)?;
         }
         Ok(())
@@ -86,6 +113,7 @@ impl Display for Sight {
             |named: &bool| if *named { "which still says it" } else { "which no longer says it" };
         match self {
             Self::NotYet => write!(f, "came later"),
+            Self::Transcript => write!(f, "in the transcript, as it is"),
             Self::Verbatim { place: VerbatimPlace::Head } => {
                 write!(f, "sent as it is, in the head")
             }
@@ -113,7 +141,7 @@ impl Display for Sight {
 
 impl Display for WhenLeft {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        write!(f, "left with {}, rule {}, {}", self.fold, self.rule, self.reason)
+        write!(f, "left with {}: {}, {}", self.fold, self.rule, self.reason)
     }
 }
 

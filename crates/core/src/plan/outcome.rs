@@ -54,7 +54,7 @@ pub enum NoOp {
         target: u64,
     },
     /// The policy does not fold conversations of this length.
-    #[error("{messages} messages are too few to compact (the policy asks for more than {floor})")]
+    #[error("{}", too_few(*messages, *floor))]
     TooFewMessages {
         /// The messages that there are.
         messages: usize,
@@ -188,5 +188,12 @@ impl FloorError {
             };
         }
         None
+    }
+}
+
+fn too_few(messages: usize, floor: usize) -> String {
+    match messages {
+        0 => "there are no messages to compact".to_owned(),
+        _ => format!("{messages} messages are too few to compact: the policy folds more than {floor}"),
     }
 }

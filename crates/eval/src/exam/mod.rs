@@ -5,7 +5,7 @@
 //! | the reading exam: recorded conversations with questions | [`sitting`], [`score`], [`table`]; [`folder`], [`sheets`] |
 //! | suites: standing instructions, small cases, rules under attack | [`suites`] |
 //!
-//! [`paper`] runs all of it, as `midfold exam` does. A preset, a policy file, a baseline or an engine outside
+//! [`paper`] runs all of it, as `midfold measure exam` does. A preset, a policy file, a baseline or an engine outside
 //! ([`engine`]) goes through both parts. Probes decide what is held: lists of groups of patterns, all of which have to
 //! match within one passage ([`passages`]). Definitions: docs/MEASURES.md.
 

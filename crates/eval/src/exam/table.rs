@@ -108,7 +108,7 @@ pub fn text(exams: &[Sitting], results: &[StrategyOutcome], questions: bool) -> 
     out
 }
 
-/// The results as values, one per strategy. `midfold replay --exam` reads them.
+/// The results as values, one per strategy. `midfold measure replay --exam` reads them.
 #[must_use]
 pub fn values(exams: &[Sitting], results: &[StrategyOutcome]) -> Vec<Value> {
     let strategy = |StrategyOutcome { name, rows }: &StrategyOutcome| {

@@ -82,8 +82,8 @@ impl AdvisedError for PolicyError {
             }
         };
         failure.hint(door.says(
-            "`midfold presets default` prints a whole policy to start from, \
-             `midfold schema policy` all keys",
+            "`midfold print presets default` prints a whole policy to start from, \
+             `midfold print schema policy` all keys",
             "a policy that starts from a preset says only what differs: base = \"default\"",
         ))
     }
@@ -158,7 +158,7 @@ impl AdvisedError for PlanError {
             )),
             Self::Engine(_) => Failure { area: FailureArea::Policy, ..failure }.hint(
                 "sessions and `serve` run the engines `midfold` and `passthrough`; a command as \
-                     engine works in `midfold compact` and `midfold replay`",
+                     engine works in `midfold compact` and `midfold measure replay`",
             ),
         }
     }
@@ -247,7 +247,7 @@ impl AdvisedError for ExplainError {
             )),
             Self::NoCall(..) => failure.hint(format!("calls are numbered from 1; {without}")),
             Self::NoCalls | Self::NoFold(_) => failure.hint(
-                door.says("`midfold audit` checks the session", "`audit()` checks the session"),
+                door.says("`midfold check session` checks the session", "`audit()` checks the session"),
             ),
         }
     }

@@ -37,7 +37,7 @@ impl AdvisedError for StoreError {
                 failure.hint("nothing was appended; a key names one append for ever: use a new one")
             }
             Self::Damaged(_) => {
-                failure.hint("`midfold store fsck` checks everything and says what to do")
+                failure.hint("`midfold check store` checks everything and says what to do")
             }
             Self::Backend { kind: FailureKind::ReadOnly, .. } => failure.hint(
                 "the file or its folder may not be written: SQLite keeps a log beside the file",
@@ -182,7 +182,7 @@ fn recalled(error: RecallError, session: &str, door: Door) -> Failure {
             "recall_find gives the numbers",
         )),
         RecallError::NoFold(_) | RecallError::Ambiguous(_) => failed(text).hint(says(
-            format!("`midfold audit {session}` lists the folds with their ids"),
+            format!("`midfold check session {session}` lists the folds with their ids"),
             "`folds()` lists what was folded, with ids",
         )),
         RecallError::Unfolded => failed(text).hint(says(

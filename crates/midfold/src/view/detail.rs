@@ -48,10 +48,10 @@ pub fn due(status: &SessionStatus) -> String {
         FoldDue::Held(off @ HoldReason::Off) => format!("not by itself: {off}"),
         FoldDue::Below(line) => {
             let left = line.tokens.saturating_sub(status.context_tokens);
-            format!("at {} tokens ({}), {} to go", number(line.tokens), line.rule, number(left))
+            format!("at {} tokens, {}; {} to go", number(line.tokens), line.rule, number(left))
         }
         FoldDue::Threshold(line) => {
-            format!("due: the line of {} tokens ({}) is crossed", number(line.tokens), line.rule)
+            format!("due: {} tokens are crossed, {}", number(line.tokens), line.rule)
         }
         FoldDue::Cold(line) => {
             let line = number(line.tokens);

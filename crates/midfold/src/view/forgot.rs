@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use midfold_core::explain::{AskedMoment, ExplainError, Explanation, explain};
+use midfold_core::explain::{AskedMoment, ContextReader, ExplainError, Explanation, explain};
 use midfold_store::{
     LogSearch, NewestQuery, SearchMode, Store, StoreError, StoredError, StoredSession,
 };
@@ -10,6 +10,8 @@ use serde::Serialize;
 
 use super::overview::{Overview, OverviewCache};
 
+/// The source of sessions whose requests come through the proxy.
+const PROXIED: &str = "proxy";
 /// How many sessions one answer searches.
 const LOOKED_AT: u32 = 200;
 /// The most sessions that one answer returns.
@@ -51,13 +53,37 @@ pub async fn explained(
     let folds = stored.folds().await?;
     let calls = stored.calls().await?;
     let calls: Vec<_> = calls.into_iter().map(|(call, _)| call).collect();
+    let reader = reader(stored, call, calls.is_empty()).await?;
     let moment = call.map_or(AskedMoment::Now(stored.row().active), AskedMoment::Call);
     let log = stored.whole().await?.log();
-    explain(log, &folds, &calls, text, moment).map_err(|error| match error {
+    let explanation = explain(log, &folds, &calls, text, moment).map_err(|error| match error {
         ExplainError::NoCall(number, count) => {
             StoredError::NoNumber { what: "call", number, count }
         }
         error => StoreError::Query(error.to_string()).into(),
+    })?;
+    Ok(explanation.read_by(reader))
+}
+
+/// Who decides what the model reads. A transcript that was imported and never sent is its client's.
+async fn reader(
+    stored: &mut StoredSession,
+    call: Option<u64>,
+    never_sent: bool,
+) -> Result<ContextReader, StoredError> {
+    let imported = stored.meta().source.as_deref().is_some_and(|source| source != PROXIED);
+    if never_sent && imported {
+        return Ok(ContextReader::Client);
+    }
+    if call.is_some() {
+        return Ok(ContextReader::Midfold);
+    }
+    // The time only decides how long a model is not asked, which does not matter here.
+    let status = stored.status(0).await?;
+    let (tokens, window) = (status.context_tokens, status.context_length);
+    Ok(match tokens > window && window > 0 {
+        true => ContextReader::Overfull { tokens, window },
+        false => ContextReader::Midfold,
     })
 }
 

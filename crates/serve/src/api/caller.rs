@@ -59,7 +59,7 @@ fn refused_as(refused: &AdmitRefusal) -> ApiProblem {
             .hint("start the server with --allow-origin https://HOST to allow that origin and host name"),
         AdmitRefusal::Scope(scope) => {
             let whose = if *scope == KeyScope::Admin { "the whole server" } else { "one's own sessions" };
-            let hint = format!("`midfold key new NAME --scope {}` makes a key for {whose}", scope.name());
+            let hint = format!("`midfold serve key new NAME --scope {}` makes a key for {whose}", scope.name());
             ApiProblem::new(StatusCode::FORBIDDEN, "wrong-scope", text).hint(hint)
         }
         _ => ApiProblem::new(StatusCode::UNAUTHORIZED, "no-key", text)

@@ -21,7 +21,7 @@ use super::sessions::{done, open};
 
 /// The most policies of one comparison.
 const MOST: usize = 8;
-/// The tokenizer of `midfold replay`, so that both give the same numbers.
+/// The tokenizer of `midfold measure replay`, so that both give the same numbers.
 const TOKENIZER: &str = "chars:3.2";
 
 pub(super) fn routes(api: &mut ApiRoutes) {
@@ -29,7 +29,7 @@ pub(super) fn routes(api: &mut ApiRoutes) {
         Operation::post(
             "/v1/sessions/{id}/replay",
             "replay",
-            "Replay a session under some policies: the document of `midfold replay --json`",
+            "Replay a session under some policies: the document of `midfold measure replay --json`",
         ),
         replay,
     );
@@ -80,7 +80,7 @@ async fn replay(asked: ApiRequest<(), CompareBody>) -> Result<Value, ApiProblem>
     Ok(compared(asked.id(), kind.name(), &recording, &contenders, window))
 }
 
-/// The messages of a session, counted with the tokenizer of `midfold replay`.
+/// The messages of a session, counted with the tokenizer of `midfold measure replay`.
 fn recorded(held: &EventLog, kind: DialectKind) -> Result<Recording, ApiProblem> {
     let counter = tokens::by_name(TOKENIZER).map_err(|error| ApiProblem::bad(error.to_string()))?;
     let mut log = EventLog::new(kind.shared(), *held.profile(), counter);

@@ -73,7 +73,7 @@ impl FromStr for KeyHash {
         let hex = text.strip_prefix(FUNCTION).and_then(|hex| blake3::Hash::from_hex(hex).ok());
         hex.map(Self).ok_or_else(|| {
             format!(
-                "a hash is `{FUNCTION}` and 64 hexadecimal digits, as `midfold key new` prints it"
+                "a hash is `{FUNCTION}` and 64 hexadecimal digits, as `midfold serve key new` prints it"
             )
         })
     }

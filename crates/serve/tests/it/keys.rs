@@ -189,8 +189,8 @@ async fn who_is_not_let_in_is_told_what_to_do() {
     for (headers, status, says) in [
         (&[][..], 401, "midfold-key: mf_"),
         (&[("authorization", "Bearer sk-own")], 401, "midfold-key: mf_"),
-        (&[("midfold-key", "mf_wrong")], 401, "midfold key new"),
-        (&[("x-api-key", "mf_wrong")], 401, "midfold key new"),
+        (&[("midfold-key", "mf_wrong")], 401, "midfold serve key new"),
+        (&[("x-api-key", "mf_wrong")], 401, "midfold serve key new"),
         (&[("authorization", ours.as_str())], 401, "--upstream-key openai="),
     ] {
         let answer = with(&setting, headers).post("/v1/chat/completions", CHAT).await;

@@ -86,6 +86,11 @@ fn described(
         _ => None,
     };
     let stand_in = record.stand_in_name();
+    // A recap may name a file by another path than the one that was lost.
+    let text = record.recap.as_ref().map_or("", |recap| recap.text.as_str());
+    let is_lost = |name: &String| !text.contains(name.as_str());
+    let lost_ids = record.lost_ids.first.iter().filter(|it| is_lost(it)).take(LISTED);
+    let lost_ids = lost_ids.cloned().collect();
     FoldDescription {
         id: found.fold.id.to_hex(),
         number: found.number,
@@ -98,7 +103,7 @@ fn described(
         policy: record.policy,
         stand_in,
         recap: record.recap.map(|recap| recap.text),
-        lost_ids: record.lost_ids.first.into_iter().take(LISTED).collect(),
+        lost_ids,
         folded_at: record.accounts.events,
         asked_again,
     }

@@ -53,7 +53,7 @@ pub(super) use {event_columns, fold_columns, job_columns, select_session};
 
 fn hash(bytes: &[u8]) -> Result<Hash, StoreError> {
     bytes.try_into().map(Hash).map_err(|_| {
-        StoreError::Damaged(format!("a hash of {} bytes; run `midfold store fsck`", bytes.len()))
+        StoreError::Damaged(format!("a hash of {} bytes; run `midfold check store`", bytes.len()))
     })
 }
 

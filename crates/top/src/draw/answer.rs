@@ -30,20 +30,15 @@ pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
 /// The answer in lines: the verdict, the folds that matter, and each message with the text.
 fn told_of(state: &TopState, found: &ExplainedText, width: usize) -> Vec<Line<'static>> {
     let paint = PaintStyle { color: state.color };
-    let (tint, answer) = match found.answer {
-        SightWord::NeverSaid => (Tint::Yellow, "No message of this session says it."),
-        SightWord::NotYet => (Tint::Yellow, "It had not been said."),
-        SightWord::Verbatim => {
-            (Tint::Green, "It is not forgotten: the model sees it, word for word.")
-        }
-        SightWord::Edited => (Tint::Green, "The model sees it, in a shortened message."),
-        SightWord::InRecap => (Tint::Green, "The model sees it in the recap only."),
-        SightWord::Gone => (Tint::Red, "The model does not see it any more."),
+    let tint = match found.answer {
+        SightWord::NeverSaid | SightWord::NotYet => Tint::Yellow,
+        SightWord::Verbatim | SightWord::Edited | SightWord::InRecap => Tint::Green,
+        SightWord::Gone => Tint::Red,
     };
     let plain = Style::new();
     let strong = plain.add_modifier(Modifier::BOLD);
     let mut lines = told(&format!("\"{}\"", found.text), 1, width, strong);
-    lines.extend(told(answer, 1, width, paint.tint(tint)));
+    lines.extend(told(found.verdict.as_str(), 1, width, paint.tint(tint)));
     let read = match &found.fold {
         Some(fold) => {
             format!("{}, read through fold {}.", plural(found.events, "message"), fold.number)
@@ -86,7 +81,7 @@ fn one(lines: &mut Vec<Line<'static>>, occurrence: &OccurrenceLine, width: usize
         lines.push(Line::from(spans));
     }
     if let Some(left) = &occurrence.left {
-        let text = format!("left with fold {}: {} ({})", left.fold.number, left.rule, left.reason);
+        let text = format!("left with fold {}: {}, {}", left.fold.number, left.rule, left.reason);
         lines.extend(told(&text, 3, width, Style::new()));
     }
     if let Some(used) = &occurrence.used {
@@ -102,6 +97,7 @@ fn one(lines: &mut Vec<Line<'static>>, occurrence: &OccurrenceLine, width: usize
 fn sight(sight: &SightLine) -> String {
     let still = |named: bool| if named { "still says it" } else { "does not say it any more" };
     match sight {
+        SightLine::Transcript => "in the transcript, as it is".to_owned(),
         SightLine::NotYet => "came later".to_owned(),
         SightLine::Verbatim { place } => format!("sent as it is ({place})"),
         SightLine::Edited { named } => format!("sent shortened, {}", still(*named)),

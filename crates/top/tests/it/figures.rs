@@ -1,6 +1,7 @@
 //! Figures and words in few columns.
 
-use midfold_top::inside::{age, facts, fit, pad, percent, short, wrap};
+use midfold_top::age;
+use midfold_top::inside::{facts, fit, pad, percent, short, wrap};
 
 #[test]
 fn figures_are_short() {

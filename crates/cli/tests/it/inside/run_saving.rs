@@ -27,7 +27,7 @@ fn the_line_says_what_happened() {
     assert_eq!(
         line(&folded),
         "15 model requests, 4 folds, cost −50 %: 48,000 tokens; sending everything: 96,000, \
-         54 % from the provider's cache, 2 not looked at"
+         54 % from the provider's cache, 2 sent as they came (what may not be folded does not fit)"
     );
     let looked_up = ServerTotals { look_ups: 3, cost: None, faults: 0, ..folded };
     let wanted = "15 model requests, 4 folds, 3 look-ups, 54 % from the provider's cache";

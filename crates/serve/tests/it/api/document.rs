@@ -19,7 +19,7 @@ async fn the_document_in_the_repository_is_the_one_that_is_served() {
     let served = asking.get("/v1/openapi.json").await.done();
     // Not shown: it is long.
     assert!(served == midfold_serve::openapi());
-    assert!(served == committed(), "midfold schema openapi > docs/openapi.json");
+    assert!(served == committed(), "midfold print schema openapi > docs/openapi.json");
 }
 
 #[test]

@@ -1,0 +1,51 @@
+//! The commands in groups, for help.
+
+use clap::builder::StyledStr;
+use clap::{Command, CommandFactory};
+
+use crate::Cli;
+
+/// The groups of commands, in the order of the help text.
+pub const GROUPS: [(&str, &[&str]); 5] = [
+    ("Commands", &["run", "serve", "compact", "recall", "explain", "doctor"]),
+    ("Sessions", &["session", "import", "store", "top", "check"]),
+    ("Agents and servers", &["connect", "mcp", "worker"]),
+    ("Transcripts", &["inspect", "measure", "trajectories"]),
+    ("Others", &["print"]),
+];
+
+/// The whole command, with its subcommands in [`GROUPS`]. By itself, `clap` lists them in one.
+///
+/// ```
+/// let help = midfold_args::command().render_help().to_string();
+/// assert!(help.contains("Sessions:\n  session"));
+/// ```
+#[must_use]
+pub fn command() -> Command {
+    let command = Cli::command();
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}\n{}\n{{options}}{{after-help}}",
+        lists(&command),
+        heading(&command, "Options"),
+    );
+    command.help_template(StyledStr::from(template))
+}
+
+fn lists(command: &Command) -> String {
+    let mut text = String::new();
+    let style = command.get_styles().get_literal();
+    for (group, names) in GROUPS {
+        text += &format!("\n{}\n", heading(command, group));
+        for name in names {
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            text += &format!("  {}{name:14}{} {about}\n", style.render(), style.render_reset());
+        }
+    }
+    text
+}
+
+fn heading(command: &Command, text: &str) -> String {
+    let style = command.get_styles().get_header();
+    format!("{}{text}:{}", style.render(), style.render_reset())
+}
