@@ -27,8 +27,8 @@ every other path passes unchanged. A request that fits its window leaves as it c
 does not is read through a fold, and so are the later requests of its conversation, so that the provider's \
 prompt cache breaks once a fold.
 
-Conversations are kept in the store, beside those of `midfold session`, and go on after a restart. They are \
-written while requests go on: no request waits for that. With `--store memory` nothing is written.
+Conversations are kept in the store, beside those of `midfold session`, and go on after a restart. A new \
+conversation and a new fold are written before the client hears of them, the rest while requests go on. With `--store memory` nothing is written.
 
 A client that asks its provider for compaction gets it from midfold, whatever the backend can do: Responses \
 (`/v1/responses/compact`, `context_management`, `compaction_trigger`) and Messages (`compaction`, \

@@ -141,6 +141,13 @@ impl EventLog {
         }
     }
 
+    /// Adds tokens to the envelope that each request has and the envelope does not show: a system prompt and tools that a
+    /// client keeps to itself, as the provider counted them.
+    pub fn add_to_envelope(&mut self, tokens: u64) {
+        let tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
+        self.envelope_tokens = self.envelope_tokens.saturating_add(tokens);
+    }
+
     /// The recall tool that the agent can call, as far as the envelope shows; `None` where it offers none.
     #[must_use]
     pub fn recalls_by(&self) -> Option<&'static str> {

@@ -50,11 +50,18 @@ pub(crate) fn cut(text: &str, most: usize) -> (String, bool) {
     }
 }
 
-/// The first line that is not just a tag; a tag only if there is no other line.
+/// The first line that is not just a tag; a tag only if there is no other line. A longer one is cut between two words,
+/// with `…`.
 #[cfg(feature = "store")]
 pub(crate) fn first_line(text: &str, most: usize) -> String {
     let is_tag = |line: &&str| line.starts_with('<') && line.ends_with('>');
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = lines().find(|line| !is_tag(line)).or_else(|| lines().next());
-    cut(line.unwrap_or_default(), most).0
+    match cut(line.unwrap_or_default(), most) {
+        (whole, false) => whole,
+        (start, true) => {
+            let words = start.rsplit_once(' ').map_or(start.as_str(), |(words, _)| words);
+            format!("{}…", words.trim_end_matches([',', ';', ':', ' ']))
+        }
+    }
 }

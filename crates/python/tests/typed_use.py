@@ -5,6 +5,9 @@ An `ignore` that nothing needs is an error, so each of them is something that is
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Literal, Optional, TypedDict, Union
+
 import midfold
 from midfold import trajectories
 from midfold.types import Fold, FoundMessage, Policy, SessionStatus
@@ -36,6 +39,29 @@ def tools_have_their_shape() -> list[str]:
     names += [tool["name"] for tool in midfold.recall_tools("anthropic")]
     midfold.recall_tools("anthropic")[0]["function"]  # type: ignore[typeddict-item]
     return names
+
+
+class _UserMessage(TypedDict):
+    role: Literal["user"]
+    content: str
+
+
+class _AssistantMessage(TypedDict):
+    role: Literal["assistant"]
+    content: Optional[str]
+
+
+def _create(messages: Iterable[Union[_UserMessage, _AssistantMessage]]) -> str:
+    """Takes messages as the SDKs of providers declare them."""
+    return str(list(messages))
+
+
+def messages_of_an_sdk_fit(session: midfold.Session) -> str:
+    kept: list[Union[_UserMessage, _AssistantMessage]] = [{"role": "user", "content": "hi"}]
+    midfold.compact(kept, window=16_000)
+    session.append(kept[0])
+    session.append(kept)
+    return _create(messages=session.project(kept).messages)
 
 
 def the_loop(session: midfold.Session, kept: list[midfold.types.Message]) -> midfold.Context | None:

@@ -10,6 +10,8 @@ import type { Diff, DiffRow } from "./types.js";
 import { fill } from "./view.js";
 
 const PAGE = 50;
+/** The lines of a message that is gone. */
+const SHOWN = 6;
 /** Above so many lines a side only the ends are compared. */
 const MOST = 300;
 
@@ -73,8 +75,16 @@ function diffRow(id: string, row: DiffRow): HTMLElement {
       el("span", { class: "quiet-word" }, row.reason ?? ""),
       el("span", { class: "end" }, gone ? `${count(row.tokens_before)} tokens, all of it left` : `${count(row.tokens_before)} → ${count(row.tokens_after)} tokens`)),
     el("div", { class: "diff-text" }, gone
-      ? row.before.split("\n").slice(0, 6).map((line) => diffLine(["out", line]))
+      ? start(row.before)
       : fold(lineDiff(row.before, row.after ?? ""))));
+}
+
+/** The first lines of a message that is gone, and how many more it has. */
+function start(text: string): HTMLElement[] {
+  const lines = text.split("\n");
+  const shown = lines.slice(0, SHOWN).map((line) => diffLine(["out", line]));
+  const rest = lines.length - SHOWN;
+  return rest > 0 ? [...shown, el("div", { class: "skipped" }, `… and ${many(rest, "more line")}`)] : shown;
 }
 
 /** Long stretches without a change are left out. */

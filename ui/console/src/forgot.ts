@@ -121,8 +121,22 @@ export function explanation(id: string, one: Explanation, most: number, refresh:
     again.length ? el("p", { class: "note" }, `It was asked for again: ${again.slice(0, 6).map(({ name, seq }) => `${name} in @${seq}`).join(", ")}.`) : null,
     ...(one.near ?? []).map((near) => el("p", { class: "note" }, `Words of it are in @${near.seq} (${near.role}): ${near.snippet}`)),
     one.occurrences.length ? el("p", { class: "note" }, `Said in ${many(one.occurrences.length, "message")}${one.fold ? `, read through fold ${count(one.fold.number)}` : ""}:`) : null,
+    bringBack(id, one, refresh),
     el("ol", { class: "occurrences" }, one.occurrences.slice(0, most).map((each) => occurrence(id, one, each, refresh))),
     rest > 0 ? (all ? el("p", {}, el("a", { href: all }, `${many(rest, "more message")}, in this session`)) : restOf(id, one, most, refresh)) : null);
+}
+
+/** What brings several messages back at once: undoing the fold that took them, or looking them up. */
+function bringBack(id: string, one: Explanation, refresh: () => void): Child {
+  const gone = one.occurrences.filter(({ left }) => left !== null);
+  if (gone.length === 0) return null;
+  const folds = [...new Set(gone.map(({ left }) => left?.fold.number ?? 0))];
+  const undo = (fold: number): HTMLElement => el("button", {
+    type: "button", class: "plain", title: `Puts back all that fold ${fold} took`,
+    onclick: () => undoFold(id, fold, refresh, el("p", {}, `Brings these messages back by undoing the fold that took them: all else that fold ${count(fold)} took comes back with it, and the next fold may take it again unless it is pinned.`)),
+  }, `Bring back: undo fold ${count(fold)} …`);
+  const shown = gone.slice(0, SHOWN).map(({ seq }) => seq).join(",");
+  return el("div", { class: "actions" }, folds.map(undo), el("code", {}, `midfold recall show ${id} ${shown}`));
 }
 
 function restOf(id: string, one: Explanation, most: number, refresh: () => void): HTMLElement {
@@ -145,7 +159,7 @@ function sightText({ sight }: Occurrence): string {
   }
 }
 
-const FATE_OF: Record<Occurrence["sight"]["is"], Fate> = { verbatim: "v", edited: "c", repaired: "x", recap: "r", marker: "m", "not-yet": "x" };
+const FATE_OF: Record<Occurrence["sight"]["is"], Fate> = { verbatim: "v", edited: "c", repaired: "x", recap: "r", marker: "m", transcript: "v", "not-yet": "x" };
 
 function occurrence(id: string, { text }: Explanation, one: Occurrence, refresh: () => void): HTMLElement {
   const { left, used, seq } = one;
@@ -159,8 +173,5 @@ function occurrence(id: string, { text }: Explanation, one: Occurrence, refresh:
       used ? [el("dt", {}, "Used again"), el("dd", {}, "in ", el("a", { href: toSession(id, "messages", used.seq) }, `@${used.seq}`), ` by the ${used.by}, ${used.after_left ? "after it had left" : "while it was there"}`)] : null),
     el("div", { class: "actions" },
       here ? el("button", { type: "button", class: "plain", onclick: () => pin(id, seq, true, refresh) }, "Pin, so that it stays …")
-        : [
-          left ? el("button", { type: "button", class: "plain", title: `Puts back all that fold ${left.fold.number} took`, onclick: () => undoFold(id, left.fold.number, refresh, el("p", {}, `Brings @${seq} back by undoing the fold that took it: all that fold ${count(left.fold.number)} took comes back with it, and the next fold may take it again unless it is pinned.`)) }, `Bring back: undo fold ${count(left.fold.number)} …`) : null,
-          el("button", { type: "button", class: "plain", title: "Brings back this message only", onclick: () => pinAndFold(id, seq, refresh) }, "Bring back: pin and fold again …"),
-        ]));
+        : el("button", { type: "button", class: "plain", title: "Brings back this message only", onclick: () => pinAndFold(id, seq, refresh) }, "Bring back: pin and fold again …")));
 }

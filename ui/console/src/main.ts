@@ -9,6 +9,7 @@ import { forgotView } from "./forgot.js";
 import { helpButton } from "./help.js";
 import { keyForm } from "./key.js";
 import { listView } from "./list.js";
+import { ListOrder } from "./order.js";
 import { parse, toForgot, toList, toServer } from "./router.js";
 import type { Place } from "./router.js";
 import { serverView } from "./server.js";
@@ -28,7 +29,7 @@ const LINK: Record<Place["view"], number> = { list: 0, session: 0, forgot: 1, se
 type Placed = View & { place?: (hash: string) => boolean };
 function viewOf(place: Place): Placed {
   switch (place.view) {
-    case "list": return listView(place.q);
+    case "list": return listView(place.q, new ListOrder(place.sort, place.only));
     case "forgot": return forgotView(place.text);
     case "server": return serverView();
     case "session": return sessionView(place);

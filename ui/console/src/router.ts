@@ -4,7 +4,7 @@ export type Tab = "fabric" | "messages" | "requests" | "forgot" | "compare";
 export const TABS: [Tab, string][] = [["fabric", "Fabric"], ["messages", "Messages"], ["requests", "Requests"], ["forgot", "Why did it forget …?"], ["compare", "Compare policies"]];
 
 export type Place =
-  | { view: "list"; q: string }
+  | { view: "list"; q: string; sort: string; only: string }
   | { view: "forgot"; text: string }
   | { view: "server" }
   | { view: "session"; id: string; tab: Tab; number: number | null; query: Record<string, string> };
@@ -24,15 +24,16 @@ export function parse(hash: string): Place {
   const parts = way.split("/").filter(Boolean).map(decode);
   if (parts[0] === "forgot") return { view: "forgot", text: query.text ?? "" };
   if (parts[0] === "server") return { view: "server" };
-  if (parts[0] !== "session" || !parts[1]) return { view: "list", q: query.q ?? "" };
+  if (parts[0] !== "session" || !parts[1]) return { view: "list", q: query.q ?? "", sort: query.sort ?? "", only: query.only ?? "" };
   const [, id, part, number] = parts;
   const known: Record<string, Tab> = { fold: "fabric", messages: "messages", requests: "requests", forgot: "forgot", compare: "compare" };
   const wanted = Number.parseInt(number ?? "", 10);
   return { view: "session", id, tab: known[part ?? ""] ?? "fabric", number: Number.isFinite(wanted) && wanted >= 0 ? wanted : null, query };
 }
 
-export function toList(q = ""): string {
-  return q ? `#/?${new URLSearchParams({ q })}` : "#/";
+export function toList(q = "", sort = "", only = ""): string {
+  const query = Object.entries({ q, sort, only }).filter(([, value]) => value);
+  return query.length ? `#/?${new URLSearchParams(query)}` : "#/";
 }
 export function toForgot(text = ""): string {
   return text ? `#/forgot?${new URLSearchParams({ text })}` : "#/forgot";

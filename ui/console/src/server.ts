@@ -69,7 +69,7 @@ function sections(server: Server): HTMLElement[] {
     section("Faults", `Requests that ${server.strict ? "were refused" : "went on as they came"} although midfold should have looked at them.`, faults.length
       ? table("Faults by cause", ["Cause", "Requests", "Why"], faults.map((fault) => [el("code", { class: "word" }, fault.cause), count(fault.requests), fault.reason]))
       : el("p", { class: "empty" }, "None since it was started.")),
-    section("Where requests go", null, table("Where requests go", ["Name", "Address", "Models"], upstreams.map(({ name, url, models }) => [el("span", { class: "word" }, name), el("code", {}, url), models.length ? el("code", {}, models.join(", ")) : "whatever is asked for in its format"]))),
+    section("Where requests go", null, table("Upstreams", ["Name", "Address", "Models"], upstreams.map(({ name, url, models }) => [el("span", { class: "word" }, name), el("code", {}, url), models.length ? el("code", {}, models.join(", ")) : "whatever is asked for in its format"]))),
     section("Windows", "How much each model holds, as requests were folded for it, and who says so.", windows.length
       ? table("Windows of models", ["Model", "Tokens", "Said by", "Where"], windows.map(({ model, window, from, upstream }) => [
         model === "*" ? "every model" : el("code", {}, model), count(window), el("span", { class: from === "default" ? "bad" : "" }, SAID_BY[from] ?? from), el("span", { class: "word" }, upstream ?? "everywhere")]))

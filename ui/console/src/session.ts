@@ -49,10 +49,11 @@ export function sessionView(first: SessionPlace): View & { place: (hash: string)
   const head = el("div", { class: "session-head" });
   const actions = el("div", { class: "actions" });
   const tabs = TABS.map(([tab, name]) => el("a", { href: toSession(id, tab) }, name));
+  const nav = el("nav", { class: "tabs", "aria-label": "Parts of this session" }, tabs);
   const slot = el("div", { class: "tab-part" }, waiting());
   const node = el("div", { class: "session" },
     el("p", { class: "crumb" }, el("a", { href: toList() }, "Sessions"), el("span", { "aria-hidden": "true" }, " › "), el("span", { class: "mono" }, id)),
-    head, el("nav", { class: "tabs", "aria-label": "Parts of this session" }, tabs), slot);
+    head, nav, slot);
 
   async function read(): Promise<void> {
     asked += 1;
@@ -64,6 +65,7 @@ export function sessionView(first: SessionPlace): View & { place: (hash: string)
       answered = mine;
       const isFirst = detail === null;
       detail = next;
+      nav.hidden = false;
       const seen = new Set(kinds);
       kinds.clear();
       if (isFirst) actions.replaceChildren(...actionBar(context));
@@ -76,6 +78,8 @@ export function sessionView(first: SessionPlace): View & { place: (hash: string)
       part?.close?.();
       part = null;
       detail = null;
+      // A session that is not there has no parts.
+      nav.hidden = true;
       head.replaceChildren(el("h1", {}, id));
       slot.replaceChildren(failure(error, () => void read()));
     }

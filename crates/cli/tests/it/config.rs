@@ -92,7 +92,7 @@ fn inspect_takes_the_settings_that_compact_takes() {
     let nameless = inspect(&["nameless.json"]);
     assert_eq!((&nameless["model"], &nameless["window"]), (&"gpt-5".into(), &272_000.into()));
     assert_eq!(nameless["layout"]["policy"], "lean");
-    assert_eq!(nameless["print", "presets"][0]["name"], "lean (yours)", "it has a cap that `lean` has not");
+    assert_eq!(nameless["presets"][0]["name"], "lean (yours)", "it has a cap that `lean` has not");
     let named = inspect(&["named.json"]);
     assert_eq!(named["model"], "claude-sonnet-4-5");
     assert_eq!(named["window"], 200_000);
@@ -102,7 +102,7 @@ fn inspect_takes_the_settings_that_compact_takes() {
     fs::write(tmp.join("midfold.toml"), "window = 30000\npreset = \"lean\"\n").unwrap();
     let set = inspect(&["named.json"]);
     assert_eq!(set["window"], 30_000, "no transcript names a window of its own");
-    assert_eq!(set["print", "presets"].as_array().unwrap().len(), 8, "a preset is not listed twice");
+    assert_eq!(set["presets"].as_array().unwrap().len(), 8, "a preset is not listed twice");
 }
 
 /// Whoever clones a folder has not agreed to what a file in it wants to run or to send.

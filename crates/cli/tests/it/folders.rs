@@ -90,7 +90,7 @@ fn inspect_lists_a_folder() {
     assert_eq!(told, [plain, ("runs/deep/b.json.gz", 1), session, two, ("runs/two.json", 2)]);
     assert_eq!(found[0]["tokens"], found[2]["tokens"]);
     assert_eq!((&found[0]["due"], &found[1]["due"]), (&Value::Bool(true), &Value::Bool(false)));
-    assert_eq!(found[0]["print", "presets"].as_array().unwrap().len(), 1, "that of the policy");
+    assert_eq!(found[0]["presets"].as_array().unwrap().len(), 1, "that of the policy");
     assert!(stderr(&output).contains("1 file could not be read:\n  runs/notes.json: "));
 }
 

@@ -124,7 +124,7 @@ fn a_transcript_or_a_log_that_is_no_file_holds_no_hook_up() {
             if log_kind == "pipe" {
                 pipe(&log);
             }
-            let output = place.hooks(&["pre-compact"], &call);
+            let output = place.run(&["hooks", "pre-compact"], &call);
             let said = seen(&output);
             assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0), "{said}");
             assert!(said.contains(&path.display().to_string()), "{said}");

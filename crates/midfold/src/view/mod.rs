@@ -22,6 +22,7 @@ mod fold;
 mod forgot;
 mod message;
 mod overview;
+mod title;
 
 pub use act::{CompactionView, NewRules, PinView, RulesSide, UndoView, compact, pin, policy, undo};
 pub use call::{CallDetail, CallView, PieceView, call, calls};
@@ -34,3 +35,4 @@ pub use message::{MessagePage, MessageView, message, messages};
 pub use overview::{
     CostView, FaultCount, Overview, OverviewCache, Parent, ProviderTotals, folds_in_force,
 };
+pub use title::session_title;

@@ -3,30 +3,20 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use midfold_core::Voice;
 use midfold_core::engine::SessionState;
-use midfold_core::event::RawEvent;
 use midfold_core::fold::Fold;
 use midfold_core::fold_standing::{in_force, standings};
-use midfold_core::log::EventLog;
 use midfold_core::meter::Meter;
-use midfold_core::passage::{joined, passages};
 use midfold_core::policy::Policy;
 use midfold_core::spending::SessionSpending;
-use midfold_core::view::Role;
-use midfold_formats::{DialectKind, profile};
 use midfold_store::{
     Millis, NewestQuery, SessionActivity, SessionMeta, SessionRow, Store, StoreError,
 };
 use serde::Serialize;
 
+use super::title::session_title;
 use crate::fault::RequestFault;
-use crate::texts::{first_line, hidden};
 
-/// The most characters of a title.
-const TITLE: usize = 120;
-/// In how many messages at the start the title is looked for.
-const OPENING: u64 = 8;
 /// How many overviews are kept in memory. When there are more, all of them are dropped: they can be read again.
 const REMEMBERED: usize = 20_000;
 
@@ -225,7 +215,7 @@ impl OverviewCache {
         // The title follows from the first messages, which never change.
         let title = match before.as_ref().and_then(|before| before.title.clone()) {
             Some(title) => Some(title),
-            None => self.title(&row).await?,
+            None => session_title(&*self.store, &row).await?,
         };
         let state: SessionState = serde_json::from_str(&row.state).unwrap_or_default();
         let fill = self.fill(&row, &state, activity.tokens).await?;
@@ -264,14 +254,6 @@ impl OverviewCache {
         Ok(meter.calibrated(fold.map_or(all, |fold| fold.tokens_after)))
     }
 
-    async fn title(&self, row: &SessionRow) -> Result<Option<String>, StoreError> {
-        if row.head == 0 {
-            return Ok(None);
-        }
-        let events = self.store.events(&row.new.id, 0..OPENING.min(row.head)).await?;
-        Ok(title(row, events.into_iter().map(|row| row.event.bytes)))
-    }
-
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Overview>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -294,28 +276,6 @@ pub async fn folds_in_force(
     let folds: Vec<Fold> = folds.collect();
     let requests = store.requests(&activity.id).await?.into_iter().collect();
     Ok(in_force(&standings(&folds, activity.active, &requests)))
-}
-
-/// The first line that the user wrote. If a client wrote everything in the user's role, the first line of that.
-fn title(row: &SessionRow, opening: impl Iterator<Item = bytes::Bytes>) -> Option<String> {
-    let kind = DialectKind::from_name(&row.new.dialect)?;
-    let profile = *profile::by_name(&row.new.profile)?;
-    // No token count is read here, so the cheapest counter will do.
-    let counter = midfold_tokens::by_name("chars:4").ok()?;
-    let mut log = EventLog::new(kind.shared(), profile, counter);
-    opening.for_each(|bytes| {
-        log.append(RawEvent::new(bytes));
-    });
-    let users = || log.events().iter().filter(|event| event.view.role == Role::User);
-    let said = |wanted: fn(Voice) -> bool| {
-        users().find_map(|event| {
-            let all = passages(event, &**log.dialect());
-            let line = first_line(&hidden(&joined(&all, |it| wanted(it.voice))), TITLE);
-            (!line.is_empty()).then_some(line)
-        })
-    };
-    // Some conversations begin with texts of the client alone, and any line is a better title than none.
-    said(|voice| voice == Voice::User).or_else(|| said(|_| true))
 }
 
 /// Builds the overview. The pair has the tokens of the context, and the number of folds in force.

@@ -40,8 +40,8 @@ class Context:
     """
 
     @property
-    def messages(self) -> list[Message]:
-        """The messages. Those that were kept as they were are the objects that were appended."""
+    def messages(self) -> list[Any]:
+        """The messages, for the SDK that they go to. Those that were kept as they were are the objects that were appended."""
     @property
     def tokens(self) -> int:
         """The counted tokens, with what travels beside the messages."""
@@ -195,7 +195,7 @@ class Session:
         longer than its reserve.
         """
     def project(
-        self, messages: list[Message], *, focus: str | None = None, force: bool = False
+        self, messages: list[Any], *, focus: str | None = None, force: bool = False
     ) -> Context:
         """Takes all messages that a host keeps, as its list is now, and returns what to send,
         folded first if that is due, or with `force` or a `focus` (what to keep, in words).
@@ -460,7 +460,7 @@ class Sessions:
     ) -> Sessions: ...
     def project(
         self,
-        messages: list[Message],
+        messages: list[Any],
         *,
         id: str | None = None,
         focus: str | None = None,
@@ -475,7 +475,7 @@ class Sessions:
         Raises what `Session` and `Session.project` raise.
         """
     def find(
-        self, messages: list[Message] | None = None, *, id: str | None = None
+        self, messages: list[Any] | None = None, *, id: str | None = None
     ) -> Session | None:
         """Returns the session of this id, else of the conversation that has most in common with the
         messages; `None` if there is none. Nothing is appended: tools that recall need this.

@@ -64,7 +64,8 @@ async fn replay(asked: ApiRequest<(), CompareBody>) -> Result<Value, ApiProblem>
     let window = window.unwrap_or(status.context_length).max(1);
     let kind = DialectKind::from_name(&stored.row().new.dialect);
     let kind = kind.unwrap_or(DialectKind::OpenAiChat);
-    let recording = recorded(done(&asked.desk, stored.whole()).await?.log(), kind)?;
+    let session = done(&asked.desk, stored.whole()).await?;
+    let recording = recorded(session.log(), session.meter().unseen, kind)?;
     // The lock on the session is released, because other requests may read the session while it is replayed.
     drop(stored);
     // A comparison takes a thread for seconds, so the next one is refused and does not wait.
@@ -80,10 +81,12 @@ async fn replay(asked: ApiRequest<(), CompareBody>) -> Result<Value, ApiProblem>
     Ok(compared(asked.id(), kind.name(), &recording, &contenders, window))
 }
 
-/// The messages of a session, counted with the tokenizer of `midfold measure replay`.
-fn recorded(held: &EventLog, kind: DialectKind) -> Result<Recording, ApiProblem> {
+/// The messages of a session, counted with the tokenizer of `midfold measure replay`. `unseen` is what each request has
+/// beside messages and envelope, in tokens.
+fn recorded(held: &EventLog, unseen: u64, kind: DialectKind) -> Result<Recording, ApiProblem> {
     let counter = tokens::by_name(TOKENIZER).map_err(|error| ApiProblem::bad(error.to_string()))?;
     let mut log = EventLog::new(kind.shared(), *held.profile(), counter);
+    log.add_to_envelope(held.envelope_tokens().saturating_add(unseen));
     for event in events_of(held) {
         log.append(event);
     }

@@ -39,8 +39,11 @@ Message = dict[str, Any]
 Tool = Mapping[str, Any]
 """The definition of a tool as its provider defines it, for the `tools` of a request."""
 
-Messages = Union[Sequence[Message], Message, str, bytes, bytearray]
-"""Messages: a list of them, a request's body with such a list, or JSON of either as text."""
+Messages = Union[Sequence[Mapping[str, Any]], Mapping[str, Any], str, bytes, bytearray]
+"""Messages: a list of them, a request's body with such a list, or JSON of either as text.
+
+They are mappings, so that the types of a provider's SDK fit.
+"""
 
 PolicySource = Union[str, "os.PathLike[str]", Policy]
 """A policy: TOML as text, the path of such a file, or a dict of what differs from a preset."""
