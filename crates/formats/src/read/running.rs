@@ -4,7 +4,7 @@ use bytes::Bytes;
 use midfold_core::Role;
 use serde::de::IgnoredAny;
 
-use super::{Conversation, TranscriptFormat};
+use super::{Conversation, TranscriptFormat, registry};
 use crate::fields::ObjectFields;
 use crate::scan;
 
@@ -37,15 +37,11 @@ pub struct NewestReply {
 /// ```
 #[must_use]
 pub fn newest_reply(conversation: &Conversation) -> Option<NewestReply> {
-    match conversation.format {
-        TranscriptFormat::ClaudeCode => {}
-        TranscriptFormat::OpenCode
-        | TranscriptFormat::GeminiCli
-        | TranscriptFormat::Qwen
-        | TranscriptFormat::Cursor
-        | TranscriptFormat::Copilot
-        | TranscriptFormat::Kimi => return newest_step(conversation),
-        _ => return None,
+    if registry::of(conversation.format).builds_replies {
+        return newest_step(conversation);
+    }
+    if conversation.format != TranscriptFormat::ClaudeCode {
+        return None;
     }
     let field = |bytes: &[u8], name: &str| -> Option<Vec<u8>> {
         ObjectFields::of(bytes, 0..bytes.len()).raw(name).map(<[u8]>::to_vec)
