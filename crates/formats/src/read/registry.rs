@@ -36,6 +36,11 @@ pub(super) fn of(format: TranscriptFormat) -> &'static FormatDescription {
         TranscriptFormat::Droid => &clients::droid::FORMAT,
         TranscriptFormat::Copilot => &clients::copilot::FORMAT,
         TranscriptFormat::Kimi => &clients::kimi::FORMAT,
+        TranscriptFormat::KimiCode => &clients::kimi_code::FORMAT,
+        TranscriptFormat::CopilotChat => &clients::copilot_chat::FORMAT,
+        TranscriptFormat::Continue => &clients::continue_dev::FORMAT,
+        TranscriptFormat::Otel => &clients::otel::FORMAT,
+        TranscriptFormat::Langfuse => &clients::langfuse::FORMAT,
     }
 }
 

@@ -5,7 +5,12 @@
 pub(super) mod aider;
 pub(super) mod chatgpt;
 pub(super) mod cline;
+mod cline_blocks;
+mod cline_session;
+pub(super) mod continue_dev;
 pub(super) mod copilot;
+pub(super) mod copilot_chat;
+mod copilot_log;
 mod copilot_message;
 pub(super) mod cursor;
 pub(super) mod droid;
@@ -15,7 +20,9 @@ pub(super) mod goose;
 pub(super) mod hermes;
 pub(super) mod inspect;
 pub(super) mod kimi;
+pub(super) mod kimi_code;
 mod kimi_wire;
+pub(super) mod langfuse;
 pub(super) mod letta;
 pub(super) mod opencode;
 mod opencode_message;
@@ -23,10 +30,13 @@ pub(super) mod openhands;
 mod openhands_events;
 mod openhands_old;
 mod openhands_view;
+pub(super) mod otel;
+mod otel_flat;
 pub(super) mod qwen;
 mod qwen_turns;
 mod spoken;
 mod step;
+mod traces;
 
 use super::description::FormatDescription;
 use super::outline::InputDocument;
@@ -34,10 +44,11 @@ use super::text::TopValue;
 use super::{ReadError, TranscriptFormat};
 
 /// The clients in the order in which they are checked.
-static CLIENTS: [&FormatDescription; 15] = [
+static CLIENTS: [&FormatDescription; 20] = [
     &opencode::FORMAT,
     &gemini_cli::FORMAT,
     &copilot::FORMAT,
+    &kimi_code::FORMAT,
     &kimi::FORMAT,
     &droid::FORMAT,
     &cursor::FORMAT,
@@ -49,6 +60,10 @@ static CLIENTS: [&FormatDescription; 15] = [
     &letta::FORMAT,
     &inspect::FORMAT,
     &cline::FORMAT,
+    &copilot_chat::FORMAT,
+    &continue_dev::FORMAT,
+    &otel::FORMAT,
+    &langfuse::FORMAT,
     &aider::FORMAT,
 ];
 

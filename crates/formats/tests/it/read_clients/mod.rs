@@ -7,7 +7,9 @@
 mod aider;
 mod chatgpt;
 mod cline;
+mod continue_dev;
 mod copilot;
+mod copilot_chat;
 mod cursor;
 mod droid;
 mod gemini_cli;
@@ -15,9 +17,11 @@ mod goose;
 mod hermes;
 mod inspect;
 mod kimi;
+mod langfuse;
 mod letta;
 mod opencode;
 mod openhands;
+mod otel;
 mod qwen;
 mod times;
 
@@ -57,6 +61,7 @@ const FIXTURES: &[Fixture] = &[
     fixture!("gemini-cli.json", GeminiCli, &[]),
     fixture!("gemini-cli.jsonl", GeminiCli, &["alternation", "alternation"]),
     fixture!("cline.json", Cline, &[]),
+    fixture!("cline-session.jsonl", Cline, &[]),
     fixture!("roo.json", Cline, &[]),
     fixture!("openhands.jsonl", OpenHands, &[]),
     fixture!("openhands-old.json", OpenHands, &[]),
@@ -74,6 +79,13 @@ const FIXTURES: &[Fixture] = &[
     fixture!("copilot.jsonl", Copilot, &[]),
     fixture!("kimi-context.jsonl", Kimi, &[]),
     fixture!("kimi-wire.jsonl", Kimi, &[]),
+    fixture!("kimi-code.jsonl", KimiCode, &[]),
+    fixture!("copilot-chat.json", CopilotChat, &[]),
+    fixture!("copilot-chat.jsonl", CopilotChat, &[]),
+    fixture!("continue.json", Continue, &[]),
+    fixture!("otel.jsonl", Otel, &[]),
+    fixture!("otel-flat.jsonl", Otel, &[]),
+    fixture!("langfuse.json", Langfuse, &[]),
 ];
 
 fn fixture(name: &str) -> &'static str {
