@@ -74,6 +74,10 @@ const SHOWN: [&str; 4] = [
 fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
     const OWN: [&str; 2] = ["userVisible", "agentVisible"];
     let fields = doc.fields(at);
+    // The first line of an older session, whose first messages have nothing of their own.
+    if fields.string("working_dir").is_some() && fields.count("message_count").is_some() {
+        return true;
+    }
     let metadata = fields.inner("metadata");
     let own = || {
         doc.elements(fields.array("content").unwrap_or(0..0)).any(|part| {

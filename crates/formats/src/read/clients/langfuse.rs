@@ -76,14 +76,14 @@ fn call(source: &mut InputSource<'_>, at: &Range<usize>) -> Option<TracedCall> {
         return None;
     }
     let asked = fields.get("input")?;
-    let request = Payload::of(source, asked)?;
+    let request = TracedPayload::of(source, asked)?;
     let mut envelope = Envelope::default();
     let body = ObjectFields::of(&request.bytes, traces::whole(&request.bytes));
     envelope.tools = body.get("tools").map(|at| request.bytes.slice(at));
     envelope.system = body.get("system").map(|at| request.bytes.slice(at));
     envelope.model = label(&["model", "providedModelName", "provided_model_name"]);
     let answered = fields.get("output");
-    let reply = answered.and_then(|at| Payload::of(source, at));
+    let reply = answered.and_then(|at| TracedPayload::of(source, at));
     let usages = ["usageDetails", "usage_details", "usage"];
     let moment = |names: [&str; 2]| names.iter().find_map(|name| facts::moment(&fields, name));
     Some(TracedCall {
@@ -99,7 +99,7 @@ fn call(source: &mut InputSource<'_>, at: &Range<usize>) -> Option<TracedCall> {
 }
 
 /// What a model was sent or said: messages, or a text.
-struct Payload {
+struct TracedPayload {
     bytes: Bytes,
     /// The messages in it. Empty where it is a text.
     messages: Vec<Range<usize>>,
@@ -108,7 +108,7 @@ struct Payload {
     at: Range<usize>,
 }
 
-impl Payload {
+impl TracedPayload {
     /// `None` where there is nothing.
     fn of(source: &InputSource<'_>, at: Range<usize>) -> Option<Self> {
         let text = || Bytes::copy_from_slice(&source.input[at.clone()]);

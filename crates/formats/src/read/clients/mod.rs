@@ -32,6 +32,7 @@ mod openhands_old;
 mod openhands_view;
 pub(super) mod otel;
 mod otel_flat;
+mod otel_span;
 pub(super) mod qwen;
 mod qwen_turns;
 mod spoken;

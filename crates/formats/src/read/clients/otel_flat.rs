@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use midfold_core::event::RawEvent;
 
-use super::otel::SpanAttributes;
+use super::otel_span::SpanAttributes;
 use crate::read::{
     InputSource,
     chat::{self, ChatCall, ContentPart},
