@@ -45,6 +45,12 @@ pub(super) fn of(format: TranscriptFormat) -> &'static FormatDescription {
 }
 
 impl TranscriptFormat {
+    /// Whether its files are sessions of a client, which may grow, and not requests or runs.
+    #[must_use]
+    pub fn is_session(self) -> bool {
+        of(self).is_session()
+    }
+
     /// Where the files of this format hold each fact of an agent's work, or why they do not. Each fact has its name, and
     /// a place is members with dots between them.
     ///

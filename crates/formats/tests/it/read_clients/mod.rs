@@ -33,6 +33,7 @@ use midfold_core::view::{EventView, Role, TextOrigin};
 use midfold_formats::profile;
 use midfold_formats::read::{
     Conversation, ReadError, ReadOutcome, TranscriptFormat, newest_reply, read, read_recorded,
+    rest_of,
 };
 
 /// A fixture, and whose it is.
@@ -261,4 +262,35 @@ fn broken_files_of_clients_are_read_as_far_as_they_go() {
             }
         }
     }
+}
+
+/// Words, reasoning and calls of a reply in Chat Completions grow in members of their own.
+#[test]
+fn the_rest_of_a_built_reply_is_what_came_after() {
+    let call = |id: &str| format!(r#"{{"id":"{id}","type":"function","function":{{"name":"f"}}}}"#);
+    let reply =
+        |words: &str, more: &str| format!(r#"{{"role":"assistant","content":{words}{more}}}"#);
+    let calls = |ids: &[&str]| {
+        let all: Vec<_> = ids.iter().map(|id| call(id)).collect();
+        format!(r#","tool_calls":[{}]"#, all.join(","))
+    };
+    let rest = |before: &str, now: &str| {
+        let rest = rest_of(before.as_bytes(), now.as_bytes());
+        rest.map(|rest| String::from_utf8(rest).unwrap())
+    };
+    let one = reply(r#""So""#, "");
+    let two = reply(r#""So far.""#, &calls(&["a"]));
+    let three = reply(r#""So far.""#, &calls(&["a", "b"]));
+    assert_eq!(rest(&one, &two), Some(reply(r#"" far.""#, &calls(&["a"]))));
+    assert_eq!(rest(&two, &three), Some(reply("null", &calls(&["b"]))));
+    assert_eq!(
+        rest(
+            &reply("null", r#","reasoning_content":"h""#),
+            &reply("null", r#","reasoning_content":"hm""#)
+        ),
+        Some(reply(r#""""#, r#","reasoning_content":"m""#))
+    );
+    assert_eq!(rest(&three, &two), None);
+    assert_eq!(rest(&two, &two), None);
+    assert_eq!(rest(&reply(r#""No""#, ""), &two), None);
 }
