@@ -73,7 +73,7 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
     let (mut undone, mut shown) = (UnsentCount::default(), UnsentCount::default());
     for (at, request) in chat.requests.iter().enumerate() {
         if request.get(input, "shouldBeRemovedOnSend").is_some() {
-            undone.add(request.place());
+            undone.add(request.whole().start);
             continue;
         }
         let model = request.label(input, "modelId");
@@ -145,9 +145,8 @@ impl ChatWriter {
             parts.words.extend(text.map(|text| ContentPart::Text(Cow::Borrowed(text))));
         }
         if !parts.words.is_empty() {
-            let place = request.place();
             let mut event =
-                source.built(chat::message("user", &parts.words), vec![place..place + 1]);
+                source.built(chat::message("user", &parts.words), vec![request.whole()]);
             event.at = request.raw(input, "timestamp").and_then(facts::moment_of);
             self.found.events.push(event);
         }
@@ -217,8 +216,7 @@ impl ChatWriter {
         if !words.is_empty() {
             let text = [&b"\""[..], &words.concat(), b"\""].concat();
             let reply = chat::reply(&[ContentPart::Text(text.into())], &[], &[]);
-            let place = request.place();
-            let mut event = source.built(reply, vec![place..place + 1]);
+            let mut event = source.built(reply, vec![request.whole()]);
             event.at = request.raw(input, "timestamp").and_then(facts::moment_of);
             self.found.events.push(event);
         }

@@ -91,9 +91,9 @@ impl ChatRequest {
         Self { whole, changed: HashMap::new(), response: None }
     }
 
-    /// Where the request begins in the input.
-    pub(super) fn place(&self) -> usize {
-        self.whole.start
+    /// The request as it was added.
+    pub(super) fn whole(&self) -> Range<usize> {
+        self.whole.clone()
     }
 
     /// The value at a path, which is neither deleted nor `null`.
