@@ -31,13 +31,15 @@ impl TranscriptRecordings {
     /// When nothing in the file can be read.
     pub fn read(bytes: &Bytes, from: Option<TranscriptFormat>) -> Result<Self, ReadError> {
         let found = read(bytes, from)?;
+        let compacted = found.problems.iter().any(|problem| problem.code == "compacted-before");
         let compacts = |it: &Conversation| {
-            matches!(
+            let writes_stretches = matches!(
                 it.format,
                 TranscriptFormat::ClaudeCode | TranscriptFormat::Codex | TranscriptFormat::Pi
-            )
+            );
+            writes_stretches || compacted && it.format.is_session()
         };
-        let all = match found.problems.iter().any(|problem| problem.code == "compacted-before") {
+        let all = match compacted {
             true => read_recorded(bytes, from)?.conversations,
             false => found.conversations,
         };

@@ -1,8 +1,12 @@
 //! Sessions that a client keeps as a folder of many small files. They are read as one transcript, one file after the
 //! other.
 //!
+//! Cline and Roo Code keep other files beside the conversation, so their folders are read, too.
+//!
 //! The layouts come from `packages/opencode/src/storage/storage.ts` of anomalyco/opencode, and from the file store of
-//! OpenHands, where an event is `events/event-00000-ID.json` (1.x) or `events/0.json` (earlier).
+//! OpenHands, where an event is `events/event-00000-ID.json` (1.x) or `events/0.json` (earlier). Those of Cline come from
+//! `sdk/packages/core/src/services/session-artifacts.ts` of cline/cline, that of Roo Code from
+//! `src/shared/globalFileNames.ts` of RooCodeInc/Roo-Code.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -16,6 +20,8 @@ use crate::output::reason;
 
 /// The name of the OpenHands folder with one file for each event.
 const EVENTS: &str = "events";
+/// The name of the file with the conversation of a task.
+const HISTORY: &str = "api_conversation_history.json";
 
 /// A folder that is one transcript.
 pub enum SessionFolder {
@@ -25,6 +31,10 @@ pub enum SessionFolder {
     OpencodeSession { storage: PathBuf, messages: PathBuf },
     /// The `events` folder of one OpenHands conversation.
     Events(PathBuf),
+    /// The history in a task's folder of Cline or Roo Code.
+    ClineTask(PathBuf),
+    /// A session's folder of Cline, which has the name of the session.
+    ClineSession(PathBuf),
 }
 
 impl SessionFolder {
@@ -39,6 +49,13 @@ impl SessionFolder {
             let (storage, messages) = (storage.to_owned(), path.to_owned());
             return Some(Self::OpencodeSession { storage, messages });
         }
+        let history = path.join(HISTORY);
+        if history.is_file() {
+            return Some(Self::ClineTask(history));
+        }
+        if cline_file(path, "messages").is_some_and(|file| file.is_file()) {
+            return Some(Self::ClineSession(path.to_owned()));
+        }
         let is_named_so = path.file_name() == Some(EVENTS.as_ref());
         let events = if is_named_so { path.to_owned() } else { path.join(EVENTS) };
         holds_events(&events).then_some(Self::Events(events))
@@ -47,8 +64,13 @@ impl SessionFolder {
     /// The files as one stream of JSON values, each on one line, so that line 3 in a note means the third file. Fails
     /// with the file's name where a file is not JSON.
     pub fn read(&self) -> io::Result<Vec<u8>> {
+        let files = self.files()?;
+        if let Self::ClineTask(history) = self {
+            // One file, so a line in a note is a line of it.
+            return fs::read(history);
+        }
         let mut stream = Vec::new();
-        for path in self.files()? {
+        for path in files {
             let failed =
                 |kind, what: String| io::Error::new(kind, format!("{}: {what}", path.display()));
             let bytes = fs::read(&path).map_err(|error| failed(error.kind(), reason(&error)))?;
@@ -94,6 +116,16 @@ impl SessionFolder {
                 }
                 Ok(files)
             }
+            Self::ClineTask(history) => Ok(vec![history.clone()]),
+            Self::ClineSession(session) => {
+                let mut files = Vec::new();
+                json_below(session, &mut files)?;
+                let own = cline_file(session, "messages");
+                // Those of its agents come after the session itself, which has its compaction behind it.
+                files.retain(|path| ends_so(path, ".messages.json") && Some(path) != own.as_ref());
+                let compaction = cline_file(session, "compaction").filter(|file| file.is_file());
+                Ok(own.into_iter().chain(compaction).chain(files).collect())
+            }
             Self::Events(events) => {
                 let mut files = Vec::new();
                 json_below(events, &mut files)?;
@@ -103,6 +135,18 @@ impl SessionFolder {
             }
         }
     }
+}
+
+/// A file in a session's folder of Cline, which has the name of the folder. `None` where that name cannot be read.
+fn cline_file(session: &Path, kind: &str) -> Option<PathBuf> {
+    // `.` is a folder with a name, too.
+    let named = fs::canonicalize(session).ok()?;
+    let id = named.file_name()?.to_str()?;
+    Some(session.join(format!("{id}.{kind}.json")))
+}
+
+fn ends_so(path: &Path, end: &str) -> bool {
+    path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.ends_with(end))
 }
 
 fn is_opencode_storage(path: &Path) -> bool {

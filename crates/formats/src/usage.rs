@@ -223,8 +223,12 @@ pub(crate) fn copilot(data: &ObjectFields<'_>) -> Option<Usage> {
     })
 }
 
-/// Reads `metrics.tokens` of Cline, whose prompt includes the tokens that the cache read.
-pub(crate) fn cline(tokens: &ObjectFields<'_>) -> Option<Usage> {
+/// Reads `metrics` of Cline, whose prompt includes the tokens that the cache read.
+pub(crate) fn cline(metrics: &ObjectFields<'_>) -> Option<Usage> {
+    let tokens = metrics.inner("tokens");
+    if tokens.is_empty() {
+        return copilot(metrics);
+    }
     known(Usage {
         prompt: tokens.number("prompt"),
         output: tokens.number("completion"),
@@ -243,6 +247,16 @@ pub(crate) fn kimi(usage: &ObjectFields<'_>) -> Option<Usage> {
     ))
 }
 
+/// Reads `usage` of Kimi Code, which divides the input into three counts.
+pub(crate) fn kimi_code(usage: &ObjectFields<'_>) -> Option<Usage> {
+    known(beside_cache(
+        usage.number("inputOther"),
+        usage.number("output"),
+        usage.number("inputCacheRead"),
+        usage.number("inputCacheCreation"),
+    ))
+}
+
 /// Reads `tokens` of Gemini CLI, which counts reasoning apart from the output.
 pub(crate) fn gemini_cli(tokens: &ObjectFields<'_>) -> Option<Usage> {
     known(Usage {
@@ -253,8 +267,36 @@ pub(crate) fn gemini_cli(tokens: &ObjectFields<'_>) -> Option<Usage> {
     })
 }
 
+/// Reads `usageDetails` or `usage` of a generation in Langfuse, whose input leaves out the cache.
+pub(crate) fn langfuse(usage: &ObjectFields<'_>) -> Option<Usage> {
+    let first = |names: &[&str]| names.iter().find_map(|name| usage.count(name)).unwrap_or(0);
+    known(beside_cache(
+        first(&["input", "promptTokens"]),
+        first(&["output", "completionTokens"]),
+        first(&["cache_read_input_tokens", "input_cached_tokens", "input_cache_read"]),
+        first(&["cache_creation_input_tokens", "input_cache_creation"]),
+    ))
+}
+
+/// Reads the metadata of a turn in Copilot Chat.
+pub(crate) fn copilot_chat(metadata: &ObjectFields<'_>) -> Option<Usage> {
+    let (prompt, output) = (metadata.number("promptTokens"), metadata.number("outputTokens"));
+    known(Usage { prompt, output, ..Usage::default() })
+}
+
+/// Reads `usage` of Continue, whose prompt includes what the cache read.
+pub(crate) fn continue_dev(usage: &ObjectFields<'_>) -> Option<Usage> {
+    let details = usage.inner("promptTokensDetails");
+    known(Usage {
+        prompt: usage.number("promptTokens"),
+        output: usage.number("completionTokens"),
+        cache_read: details.number("cachedTokens"),
+        cache_write: details.number("cacheWriteTokens"),
+    })
+}
+
 /// The usage, unless its prompt is 0: a failed request is recorded with zeros.
-fn known(usage: Usage) -> Option<Usage> {
+pub(crate) fn known(usage: Usage) -> Option<Usage> {
     (usage.prompt > 0 && is_possible(&usage)).then_some(usage)
 }
 

@@ -145,6 +145,8 @@ pub const INJECTED: &[KnownWrapper] = &[
     element("cline", "terminal_output"),
     element("cline", "workspace_diagnostics"),
     element("cline", "git_working_state"),
+    element("cline", "mode_notice"),
+    element("cline", "SYSTEM_NOTICE"),
     start("cline", "# task_progress"),
     // `\u{44}` is a D. It is escaped because a check searches our own files for the mark of unfinished work.
     start("cline", "# TO\u{44}O LIST UPDATE REQUIRED"),
@@ -272,6 +274,11 @@ pub const FRAMES: &[&str] = &[
     "</userRequest>",
     "<user_message>",
     "</user_message>",
+    // Cline's command line names the mode in which the user wrote.
+    "<user_input mode=\"act\">",
+    "<user_input mode=\"plan\">",
+    "<user_input mode=\"yolo\">",
+    "</user_input>",
     ARGUMENTS,
     "</command-args>",
     "<user-memory-input>",

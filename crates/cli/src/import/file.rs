@@ -109,16 +109,18 @@ impl<'a> SessionIds<'a> {
         // A short id of a conversation is often the number of a row, which is unique only in its file. So it is not
         // used.
         let own = conversation.id.as_ref().filter(|id| id.len() >= 8 && id.len() <= 180);
+        // A client's file gets conversations of agents while it grows. The first one keeps its name.
+        let is_first = at == 0 && conversation.format.is_session();
         let own = || match own {
             Some(own) => own.clone(),
-            None if self.several => format!("{}-{}", self.stem, at + 1),
+            None if self.several && !is_first => format!("{}-{}", self.stem, at + 1),
             None => self.stem.clone(),
         };
         let wish = match (self.wanted.id, self.several) {
             // The id keeps the file's name. A running number would change whenever a file is added.
             (Some(given), _) if self.wanted.is_one_of_several => format!("{given}-{}", own()),
-            (Some(given), true) => format!("{given}-{}", at + 1),
-            (Some(given), false) => given.to_owned(),
+            (Some(given), true) if !is_first => format!("{given}-{}", at + 1),
+            (Some(given), _) => given.to_owned(),
             (None, _) => own(),
         };
         let mut id = wish.clone();

@@ -188,11 +188,14 @@ impl ImportPlan<'_> {
         stored: &StoredSession,
     ) -> Result<Option<(PreparedConversation, usize)>, Failure> {
         for at in recording.likeliest() {
-            let conversation = recording.since(at);
             // The messages of a session in another dialect are not those of the file.
-            if conversation.format.dialect().name() != stored.row().new.dialect {
+            if recording.live().format.dialect().name() != stored.row().new.dialect {
                 continue;
             }
+            // In some dialects a session begins with the system prompt, which is beside the messages in the file.
+            let prepared = self.prepare(recording.since(at))?;
+            let events = events_of(&prepared.log);
+            let conversation = Conversation { events, ..prepared.source };
             if let Some((conversation, there)) = self.as_stored(conversation, stored).await? {
                 return Ok(Some((self.prepare(conversation)?, there)));
             }

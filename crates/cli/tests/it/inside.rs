@@ -6,6 +6,7 @@ mod hooks_claude;
 mod hooks_settings;
 mod host;
 mod html;
+mod import_growing;
 mod import_plan;
 mod import_watch;
 mod input;

@@ -149,8 +149,8 @@ fn a_folder_with_sessions_in_it_imports_each_once() {
     let sessions: Value = serde_json::from_str(&printed).unwrap();
     let ids: Vec<&str> =
         sessions.as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect();
-    // Two of each client: their logs have a conversation that was compacted.
-    assert_eq!(ids, ["0a1b-1", "0a1b-2", "ses_41aa0001", "ses_41aa0001-2", "1", "2"]);
+    // What a client compacted is in the session of the conversation.
+    assert_eq!(ids, ["0a1b", "ses_41aa0001", "1", "2"]);
 }
 
 #[test]
@@ -166,4 +166,36 @@ fn a_broken_file_in_a_session_folder_is_named() {
     for part in ["part/msg_13/prt_0038.json: no JSON: EOF", "hint: take the broken file out"] {
         assert!(said.contains(part), "{said}");
     }
+}
+
+/// A task of Cline or Roo Code has the words that it shows, and notes about it, beside what it sends.
+#[test]
+fn a_task_folder_is_read_as_its_history() {
+    let at = folder("cline-task").join("tasks/1760000000000");
+    fs::create_dir_all(&at).unwrap();
+    fs::write(at.join("ui_messages.json"), r#"[{"ts":1,"type":"say","say":"text"}]"#).unwrap();
+    fs::write(at.join("task_metadata.json"), r#"{"files_in_context":[],"model_usage":[]}"#)
+        .unwrap();
+    fs::write(at.join("history_item.json"), r#"{"id":"1760000000000","task":"x"}"#).unwrap();
+    let history = at.join("api_conversation_history.json");
+    fs::write(&history, fixture("cline.json")).unwrap();
+    assert_eq!(messages(&at), messages(&history));
+    // In a folder of tasks each task is one transcript.
+    let store = format!("sqlite:{}", at.join("store.db").display());
+    let tasks = at.parent().unwrap().to_str().unwrap();
+    let said = stdout(&["import", tasks, "--store", &store], b"");
+    assert!(said.contains("1760000000000"), "{said}");
+}
+
+#[test]
+fn a_session_folder_of_cline_is_read_with_its_compaction() {
+    let at = folder("cline-session").join("1784094124598_lamps");
+    let [messages_file, compaction] = &values("cline-session.jsonl")[..] else { panic!() };
+    write(&at.join("1784094124598_lamps.messages.json"), messages_file);
+    write(&at.join("1784094124598_lamps.json"), &serde_json::json!({ "session_id": "x" }));
+    let whole = messages(&at);
+    assert!(has(&whole, "LATEWORD1"), "{whole}");
+    write(&at.join("1784094124598_lamps.compaction.json"), compaction);
+    let left = messages(&at);
+    assert!(has(&left, "TOOLWORD4") && has(&left, "AGENTWORD2") && !has(&left, "LATEWORD1"));
 }

@@ -26,12 +26,12 @@ pub(super) fn text_of<'a>(fields: &ObjectFields<'a>, name: &str) -> Option<Strin
     Some(match fields.raw(name)? {
         b"null" => return None,
         string @ [b'"', ..] => Cow::Borrowed(string),
-        value => told(value),
+        value => json_as_text(value),
     })
 }
 
 /// A JSON value as the token of a text.
-fn told(value: &[u8]) -> StringToken<'static> {
+pub(super) fn json_as_text(value: &[u8]) -> StringToken<'static> {
     token(&String::from_utf8_lossy(&scan::one_line(value)))
 }
 
@@ -59,7 +59,7 @@ pub(super) enum ContentPart<'a> {
 impl<'a> ContentPart<'a> {
     /// The JSON of a value that the reader does not know, as text, so that nothing is lost.
     pub(super) fn unknown(value: &[u8]) -> Self {
-        Self::Text(told(value))
+        Self::Text(json_as_text(value))
     }
 
     /// Writes the part as JSON.
@@ -116,7 +116,7 @@ impl ChatCall<'_> {
         match self.arguments {
             Some(string @ [b'"', ..]) => out.extend_from_slice(string),
             Some(b"null") | None => out.extend_from_slice(b"\"{}\""),
-            Some(object) => out.extend_from_slice(&told(object)),
+            Some(object) => out.extend_from_slice(&json_as_text(object)),
         }
         out.extend_from_slice(b"}}");
     }

@@ -32,6 +32,7 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription {
         queued: Column::ByReader("a message of the user"),
         answers: Column::ByReader("the output of `request_user_input`"),
     },
+    builds_replies: false,
 };
 
 fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {

@@ -56,6 +56,8 @@ pub(super) struct FormatDescription {
     pub mark: Option<FileMark>,
     pub reader: FormatReader,
     pub columns: ColumnTable,
+    /// Whether the reader builds a reply from several records, so that the newest one may still grow.
+    pub builds_replies: bool,
 }
 
 impl FormatDescription {
@@ -66,7 +68,13 @@ impl FormatDescription {
         read: FileReader,
         columns: ColumnTable,
     ) -> Self {
-        Self { format, mark: Some(mark), reader: FormatReader::Session(read), columns }
+        let reader = FormatReader::Session(read);
+        Self { format, mark: Some(mark), reader, columns, builds_replies: false }
+    }
+
+    /// The same, where the reader builds a reply from several records.
+    pub(super) const fn that_builds_replies(self) -> Self {
+        Self { builds_replies: true, ..self }
     }
 
     /// Whether the files are sessions of a client, and not requests.

@@ -2,6 +2,7 @@
 
 use midfold_core::calendar::{self, Millis};
 use midfold_core::event::RawEvent;
+use midfold_core::jsonstr;
 
 use super::Conversation;
 use super::columns::{Column, ColumnTable};
@@ -120,12 +121,17 @@ impl<'a> SourceObjects<'a> {
     }
 }
 
-/// The time in a member: ISO 8601, or seconds or milliseconds since 1970. `None` where there is no such time.
+/// The time in a member. `None` where there is no such time.
 pub(super) fn moment(fields: &ObjectFields<'_>, name: &str) -> Option<Millis> {
-    if let Some(text) = fields.text(name) {
-        return calendar::moment(&text);
+    moment_of(fields.raw(name)?)
+}
+
+/// The time that a JSON value says: ISO 8601, or seconds or milliseconds since 1970.
+pub(super) fn moment_of(value: &[u8]) -> Option<Millis> {
+    if value.starts_with(b"\"") {
+        return calendar::moment(&jsonstr::decode(value));
     }
-    let number: f64 = std::str::from_utf8(fields.raw(name)?).ok()?.parse().ok()?;
+    let number: f64 = std::str::from_utf8(value).ok()?.parse().ok()?;
     let millis = if number < MILLIS_FROM { number * 1e3 } else { number };
     (millis.is_finite() && millis > 0.0).then(|| millis.round() as Millis)
 }

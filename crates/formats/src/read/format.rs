@@ -63,6 +63,16 @@ pub enum TranscriptFormat {
     Copilot,
     /// A session of Kimi CLI.
     Kimi,
+    /// The wire of an agent of Kimi Code.
+    KimiCode,
+    /// A chat of GitHub Copilot in VS Code, or an export of one.
+    CopilotChat,
+    /// A session of Continue.
+    Continue,
+    /// Spans of OpenTelemetry with the messages of a model.
+    Otel,
+    /// Observations that Langfuse exported.
+    Langfuse,
 }
 
 /// The format of a list of a dialect's messages, as `compact` writes it.
@@ -82,7 +92,7 @@ impl From<DialectKind> for TranscriptFormat {
 
 impl TranscriptFormat {
     /// All formats.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 34] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
         Self::Anthropic,
@@ -112,6 +122,11 @@ impl TranscriptFormat {
         Self::Droid,
         Self::Copilot,
         Self::Kimi,
+        Self::KimiCode,
+        Self::CopilotChat,
+        Self::Continue,
+        Self::Otel,
+        Self::Langfuse,
     ];
 
     /// The name on the command line.
@@ -147,6 +162,11 @@ impl TranscriptFormat {
             Self::Droid => "droid",
             Self::Copilot => "copilot-cli",
             Self::Kimi => "kimi-cli",
+            Self::KimiCode => "kimi-code",
+            Self::CopilotChat => "copilot-chat",
+            Self::Continue => "continue",
+            Self::Otel => "otel",
+            Self::Langfuse => "langfuse",
         }
     }
 

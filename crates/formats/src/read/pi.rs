@@ -31,6 +31,7 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription {
         queued: Column::ByReader("a message of the user"),
         answers: Column::Lacks("has no tool that asks"),
     },
+    builds_replies: false,
 };
 
 /// One line of the file.

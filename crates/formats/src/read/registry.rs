@@ -36,10 +36,21 @@ pub(super) fn of(format: TranscriptFormat) -> &'static FormatDescription {
         TranscriptFormat::Droid => &clients::droid::FORMAT,
         TranscriptFormat::Copilot => &clients::copilot::FORMAT,
         TranscriptFormat::Kimi => &clients::kimi::FORMAT,
+        TranscriptFormat::KimiCode => &clients::kimi_code::FORMAT,
+        TranscriptFormat::CopilotChat => &clients::copilot_chat::FORMAT,
+        TranscriptFormat::Continue => &clients::continue_dev::FORMAT,
+        TranscriptFormat::Otel => &clients::otel::FORMAT,
+        TranscriptFormat::Langfuse => &clients::langfuse::FORMAT,
     }
 }
 
 impl TranscriptFormat {
+    /// Whether its files are sessions of a client, which may grow, and not requests or runs.
+    #[must_use]
+    pub fn is_session(self) -> bool {
+        of(self).is_session()
+    }
+
     /// Where the files of this format hold each fact of an agent's work, or why they do not. Each fact has its name, and
     /// a place is members with dots between them.
     ///

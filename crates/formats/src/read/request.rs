@@ -32,6 +32,7 @@ pub(super) static REQUESTS: FormatDescription = FormatDescription {
         queued: Column::ByReader("a message of the user"),
         answers: Column::ByReader("the result of the tool that asks"),
     },
+    builds_replies: false,
 };
 
 /// How a `.traj.json` of mini-swe-agent is read: as a request, with facts beside each message.
@@ -51,6 +52,7 @@ pub(super) static MINI_SWE_AGENT: FormatDescription = FormatDescription {
         queued: Column::Lacks("nobody types during a run"),
         answers: Column::Lacks("has no tool that asks"),
     },
+    builds_replies: false,
 };
 
 /// Reads every value. Bare messages, one per line, are one conversation.

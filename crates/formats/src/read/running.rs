@@ -1,10 +1,10 @@
 //! Transcripts that their clients still write, and which part of them no longer changes.
 
 use bytes::Bytes;
-use midfold_core::Role;
+use midfold_core::{Role, jsonstr};
 use serde::de::IgnoredAny;
 
-use super::{Conversation, TranscriptFormat};
+use super::{Conversation, TranscriptFormat, registry};
 use crate::fields::ObjectFields;
 use crate::scan;
 
@@ -37,15 +37,11 @@ pub struct NewestReply {
 /// ```
 #[must_use]
 pub fn newest_reply(conversation: &Conversation) -> Option<NewestReply> {
-    match conversation.format {
-        TranscriptFormat::ClaudeCode => {}
-        TranscriptFormat::OpenCode
-        | TranscriptFormat::GeminiCli
-        | TranscriptFormat::Qwen
-        | TranscriptFormat::Cursor
-        | TranscriptFormat::Copilot
-        | TranscriptFormat::Kimi => return newest_step(conversation),
-        _ => return None,
+    if registry::of(conversation.format).builds_replies {
+        return newest_step(conversation);
+    }
+    if conversation.format != TranscriptFormat::ClaudeCode {
+        return None;
     }
     let field = |bytes: &[u8], name: &str| -> Option<Vec<u8>> {
         ObjectFields::of(bytes, 0..bytes.len()).raw(name).map(<[u8]>::to_vec)
@@ -90,6 +86,9 @@ fn newest_step(conversation: &Conversation) -> Option<NewestReply> {
 pub fn rest_of(before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
     let fields = |message| ObjectFields::of(message, 0..message.len());
     let (old, new) = (fields(before), fields(now));
+    if new.is("role", "assistant") && new.array("content").is_none() {
+        return rest_of_reply(&old, &new);
+    }
     let name = ["content", "parts"].into_iter().find(|name| new.array(name).is_some())?;
     let (from, list) = (old.array(name)?, new.array(name)?);
     let blocks: Vec<_> = scan::elements(now, list.clone()).collect();
@@ -99,6 +98,36 @@ pub fn rest_of(before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
         && known.iter().zip(&blocks).all(|(known, block)| *known == &now[block.clone()]);
     let next = blocks.get(known.len()).filter(|_| goes_on)?;
     Some([&now[..list.start + 1], &now[next.start..]].concat())
+}
+
+/// The rest of a reply in Chat Completions, which has its words, its reasoning and its calls in members of their own.
+fn rest_of_reply(old: &ObjectFields<'_>, new: &ObjectFields<'_>) -> Option<Vec<u8>> {
+    let text = |of: &ObjectFields<'_>, name| of.text(name).unwrap_or_default().into_owned();
+    let more = |name| text(new, name).strip_prefix(&*text(old, name)).map(str::to_owned);
+    let calls = |of: &ObjectFields<'_>| -> Vec<Vec<u8>> {
+        of.list("tool_calls").map(|at| of.bytes()[at].to_vec()).collect()
+    };
+    let (words, thought) = (more("content")?, more("reasoning_content")?);
+    let (known, all) = (calls(old), calls(new));
+    let calls = all.strip_prefix(&known[..])?;
+    let grows = !words.is_empty() || !thought.is_empty() || !calls.is_empty();
+    if !grows || !old.is("role", "assistant") {
+        return None;
+    }
+    let mut out = br#"{"role":"assistant","content":"#.to_vec();
+    match words.is_empty() && !calls.is_empty() {
+        true => out.extend_from_slice(b"null"),
+        false => jsonstr::encode_into(&words, &mut out),
+    }
+    if !thought.is_empty() {
+        out.extend_from_slice(br#","reasoning_content":"#);
+        jsonstr::encode_into(&thought, &mut out);
+    }
+    if !calls.is_empty() {
+        out.extend_from_slice(&[br#","tool_calls":["#, &calls.join(&b',')[..], b"]"].concat());
+    }
+    out.push(b'}');
+    Some(out)
 }
 
 /// A file of JSON lines without a last line that is not completely written yet. Any other file is returned as it is.

@@ -40,7 +40,7 @@ pub(super) struct MessageParts<'a> {
 }
 
 impl<'a> MessageParts<'a> {
-    /// The member `content`: one text, or a list of parts.
+    /// The member `content`: one text, or a list of parts. Calls in another member are for [`Self::add_calls`].
     pub(super) fn of(message: &ObjectFields<'a>, table: PartTable) -> Self {
         let mut found = Self::default();
         let whole = message.string("content").map(|_| chat::text_of(message, "content"));
@@ -57,6 +57,14 @@ impl<'a> MessageParts<'a> {
         let mut rules = table.iter().filter(|(of, _)| *of == kind);
         if !rules.any(|(_, rule)| self.apply(part, rule)) {
             self.words.push(ContentPart::unknown(part.bytes().get(at.clone()).unwrap_or_default()));
+        }
+    }
+
+    /// Adds the calls that a message has in a list of their own, beside its content. The first rule counts whose members
+    /// are there.
+    pub(super) fn add_calls(&mut self, message: &ObjectFields<'a>, list: &str, rules: &[PartRule]) {
+        for (_, call) in message.objects(list) {
+            rules.iter().any(|rule| self.apply(&call, rule));
         }
     }
 

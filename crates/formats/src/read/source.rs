@@ -78,7 +78,8 @@ impl<'a> InputSource<'a> {
         RawEvent { source: vec![range.clone()], ..RawEvent::new(self.slice(range)) }
     }
 
-    /// A message that a reader built from these parts of the input.
+    /// A message that a reader built from these parts of the input. [`Column::At`](super::Column::At) looks for the facts
+    /// of the message in these objects, and [`Column::InRecord`](super::Column::InRecord) in the records that hold them.
     pub(super) fn built(&mut self, bytes: Vec<u8>, source: Vec<Range<usize>>) -> RawEvent {
         let at = source.first().map_or(0, |range| range.start);
         RawEvent { source, ..RawEvent::new(self.mended(bytes.into(), at)) }

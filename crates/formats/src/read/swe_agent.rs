@@ -32,6 +32,7 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription {
         queued: Column::Lacks("nobody types during a run"),
         answers: Column::Lacks("has no tool that asks"),
     },
+    builds_replies: false,
 };
 
 pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {

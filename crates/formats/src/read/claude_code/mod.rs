@@ -38,6 +38,7 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription {
         queued: Column::ByReader("`queued_command`, `queue-operation`"),
         answers: Column::ByReader("the result of `AskUserQuestion`"),
     },
+    builds_replies: false,
 };
 
 fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {

@@ -1,4 +1,5 @@
-//! Reads `api_conversation_history.json` of Cline and Roo Code: a list of Anthropic messages.
+//! Reads `api_conversation_history.json` of Cline and Roo Code: a list of Anthropic messages. Newer releases of Cline
+//! write sessions instead, which [`cline_session`] reads.
 //!
 //! Shapes: `src/core/task-persistence/apiMessages.ts` and `src/core/condense/index.ts` of RooCodeInc/Roo-Code (the
 //! messages that it sends after its own compaction), `src/core/task` of cline/cline. Messages are copied as they are,
@@ -11,6 +12,7 @@ use std::ops::Range;
 use midfold_core::event::RawEvent;
 use midfold_core::{TextOrigin, Voice};
 
+use super::{cline_blocks, cline_session};
 use crate::fields::ObjectFields;
 use crate::read::{
     Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
@@ -23,15 +25,15 @@ use crate::wrappers::RESULT;
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
     TranscriptFormat::Cline,
-    FileMark::Entry(&[], is_of),
+    FileMark::Input(is_history),
     read,
     ColumnTable {
         error: Column::ByReader("`is_error` of the block"),
         time: Column::At(&["ts"]),
         cwd: Column::Unread("`<environment_details>`"),
         mode: Column::Unread("`modelInfo.mode`"),
-        usage: Column::At(UsagePlace::new("metrics.tokens", usage::cline)),
-        model: Column::At(&["modelInfo.modelId"]),
+        usage: Column::At(UsagePlace::new("metrics", usage::cline)),
+        model: Column::At(&["modelInfo.modelId", "modelInfo.id"]),
         parent: Column::Lacks("messages are in one list"),
         images: Column::ByReader("blocks `image`"),
         queued: Column::ByReader("text beside the results"),
@@ -52,6 +54,11 @@ const MARKS: [&str; 7] = [
 
 /// The starts of texts that the client adds beside a result. `\u{44}` is a D.
 const BESIDE: [&str; 3] = ["<environment_details>", "# task_progress", "# TO\u{44}O LIST"];
+
+fn is_history(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
+    FileMark::Record(cline_session::is_of).is_in(doc, records)
+        || FileMark::Entry(&[], is_of).is_in(doc, records)
+}
 
 fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
     let fields = doc.fields(at);
@@ -82,6 +89,9 @@ pub(super) fn is_shown(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
 fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
     let doc = InputDocument { bytes: source.input, outline: None };
+    if cline_session::is_of(doc, first.range.clone()) {
+        return cline_session::read(source, records);
+    }
     let all: Vec<Range<usize>> = entries::all(doc, records, &[]).collect();
     let mut about = Conversation::new(TranscriptFormat::Cline, first.line);
     if doc.bytes.get(first.range.start) == Some(&b'[') {
@@ -192,7 +202,8 @@ fn is_encrypted(message: &ObjectFields<'_>) -> bool {
 
 fn note_reasoning(source: &mut InputSource<'_>, messages: Vec<&Range<usize>>) {
     for at in messages {
-        if is_encrypted(&ObjectFields::of(source.input, at.clone())) {
+        let message = ObjectFields::of(source.input, at.clone());
+        if is_encrypted(&message) || cline_blocks::has_encrypted(&message) {
             let told = "a reasoning item that only its own provider reads is left out";
             source.note(at.start, "encrypted-reasoning", told);
         }
@@ -217,7 +228,7 @@ fn event<'a>(
     if fields.is("role", "assistant") {
         // Only the newest reply can have open calls: the provider wants their results in the next message.
         *open = blocks.iter().filter_map(|block| call(input, block.clone())).collect();
-        return source.event(at);
+        return kept(source, at, fields);
     }
     let answered = |id: &[u8]| {
         blocks
@@ -233,7 +244,7 @@ fn event<'a>(
             let bytes = [before, &content, &input[list.end..at.end]].concat();
             source.built(bytes, vec![at])
         }
-        None => source.event(at),
+        None => kept(source, at, fields),
     };
     if fields.is_true("isSummary") {
         event.origin = Some(TextOrigin::Recap);
@@ -243,6 +254,14 @@ fn event<'a>(
         event.origin = spoken(input, fields, &beside);
     }
     event
+}
+
+/// The message as it is, but for blocks that Anthropic does not have.
+fn kept(source: &mut InputSource<'_>, at: Range<usize>, fields: &ObjectFields<'_>) -> RawEvent {
+    match cline_blocks::rewritten(source.input, &at, fields) {
+        Some(bytes) => source.built(bytes, vec![at]),
+        None => source.event(at),
+    }
 }
 
 fn call(input: &[u8], block: Range<usize>) -> Option<ClineCall<'_>> {

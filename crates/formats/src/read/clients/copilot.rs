@@ -33,7 +33,8 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
         queued: Column::ByReader("a message of the user"),
         answers: Column::ByReader("the result of `ask_user`"),
     },
-);
+)
+.that_builds_replies();
 
 /// Whether the records are events of a session, or a session of an older version.
 fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {

@@ -39,7 +39,8 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
         queued: Column::ByReader("a message of the user"),
         answers: Column::Lacks("a transcript has no results"),
     },
-);
+)
+.that_builds_replies();
 
 /// Whether a line is of a transcript, or of a kind that only the stream has.
 fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {

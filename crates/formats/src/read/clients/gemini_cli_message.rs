@@ -23,6 +23,10 @@ pub(super) fn fill(
     let mut unsent = UnsentCount::default();
     for (at, range) in records.iter().enumerate() {
         let fields = ObjectFields::of(input, range.clone());
+        // Results are written before the reply gets their calls, so at the end of a growing file they are too early.
+        if at + 1 == records.len() && is_early(input, &records, &fields) {
+            continue;
+        }
         let events = match &*fields.text("type").unwrap_or_default() {
             "user" => {
                 let next = records.get(at + 1).map(|next| ObjectFields::of(input, next.clone()));
@@ -59,6 +63,17 @@ fn answered(input: &[u8], records: &[Range<usize>]) -> HashSet<String> {
     let lists = lists.filter(|fields| fields.is("type", "user"));
     let parts = lists.flat_map(|fields| fields.list("content").collect::<Vec<_>>());
     parts.filter_map(|part| response_id(input, part)).collect()
+}
+
+/// Whether a record holds only results, and no reply has their calls yet.
+fn is_early(input: &[u8], records: &[Range<usize>], fields: &ObjectFields<'_>) -> bool {
+    let ids: Option<Vec<String>> =
+        fields.list("content").map(|at| response_id(input, at)).collect();
+    let calls = records.iter().flat_map(|at| {
+        ObjectFields::of(input, at.clone()).objects("toolCalls").collect::<Vec<_>>()
+    });
+    let called: HashSet<String> = calls.filter_map(|(_, call)| call.label("id")).collect();
+    ids.is_some_and(|ids| !ids.is_empty() && ids.iter().all(|id| !called.contains(id)))
 }
 
 fn response_id(input: &[u8], part: Range<usize>) -> Option<String> {

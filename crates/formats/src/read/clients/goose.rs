@@ -1,6 +1,7 @@
 //! Reads sessions of Goose: the JSON lines of older releases, and the output of `goose session export --format json`.
 //!
-//! Shapes: `crates/goose/src/conversation/message.rs`, `context_mgmt/mod.rs` and `session/legacy.rs` of block/goose.
+//! Shapes: `crates/goose/src/conversation/message.rs`, `context_mgmt/mod.rs`, `session/legacy.rs` and
+//! `session/export_bundle.rs` of block/goose.
 //! Newer releases keep sessions in SQLite, which have to be exported.
 
 use std::collections::HashSet;
@@ -73,6 +74,10 @@ const SHOWN: [&str; 4] = [
 fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
     const OWN: [&str; 2] = ["userVisible", "agentVisible"];
     let fields = doc.fields(at);
+    // The first line of an older session, whose first messages have nothing of their own.
+    if fields.string("working_dir").is_some() && fields.count("message_count").is_some() {
+        return true;
+    }
     let metadata = fields.inner("metadata");
     let own = || {
         doc.elements(fields.array("content").unwrap_or(0..0)).any(|part| {
@@ -95,17 +100,35 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
             lines.push(record.range.clone());
             continue;
         };
-        let mut about = Conversation::new(TranscriptFormat::Goose, record.line);
         let session = doc.fields(record.range.clone());
-        about.id = session.label("id");
-        about.envelope.model = session.inner("model_config").label("model_name");
-        found.extend(conversations(source, &about, scan::elements(doc.bytes, list).collect()));
+        found.extend(of_session(source, record.line, &session, list));
+        // An export has the sessions of its subagents with it.
+        for (at, child) in session.objects("child_sessions") {
+            if let Some(list) = child.array("conversation") {
+                let line = source.line_of(at.start);
+                found.extend(of_session(source, line, &child, list));
+            }
+        }
     }
     if let Some(first) = records.first().filter(|_| !lines.is_empty()) {
         let about = Conversation::new(TranscriptFormat::Goose, first.line);
         found.extend(conversations(source, &about, lines));
     }
     found
+}
+
+/// The conversations of a session whose messages are in `list`.
+fn of_session(
+    source: &mut InputSource<'_>,
+    line: usize,
+    session: &ObjectFields<'_>,
+    list: Range<usize>,
+) -> Vec<Conversation> {
+    let mut about = Conversation::new(TranscriptFormat::Goose, line);
+    about.id = session.label("id");
+    about.envelope.model = session.inner("model_config").label("model_name");
+    let messages = scan::elements(source.input, list).collect();
+    conversations(source, &about, messages)
 }
 
 /// Who sees a message. A compacted message is for the user alone, its summary for the model alone.

@@ -33,7 +33,8 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
         queued: Column::ByReader("`SteerInput`"),
         answers: Column::ByReader("the result of the tool that asks"),
     },
-);
+)
+.that_builds_replies();
 
 /// Whether the records hold one of the client's own types, or an envelope of its wire.
 fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {

@@ -41,7 +41,8 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
         // The events of a subagent are wrapped in events of its parent, which may be a subagent too.
         while envelope.is("type", "SubagentEvent") {
             let payload = envelope.inner("payload");
-            let named = payload.label("agent_id").or_else(|| payload.label("parent_tool_call_id"));
+            let names = ["agent_id", "parent_tool_call_id", "task_tool_call_id"];
+            let named = names.iter().find_map(|name| payload.label(name));
             // The innermost name counts.
             agent = named.or(agent);
             envelope = payload.inner("event");
@@ -76,6 +77,8 @@ impl<'a> KimiTalk<'a> {
                 let typed = typed(&payload, at);
                 self.conversation.events.extend(typed.events(source));
             }
+            // The reply so far is asked for again.
+            "StepRetry" => self.step = ClientStep::default(),
             "StepBegin" | "TurnEnd" | "StepInterrupted" => self.flush(source),
             "ContentPart" | "TextPart" | "ThinkPart" | "ImageURLPart" => {
                 let value = envelope.object("payload").unwrap_or(0..0);

@@ -32,7 +32,8 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
         queued: Column::ByReader("a message of the user"),
         answers: Column::ByReader("the output of `question`"),
     },
-);
+)
+.that_builds_replies();
 
 /// A message with its parts.
 struct OpencodeMessage {

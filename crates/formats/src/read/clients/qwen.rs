@@ -36,7 +36,8 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client
         queued: Column::ByReader("`mid_turn_user_message`"),
         answers: Column::ByReader("the result of the tool that asks"),
     },
-);
+)
+.that_builds_replies();
 
 /// Whether a record of the tree holds a Gemini content, or is of the client's own type.
 fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use midfold_core::event::{RawEvent, Usage};
+use midfold_core::jsonstr;
+use serde::de::IgnoredAny;
 
 use crate::read::{
     InputSource,
@@ -128,7 +130,15 @@ impl<'a> ClientStep<'a> {
         let mut events = Vec::with_capacity(1 + answers.len());
         // Results can come alone, where a reader has finished the step with their calls already.
         if !ranges.is_empty() {
-            let calls = calls.iter().map(|StepCall { id, name, arguments }| {
+            // A call whose arguments were recorded in pieces, and not whole yet, was not made.
+            let is_whole = |call: &&StepCall<'_>| match &call.arguments {
+                Some(Cow::Owned(pieces)) => {
+                    let text = jsonstr::decode(pieces);
+                    serde_json::from_str::<IgnoredAny>(&text).is_ok()
+                }
+                _ => true,
+            };
+            let calls = calls.iter().filter(is_whole).map(|StepCall { id, name, arguments }| {
                 let (id, name) = (id.clone(), name.clone());
                 ChatCall { id, name, arguments: arguments.as_deref() }
             });

@@ -86,6 +86,34 @@ fn a_label_of_another_name_answers_the_only_open_call() {
 }
 
 #[test]
+fn a_session_of_cline_is_read_with_its_compaction() {
+    let text = fixture("cline-session.jsonl");
+    assert_eq!(told(&outcome(text)), include_str!("../../fixtures/told/cline-session.txt"));
+    let before = recorded(text);
+    let counts: Vec<_> = before.conversations.iter().map(|c| events(c).len()).collect();
+    assert_eq!(counts, [3, 5]);
+    let usage = before.conversations[0].events[1].usage.unwrap();
+    assert_eq!((usage.prompt, usage.output, usage.cache_read), (900, 7, 100));
+    // A message that is in Anthropic's shape leaves as it is.
+    assert!(text.contains(events(&before.conversations[1])[2]));
+    let (messages, compaction) = text.split_once('\n').unwrap();
+    assert_eq!(events(&outcome(messages).conversations[0]).len(), 7);
+    assert_eq!(codes(&outcome(compaction)), ["missing-messages"]);
+}
+
+/// Roo Code drops what the provider does not take before it sends; other reasoning is text.
+#[test]
+fn roo_blocks_of_other_providers_are_left_out() {
+    let text = r#"[{"role":"user","content":"go","isSummary":true,"ts":1},{"role":"assistant","content":[{"type":"reasoning","text":"hm","summary":[]},{"type":"reasoning","summary":[],"encrypted_content":"x"},{"type":"text","text":"done"},{"type":"thoughtSignature","thoughtSignature":"y"}],"ts":2}]"#;
+    let found = outcome(text);
+    assert_eq!(
+        events(&found.conversations[0])[1],
+        r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":""},{"type":"text","text":"done"}],"ts":2}"#
+    );
+    assert_eq!(codes(&found), ["encrypted-reasoning"]);
+}
+
+#[test]
 fn what_cline_shows_is_refused_with_where_the_conversation_is() {
     let shown = r#"[{"ts":1,"type":"say","say":"task","text":"Fix it."},{"ts":2,"type":"ask","ask":"tool","text":"{}"}]"#;
     let error = read(&Bytes::from_static(shown.as_bytes()), None).unwrap_err();

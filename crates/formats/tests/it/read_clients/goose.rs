@@ -29,3 +29,16 @@ fn goose_is_told_by_what_only_it_writes() {
     let other = r#"[{"role":"user","created":1,"content":[{"type":"text","text":"hi"}]}]"#;
     assert_ne!(outcome(other).conversations[0].format, TranscriptFormat::Goose);
 }
+
+#[test]
+fn sessions_of_subagents_are_in_an_export() {
+    let session = |id: &str, more: &str| {
+        format!(
+            r#"{{"id":"{id}","conversation":[{{"role":"user","created":1,"content":[{{"type":"text","text":"{id}"}}],"metadata":{{"userVisible":true,"agentVisible":true}}}}]{more}}}"#
+        )
+    };
+    let text = session("parent", &format!(r#","child_sessions":[{}]"#, session("child", "")));
+    let found = outcome(&text);
+    let ids: Vec<_> = found.conversations.iter().map(|it| it.id.as_deref().unwrap()).collect();
+    assert_eq!(ids, ["parent", "child"]);
+}

@@ -1,6 +1,6 @@
 use midfold_core::view::TextOrigin::{Injected, Recap};
 
-use super::{codes, events, fixture, origins, outcome};
+use super::{codes, events, fixture, origins, outcome, recorded, told};
 
 #[test]
 fn a_context_leaves_as_it_is_but_for_thoughts() {
@@ -69,4 +69,56 @@ fn parts_keep_their_order() {
     let event = events(&found.conversations[0])[0];
     let at = |text: &str| event.find(text).unwrap();
     assert!(at("Look here:") < at("AA==") && at("AA==") < at("Seen?"), "{event}");
+}
+
+/// What came of an attempt that failed is asked for again.
+#[test]
+fn a_step_that_is_tried_again_is_read_once() {
+    let line = |kind: &str, payload: &str| {
+        format!(r#"{{"timestamp":1.5,"message":{{"type":"{kind}","payload":{payload}}}}}"#)
+    };
+    let found = outcome(
+        &[
+            line("TurnBegin", r#"{"user_input":"go"}"#),
+            line("StepBegin", r#"{"n":1}"#),
+            line("ContentPart", r#"{"type":"text","text":"I lo"}"#),
+            line("StepRetry", r#"{"n":1,"next_attempt":2,"max_attempts":3,"wait_s":1}"#),
+            line("ContentPart", r#"{"type":"text","text":"I look."}"#),
+        ]
+        .join("\n"),
+    );
+    let events = events(&found.conversations[0]);
+    assert_eq!(events[1..], [r#"{"role":"assistant","content":"I look."}"#]);
+}
+
+#[test]
+fn a_wire_of_kimi_code_is_read_as_the_context_it_leaves() {
+    let text = fixture("kimi-code.jsonl");
+    let found = outcome(text);
+    assert_eq!(told(&found), include_str!("../../fixtures/told/kimi-code.txt"));
+    let conversation = &found.conversations[0];
+    let usage = conversation.events[4].usage.unwrap();
+    assert_eq!((usage.prompt, usage.output, usage.cache_read), (900, 7, 100));
+    assert!(conversation.events[5].failed && !conversation.events[6].failed);
+    let before = recorded(text);
+    assert_eq!(before.conversations.len(), 2);
+    assert!(events(&before.conversations[0]).join("").contains("GONEWORD2"));
+}
+
+/// Older releases put the summary before the newest messages.
+#[test]
+fn an_older_compaction_of_kimi_code_keeps_the_newest_messages() {
+    let said = |text: &str| {
+        format!(
+            r#"{{"type":"context.append_message","message":{{"role":"user","content":[{{"type":"text","text":"{text}"}}],"toolCalls":[]}},"time":1}}"#
+        )
+    };
+    let text = [
+        said("one"),
+        said("two"),
+        r#"{"type":"context.apply_compaction","summary":"sum","compactedCount":1,"time":1}"#.into(),
+    ];
+    let found = outcome(&text.join("\n"));
+    let texts = events(&found.conversations[0]);
+    assert_eq!(texts, [r#"{"role":"user","content":"sum"}"#, r#"{"role":"user","content":"two"}"#]);
 }

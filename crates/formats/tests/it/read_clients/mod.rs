@@ -7,7 +7,9 @@
 mod aider;
 mod chatgpt;
 mod cline;
+mod continue_dev;
 mod copilot;
+mod copilot_chat;
 mod cursor;
 mod droid;
 mod gemini_cli;
@@ -15,9 +17,11 @@ mod goose;
 mod hermes;
 mod inspect;
 mod kimi;
+mod langfuse;
 mod letta;
 mod opencode;
 mod openhands;
+mod otel;
 mod qwen;
 mod times;
 
@@ -29,6 +33,7 @@ use midfold_core::view::{EventView, Role, TextOrigin};
 use midfold_formats::profile;
 use midfold_formats::read::{
     Conversation, ReadError, ReadOutcome, TranscriptFormat, newest_reply, read, read_recorded,
+    rest_of,
 };
 
 /// A fixture, and whose it is.
@@ -57,6 +62,7 @@ const FIXTURES: &[Fixture] = &[
     fixture!("gemini-cli.json", GeminiCli, &[]),
     fixture!("gemini-cli.jsonl", GeminiCli, &["alternation", "alternation"]),
     fixture!("cline.json", Cline, &[]),
+    fixture!("cline-session.jsonl", Cline, &[]),
     fixture!("roo.json", Cline, &[]),
     fixture!("openhands.jsonl", OpenHands, &[]),
     fixture!("openhands-old.json", OpenHands, &[]),
@@ -74,6 +80,13 @@ const FIXTURES: &[Fixture] = &[
     fixture!("copilot.jsonl", Copilot, &[]),
     fixture!("kimi-context.jsonl", Kimi, &[]),
     fixture!("kimi-wire.jsonl", Kimi, &[]),
+    fixture!("kimi-code.jsonl", KimiCode, &[]),
+    fixture!("copilot-chat.json", CopilotChat, &[]),
+    fixture!("copilot-chat.jsonl", CopilotChat, &[]),
+    fixture!("continue.json", Continue, &[]),
+    fixture!("otel.jsonl", Otel, &[]),
+    fixture!("otel-flat.jsonl", Otel, &[]),
+    fixture!("langfuse.json", Langfuse, &[]),
 ];
 
 fn fixture(name: &str) -> &'static str {
@@ -249,4 +262,35 @@ fn broken_files_of_clients_are_read_as_far_as_they_go() {
             }
         }
     }
+}
+
+/// Words, reasoning and calls of a reply in Chat Completions grow in members of their own.
+#[test]
+fn the_rest_of_a_built_reply_is_what_came_after() {
+    let call = |id: &str| format!(r#"{{"id":"{id}","type":"function","function":{{"name":"f"}}}}"#);
+    let reply =
+        |words: &str, more: &str| format!(r#"{{"role":"assistant","content":{words}{more}}}"#);
+    let calls = |ids: &[&str]| {
+        let all: Vec<_> = ids.iter().map(|id| call(id)).collect();
+        format!(r#","tool_calls":[{}]"#, all.join(","))
+    };
+    let rest = |before: &str, now: &str| {
+        let rest = rest_of(before.as_bytes(), now.as_bytes());
+        rest.map(|rest| String::from_utf8(rest).unwrap())
+    };
+    let one = reply(r#""So""#, "");
+    let two = reply(r#""So far.""#, &calls(&["a"]));
+    let three = reply(r#""So far.""#, &calls(&["a", "b"]));
+    assert_eq!(rest(&one, &two), Some(reply(r#"" far.""#, &calls(&["a"]))));
+    assert_eq!(rest(&two, &three), Some(reply("null", &calls(&["b"]))));
+    assert_eq!(
+        rest(
+            &reply("null", r#","reasoning_content":"h""#),
+            &reply("null", r#","reasoning_content":"hm""#)
+        ),
+        Some(reply(r#""""#, r#","reasoning_content":"m""#))
+    );
+    assert_eq!(rest(&three, &two), None);
+    assert_eq!(rest(&two, &two), None);
+    assert_eq!(rest(&reply(r#""No""#, ""), &two), None);
 }

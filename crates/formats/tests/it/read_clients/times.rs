@@ -12,9 +12,20 @@ fn known(text: &str) -> (usize, usize) {
 #[test]
 fn messages_know_when_they_were_recorded_where_their_client_writes_it() {
     // Cursor and Inspect write none with a message; what is beside the messages has none either.
-    let some = [("openhands-old.json", (15, 13)), ("hermes.jsonl", (14, 12))];
-    let none =
-        ["inspect.json", "aider.md", "cursor.jsonl", "cursor-stream.jsonl", "kimi-context.jsonl"];
+    let some = [
+        ("openhands-old.json", (15, 13)),
+        ("hermes.jsonl", (14, 12)),
+        // The summary of a compaction has none.
+        ("cline-session.jsonl", (5, 4)),
+    ];
+    let none = [
+        "inspect.json",
+        "aider.md",
+        "cursor.jsonl",
+        "cursor-stream.jsonl",
+        "kimi-context.jsonl",
+        "continue.json",
+    ];
     for it in FIXTURES {
         let (all, timed) = known(it.text);
         let wanted = match some.iter().find(|(name, _)| *name == it.name) {

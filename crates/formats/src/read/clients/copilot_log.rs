@@ -1,0 +1,141 @@
+//! Puts a chat of VS Code together from the log of its changes.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use midfold_core::jsonstr;
+
+use crate::fields::ObjectFields;
+use crate::read::TopValue;
+
+/// A chat as the last change left it.
+#[derive(Default)]
+pub(super) struct ChatLog {
+    pub id: Option<String>,
+    pub requests: Vec<ChatRequest>,
+}
+
+/// One turn of the user, with its answer.
+pub(super) struct ChatRequest {
+    /// The request as it was added.
+    whole: Range<usize>,
+    /// The members that changed since, by their path. A deleted one has an empty range.
+    changed: HashMap<String, Range<usize>>,
+    /// The parts of the answer, if they changed since.
+    response: Option<Vec<Range<usize>>>,
+}
+
+/// The requests of a chat, after all changes.
+pub(super) fn requests(input: &[u8], records: &[TopValue]) -> ChatLog {
+    let mut log = ChatLog::default();
+    for record in records {
+        let entry = ObjectFields::of(input, record.range.clone());
+        match entry.count("kind") {
+            Some(0) => log = ChatLog::of(&entry.inner("v")),
+            Some(_) => log.change(input, &entry),
+            None => log = ChatLog::of(&entry),
+        }
+    }
+    log
+}
+
+impl ChatLog {
+    fn of(chat: &ObjectFields<'_>) -> Self {
+        let requests = chat.list("requests").map(ChatRequest::new).collect();
+        Self { id: chat.label("sessionId"), requests }
+    }
+
+    /// Makes one change: kind 1 sets a member, 2 adds to a list after cutting it at `i`, 3 deletes a member.
+    fn change(&mut self, input: &[u8], entry: &ObjectFields<'_>) {
+        let path: Vec<String> = entry.list("k").map(|at| label(&input[at])).collect();
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let ["requests", rest @ ..] = &path[..] else { return };
+        let pushes = entry.count("kind") == Some(2);
+        let value = entry.get("v").unwrap_or(0..0);
+        let cut = entry.count("i").and_then(|at| usize::try_from(at).ok()).filter(|_| pushes);
+        let [number, rest @ ..] = rest else {
+            let from = if pushes { cut.unwrap_or(usize::MAX) } else { 0 };
+            self.requests.truncate(from);
+            return self.requests.extend(entry.list("v").map(ChatRequest::new));
+        };
+        let Some(request) = number.parse().ok().and_then(|at: usize| self.requests.get_mut(at))
+        else {
+            return;
+        };
+        match rest {
+            [] => *request = ChatRequest::new(value),
+            ["response"] => {
+                let mut parts = if pushes { request.response(input) } else { Vec::new() };
+                parts.truncate(cut.unwrap_or(usize::MAX));
+                parts.extend(entry.list("v"));
+                request.response = Some(parts);
+            }
+            ["response", part] => {
+                let mut parts = request.response(input);
+                if let Some(part) = part.parse().ok().and_then(|at: usize| parts.get_mut(at)) {
+                    *part = value;
+                }
+                request.response = Some(parts);
+            }
+            // Changes within a part are of what is shown.
+            ["response", ..] => {}
+            members => {
+                request.changed.insert(members.join("."), value);
+            }
+        }
+    }
+}
+
+impl ChatRequest {
+    fn new(whole: Range<usize>) -> Self {
+        Self { whole, changed: HashMap::new(), response: None }
+    }
+
+    /// The request as it was added.
+    pub(super) fn whole(&self) -> Range<usize> {
+        self.whole.clone()
+    }
+
+    /// The value at a path, which is neither deleted nor `null`.
+    pub(super) fn get(&self, input: &[u8], path: &str) -> Option<Range<usize>> {
+        let found = match self.changed.get(path) {
+            Some(at) => at.clone(),
+            None => match path.split_once('.') {
+                Some((outer, rest)) => {
+                    ObjectFields::of(input, self.get(input, outer)?).get(rest)?
+                }
+                None => ObjectFields::of(input, self.whole.clone()).get(path)?,
+            },
+        };
+        (!found.is_empty() && &input[found.clone()] != b"null").then_some(found)
+    }
+
+    /// The object called `name`.
+    pub(super) fn inner<'a>(&self, input: &'a [u8], name: &str) -> ObjectFields<'a> {
+        ObjectFields::of(input, self.get(input, name).unwrap_or(0..0))
+    }
+
+    /// The bytes of a value.
+    pub(super) fn raw<'a>(&self, input: &'a [u8], path: &str) -> Option<&'a [u8]> {
+        self.get(input, path).map(|at| &input[at])
+    }
+
+    /// The text or number of a value.
+    pub(super) fn label(&self, input: &[u8], path: &str) -> Option<String> {
+        self.raw(input, path).map(label)
+    }
+
+    /// The parts of the answer.
+    pub(super) fn response(&self, input: &[u8]) -> Vec<Range<usize>> {
+        let listed = || ObjectFields::of(input, self.whole.clone()).list("response").collect();
+        self.response.clone().unwrap_or_else(listed)
+    }
+}
+
+/// A text, or a number as its digits.
+fn label(token: &[u8]) -> String {
+    match token {
+        [b'"', ..] => jsonstr::decode(token).into_owned(),
+        _ => String::from_utf8_lossy(token).into_owned(),
+    }
+}
