@@ -111,7 +111,7 @@ fn what_holds_no_message_is_refused() {
     refused(&["compact", &text], 1, &["text.json", "whose `messages` is no list", "hint"]);
     let csv = write("rows.csv", "a,b\n1,2\n");
     let out = tmp.join("out.jsonl").display().to_string();
-    refused(&["trajectories", &csv, "-o", &out], 1, &["none of the 2 rows", "out.rejects", "hint"]);
+    refused(&["trajectories", &csv, "-o", &out], 1, &["all rows were rejected (2 rows)", "out.rejects", "hint"]);
 }
 
 #[test]
