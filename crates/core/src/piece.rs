@@ -18,6 +18,8 @@ pub enum RepairReason {
     DuplicateId,
     /// A client that cuts texts left half a character (a lone surrogate): U+FFFD is in its place.
     HalfCharacter,
+    /// The arguments of a call were cut, or are no object: they are sent as an object that holds them.
+    Arguments,
     /// A message has no content: a fixed text was put in, or its blank blocks left out.
     EmptyMessage,
     /// A message has a shape that the provider does not know: its source is sent as text.

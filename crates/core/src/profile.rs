@@ -13,6 +13,17 @@ pub enum PairingRule {
     Anywhere,
 }
 
+/// What a provider takes as the arguments of a call in the history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArgumentForm {
+    /// Any text: nobody reads it as JSON.
+    Text,
+    /// A text that is JSON. The chat templates of most models read it.
+    JsonText,
+    /// A JSON object.
+    Object,
+}
+
 /// The part of a context that signed reasoning is bound to. It decides which reasoning stays valid after a fold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReasoningBinding {
@@ -77,6 +88,8 @@ pub struct ProviderProfile {
     pub unique_ids: bool,
     /// The longest id of a call, in bytes.
     pub longest_id: usize,
+    /// What the arguments of a call have to be.
+    pub arguments: ArgumentForm,
     /// The part of a context that signed reasoning is bound to.
     pub reasoning: ReasoningBinding,
     /// The role of a recap where the policy's role is not allowed.

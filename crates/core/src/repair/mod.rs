@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::arguments::with_form;
 use crate::counter::Counter;
 use crate::dialect::Dialect;
 use crate::edit::{self, BlockChange};
@@ -109,6 +110,11 @@ impl ContextRepairer {
             None => (piece, None),
         };
         let view = whole.as_ref().unwrap_or(view);
+        let (piece, formed) = match with_form(&piece.bytes, view, self.profile.arguments) {
+            Some(bytes) => some(self.rewritten(&piece, bytes, RepairReason::Arguments)),
+            None => (piece, None),
+        };
+        let view = formed.as_ref().unwrap_or(view);
         let (piece, owned) = self.rewrite(piece, view);
         let view = owned.as_ref().unwrap_or(view);
         let (piece, owned, given) = match self.twins.push(view, &piece.bytes) {

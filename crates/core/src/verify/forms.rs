@@ -4,9 +4,11 @@
 use bytes::Bytes;
 
 use super::{ProofChecker, ReadMessage, is_blank};
+use crate::arguments::with_form;
 use crate::edit::{self, BlockChange};
 use crate::jsonstr::without_halves;
 use crate::log::{content_of, measure};
+use crate::profile::ArgumentForm;
 use crate::repair::{
     CONTINUE_ASSISTANT, CONTINUE_USER, EMPTY, NO_REASONING, NO_REPLY, NO_RESULT, OF_OTHER,
     OF_SYSTEM, OPENING, RepairReason, is_given, is_of_other_shape, is_renamed, labelled,
@@ -147,6 +149,16 @@ impl ProofChecker<'_> {
             } else {
                 self.rendering(&whole, after)
             };
+        }
+        for form in [ArgumentForm::JsonText, ArgumentForm::Object] {
+            let Some(bytes) = with_form(&before.bytes, &before.view, form) else { continue };
+            let formed = ReadMessage::new(self.case.dialect, &bytes);
+            if *formed.bytes == *after.bytes {
+                return Some(RepairReason::Arguments);
+            }
+            if let Some(why) = self.rendering(&formed, after) {
+                return Some(why);
+            }
         }
         let forms = self.renderings(before);
         if let Some((why, _)) = forms.iter().find(|(_, bytes)| **bytes == *after.bytes) {

@@ -1,5 +1,6 @@
-//! The checks of a message's content: `empty-text`, `no-messages`, `reasoning-alone`.
+//! The checks of a message's content: `arguments`, `empty-text`, `no-messages`, `reasoning-alone`.
 
+use midfold_core::arguments::in_form;
 use midfold_core::{BlockKind, BlockView, EventView, ProviderProfile, Role};
 
 use super::violations::{FoundViolations, MessageAt, RuleRank};
@@ -21,6 +22,11 @@ impl ContentWalk {
         let MessageAt { profile, index, bytes, view } = at;
         if profile.dialect == DialectKind::OpenAiResponses.name() {
             self.push_reasoning(index, view, found);
+        }
+        let mut calls = view.blocks.iter().filter(|_| view.role == Role::Assistant);
+        if calls.any(|call| in_form(bytes, call, profile.arguments).is_some()) {
+            let detail = "the arguments of a call are cut, or no object".to_owned();
+            found.report(RuleRank::Content, "arguments", index, detail);
         }
         // Another message follows, so the one without content was not the last.
         if let Some(bare) = self.bare.take() {

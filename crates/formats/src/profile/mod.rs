@@ -8,7 +8,7 @@ mod templates;
 mod validate;
 mod violations;
 
-use midfold_core::profile::{PairingRule, ReasoningBinding};
+use midfold_core::profile::{ArgumentForm, PairingRule, ReasoningBinding};
 use midfold_core::{ProviderProfile, Role};
 
 use crate::dialect::DialectKind;
@@ -31,6 +31,7 @@ pub const OPENAI: ProviderProfile = ProviderProfile {
     empty_ids: false,
     unique_ids: false,
     longest_id: 40,
+    arguments: ArgumentForm::Text,
     reasoning: ReasoningBinding::Free,
     recap_role: Role::User,
 };
@@ -54,6 +55,7 @@ pub const ANTHROPIC: ProviderProfile = ProviderProfile {
     empty_text: false,
     unique_ids: true,
     longest_id: 64,
+    arguments: ArgumentForm::Object,
     ..OPENAI
 };
 
@@ -67,6 +69,7 @@ pub const BEDROCK: ProviderProfile = ProviderProfile {
     whole_turns: true,
     empty_text: false,
     longest_id: 64,
+    arguments: ArgumentForm::Object,
     ..OPENAI
 };
 
@@ -80,6 +83,7 @@ pub const OLLAMA: ProviderProfile = ProviderProfile {
     dialect: "ollama",
     empty_ids: true,
     longest_id: 64,
+    arguments: ArgumentForm::Object,
     ..OPENAI
 };
 
@@ -90,11 +94,13 @@ pub const STRICT: ProviderProfile = ProviderProfile {
     user_after_tool: false,
     user_first: true,
     system_leading: true,
+    arguments: ArgumentForm::JsonText,
     ..OPENAI
 };
 
 /// DeepSeek: results directly follow their call.
-pub const DEEPSEEK: ProviderProfile = ProviderProfile { name: "deepseek", ..OPENAI };
+pub const DEEPSEEK: ProviderProfile =
+    ProviderProfile { name: "deepseek", arguments: ArgumentForm::JsonText, ..OPENAI };
 
 /// Training rows: no provider reads them, but calls and responses have to pair.
 pub const SHAREGPT: ProviderProfile =
@@ -153,7 +159,16 @@ pub fn for_model(profile: ProviderProfile, model: &str) -> ProviderProfile {
         "openai-chat" => ReasoningBinding::Prefix,
         _ => ReasoningBinding::Free,
     };
-    ProviderProfile { reasoning: profile.reasoning.max(binding), ..profile }
+    let arguments = match profile.arguments {
+        // Servers of open models give the arguments to a chat template as JSON. OpenAI's own take any text.
+        ArgumentForm::Text
+            if profile.dialect == OPENAI.dialect && templates::reads_arguments(model) =>
+        {
+            ArgumentForm::JsonText
+        }
+        known => known,
+    };
+    ProviderProfile { reasoning: profile.reasoning.max(binding), arguments, ..profile }
 }
 
 /// The profiles that fit a dialect. The first one is that of the dialect's own provider.

@@ -1,4 +1,4 @@
-//! Reads from a model's name whether its chat template wants user and assistant to take turns.
+//! Reads from a model's name what its chat template wants: turns, and arguments that are JSON.
 
 /// Ends of the names of Mistral's models: Mistral, Ministral, Devstral, Codestral, Magistral, Mixtral, Pixtral, Voxtral.
 const MISTRAL: [&str; 2] = ["stral", "xtral"];
@@ -16,9 +16,36 @@ pub(super) fn takes_turns(model: &str) -> bool {
     })
 }
 
+/// The starts of the names of OpenAI's models. Its service takes any text as arguments.
+const OPENAI: [&str; 5] = ["chatgpt", "codex", "computer-use", "ft:gpt", "gpt"];
+/// Models of OpenAI that anybody serves, so that a template reads them.
+const OPEN_WEIGHTS: &str = "gpt-oss";
+
+/// Whether a template reads the arguments of calls as JSON. vLLM, SGLang and llama.cpp answer with an error where they
+/// are none. False where nothing is known of the model.
+pub(super) fn reads_arguments(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    let is_o = || name.starts_with('o') && name[1..].starts_with(|c: char| c.is_ascii_digit());
+    let is_openai = OPENAI.iter().any(|start| name.starts_with(start)) || is_o();
+    !name.is_empty() && (!is_openai || name.contains(OPEN_WEIGHTS))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::takes_turns;
+    use super::{reads_arguments, takes_turns};
+
+    #[test]
+    fn the_name_of_a_model_says_whether_its_arguments_are_read() {
+        for model in
+            ["qwen3-coder", "deepseek-chat", "openai/gpt-oss-120b", "mistral-large", "olmo-2"]
+        {
+            assert!(reads_arguments(model), "{model}");
+        }
+        for model in ["gpt-5.1", "openai/gpt-4.1", "o3-mini", "ft:gpt-4o:acme::1", "codex-mini", ""]
+        {
+            assert!(!reads_arguments(model), "{model}");
+        }
+    }
 
     #[test]
     fn the_name_of_a_model_says_whether_it_takes_turns() {

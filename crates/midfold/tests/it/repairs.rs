@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
 use bytes::Bytes;
+use midfold::core::profile::ArgumentForm;
 use midfold::core::project::project;
 use midfold::core::repair::RepairReason;
 use midfold::core::verify::{ProofCase, verify};
@@ -304,6 +305,68 @@ fn half_a_character_is_replaced() {
     );
     assert_eq!(found.repairs, [RepairReason::DuplicateId; 2]);
     assert!(!found.texts.concat().contains(r"\ud83d") && !found.texts.concat().contains(r"\udc00"));
+}
+
+/// An answer that ended by its limit in the middle of a call.
+#[test]
+fn arguments_that_were_cut_are_an_object_where_the_provider_wants_one() {
+    let cut = r#"{\"path\":\"a.rs\",\"text\":\"fn ma"#;
+    let chat = [
+        r#"{"role":"user","content":"go"}"#.to_owned(),
+        format!(
+            r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"x","type":"function","function":{{"name":"f","arguments":"{cut}"}}}},{{"id":"y","type":"custom","custom":{{"name":"apply_patch","input":"*** Begin Patch"}}}}]}}"#
+        ),
+        r#"{"role":"tool","tool_call_id":"x","content":"invalid arguments"}"#.to_owned(),
+        r#"{"role":"tool","tool_call_id":"y","content":"ok"}"#.to_owned(),
+    ];
+    let blocks = |calls: String, results: &str| {
+        let user = r#"{"role":"user","content":[{"type":"text","text":"go"}]}"#.to_owned();
+        [user, calls, format!(r#"{{"role":"user","content":[{results}]}}"#)]
+    };
+    let anthropic = blocks(
+        format!(
+            r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"x","name":"f","input":"{cut}"}},{{"type":"tool_use","id":"y","name":"f","input":"{{\"a\":1}}"}},{{"type":"tool_use","id":"y","name":"f","input":""}}]}}"#
+        ),
+        r#"{"type":"tool_result","tool_use_id":"x","content":"1"},{"type":"tool_result","tool_use_id":"y","content":"2"},{"type":"tool_result","tool_use_id":"y","content":"3"}"#,
+    );
+    let held = r#"{\"cut_off_arguments\":\"{\\\"path\\\":\\\"a.rs\\\",\\\"text\\\":\\\"fn ma\"}"#;
+    let cases: [(_, _, &[String], &[&str]); 3] = [
+        (DialectKind::OpenAiChat, OPENAI, &chat, &[cut, "*** Begin Patch"]),
+        (
+            DialectKind::OpenAiChat,
+            profile::of_model(DialectKind::OpenAiChat, "qwen3-coder"),
+            &chat,
+            &[held, r#""input":"*** Begin Patch""#],
+        ),
+        (
+            DialectKind::Anthropic,
+            ANTHROPIC,
+            &anthropic,
+            // The third call has the id of another one, and both repairs are made.
+            &[
+                &held.replace(r#"\\\""#, "\0").replace(r#"\""#, "\"").replace('\0', r#"\""#),
+                r#""input":{"a":1}"#,
+                r#""id":"y_2","name":"f","input":{}"#,
+            ],
+        ),
+    ];
+    for (kind, profile, messages, wanted) in cases {
+        let texts: Vec<&str> = messages.iter().map(String::as_str).collect();
+        let raw: Vec<_> = messages.iter().map(|text| Bytes::from(text.clone())).collect();
+        let is_fine = profile.arguments == ArgumentForm::Text;
+        let named = profile::validate(&raw, kind, &profile);
+        assert_eq!(
+            !named.iter().any(|found| found.rule == "arguments"),
+            is_fine,
+            "{}",
+            profile.name
+        );
+        let found = made(kind, profile, &texts);
+        assert_eq!(found.repairs.is_empty(), is_fine, "{:?}", found.repairs);
+        for part in wanted {
+            assert!(found.texts[1].contains(part), "{part} in {}", found.texts[1]);
+        }
+    }
 }
 
 /// A message of a client's own shape among a provider's says what it says, in its source.
