@@ -86,6 +86,11 @@ pub trait Dialect: Send + Sync {
     /// or another result of it: a dialect with several kinds of results takes the kind from there.
     fn made_result(&self, like: &[u8], id: &str, name: &str, text: &str) -> Bytes;
 
+    /// The member of a message of the model that has its reasoning as text; `None` in formats without one.
+    fn reasoning_member(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether a result is of the kind that its call needs, in dialects with several kinds of results.
     fn answers(&self, _call: &[u8], _result: &[u8]) -> bool {
         true

@@ -34,6 +34,8 @@ pub enum RepairReason {
     ToldCall,
     /// Two messages in a row have one role: a message was put between them.
     Bridge,
+    /// A message of the model has no reasoning, and the model wants some in each: it got a blank one.
+    BlankReasoning,
     /// Nothing follows reasoning that the provider wants something behind: it was added.
     LoneReasoning,
 }

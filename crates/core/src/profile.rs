@@ -13,6 +13,18 @@ pub enum PairingRule {
     Anywhere,
 }
 
+/// Whether messages of the model need their reasoning as text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReasoningText {
+    /// They need none.
+    #[default]
+    Free,
+    /// All need some from the first one on that has it (DeepSeek, Kimi and `MiMo` while they think).
+    Kept,
+    /// All need some: the provider has refused one without.
+    Demanded,
+}
+
 /// What a provider takes as the arguments of a call in the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgumentForm {
@@ -92,6 +104,8 @@ pub struct ProviderProfile {
     pub arguments: ArgumentForm,
     /// The part of a context that signed reasoning is bound to.
     pub reasoning: ReasoningBinding,
+    /// Whether messages of the model need their reasoning as text.
+    pub reasoning_text: ReasoningText,
     /// The role of a recap where the policy's role is not allowed.
     pub recap_role: Role,
 }

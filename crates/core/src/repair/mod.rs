@@ -3,6 +3,7 @@
 
 mod kinds;
 mod taking;
+mod thoughts;
 mod twins;
 
 use std::borrow::Cow;
@@ -23,9 +24,11 @@ use crate::profile::VoidReasoning;
 use crate::repair::kinds::StepCalls;
 use crate::repair::taking::LastTurn;
 pub(crate) use crate::repair::taking::takes_turns;
+use crate::repair::thoughts::ThoughtWalk;
 use crate::repair::twins::{StepIds, given_ids, logged_id};
 use crate::unit::{CallPairs, WaitingCall};
 use crate::view::{BlockKind, BlockView, EventView, Role, TextRef};
+pub(crate) use thoughts::{with_blank, without_blank};
 pub(crate) use twins::{is_given, is_renamed, with_ids};
 
 pub(crate) const NO_RESULT: &str = "[no result was recorded for this call]";
@@ -54,6 +57,7 @@ pub(crate) struct ContextRepairer {
     pairs: CallPairs,
     twins: StepIds,
     kinds: StepCalls,
+    thoughts: ThoughtWalk,
     turn: LastTurn,
     /// The role of the last message, whether or not it counts for taking turns.
     last: Option<Role>,
@@ -77,6 +81,7 @@ impl ContextRepairer {
             pairs: CallPairs::new(&profile),
             twins: StepIds::new(&profile),
             kinds: StepCalls::new(&profile),
+            thoughts: ThoughtWalk::new(profile.reasoning_text),
             void,
             profile,
             dialect,
@@ -93,6 +98,11 @@ impl ContextRepairer {
     /// Sets whether user and assistant have to take turns from here on, even if the provider does not require it.
     pub fn keep_turns(&mut self, keeps_turns: bool) {
         self.keeps_turns = keeps_turns;
+    }
+
+    /// Takes in the messages that a fold reads, of which a recap may come first.
+    pub fn note_thoughts<'a>(&mut self, views: impl IntoIterator<Item = &'a EventView>) {
+        self.thoughts.note(views);
     }
 
     /// Whether a call waits for its result.
@@ -339,8 +349,26 @@ impl ContextRepairer {
             self.bridge_to(view, out);
             self.started = true;
         }
+        self.put(piece, view, out);
+    }
+
+    /// Appends a piece, with reasoning where the model wants some.
+    fn put(&mut self, piece: ContextPiece, view: &EventView, out: &mut Vec<ContextPiece>) {
         self.note(view);
-        out.push(piece);
+        let lacks = self.thoughts.push(view);
+        let filled = lacks.then(|| with_blank(&piece.bytes, &*self.dialect)).flatten();
+        out.push(match filled {
+            Some(bytes) => {
+                let (filled, _) = self.rewritten(&piece, bytes, RepairReason::BlankReasoning);
+                // Another repair says more, and a recap stays one.
+                let fate = match piece.fate {
+                    PieceFate::Verbatim(_) | PieceFate::Edited(_) => filled.fate,
+                    known => known,
+                };
+                ContextPiece { fate, ..filled }
+            }
+            None => piece,
+        });
     }
 
     /// Appends the bridge that has to come before an event, if roles must alternate.
@@ -369,9 +397,8 @@ impl ContextRepairer {
     /// Appends a made message that separates two others.
     fn bridge(&mut self, role: Role, text: &str, why: RepairReason, out: &mut Vec<ContextPiece>) {
         let (piece, view) = self.made(self.dialect.made_message(role, text), why);
-        self.note(&view);
+        self.put(piece, &view, out);
         self.started = true;
-        out.push(piece);
     }
 
     /// Updates the state that decides what may come next.

@@ -12,7 +12,7 @@ use crate::profile::ArgumentForm;
 use crate::repair::{
     CONTINUE_ASSISTANT, CONTINUE_USER, EMPTY, NO_REASONING, NO_REPLY, NO_RESULT, OF_OTHER,
     OF_SYSTEM, OPENING, RepairReason, is_given, is_of_other_shape, is_renamed, labelled,
-    plain_text, told, with_ids,
+    plain_text, told, with_blank, with_ids, without_blank,
 };
 use crate::view::{BlockKind, BlockView, Role, TextRef};
 
@@ -150,6 +150,16 @@ impl ProofChecker<'_> {
                 self.rendering(&whole, after)
             };
         }
+        // This repair is the last, so the others are searched in what it was made of.
+        let dialect = self.case.dialect;
+        if with_blank(&before.bytes, dialect).is_some_and(|bytes| *bytes == *after.bytes) {
+            return Some(RepairReason::BlankReasoning);
+        }
+        let bare = without_blank(&after.bytes, dialect);
+        let other = |bare: Bytes| self.rendering(before, &ReadMessage::new(dialect, &bare));
+        if let Some(why) = bare.and_then(other) {
+            return Some(why);
+        }
         for form in [ArgumentForm::JsonText, ArgumentForm::Object] {
             let Some(bytes) = with_form(&before.bytes, &before.view, form) else { continue };
             let formed = ReadMessage::new(self.case.dialect, &bytes);
@@ -171,7 +181,6 @@ impl ProofChecker<'_> {
             return Some(RepairReason::UnansweredCall);
         }
         let as_text = |message: &ReadMessage<'_>| self.is_as_text(message, after);
-        let dialect = self.case.dialect;
         let orphan = before.view.has_results()
             && (as_text(before)
                 || forms.iter().any(|(_, bytes)| as_text(&ReadMessage::new(dialect, bytes))));
@@ -316,6 +325,9 @@ impl ProofChecker<'_> {
 
     /// The repair that adds this message; `None` where no repair adds such a message.
     pub(super) fn addition(&self, message: &ReadMessage<'_>) -> Option<RepairReason> {
+        if let Some(bare) = without_blank(&message.bytes, self.case.dialect) {
+            return self.addition(&ReadMessage::new(self.case.dialect, &bare));
+        }
         let (block, more) = message.view.blocks.split_first()?;
         if !more.is_empty() {
             return self.are_made_results(message).then_some(RepairReason::UnansweredCall);

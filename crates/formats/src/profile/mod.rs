@@ -8,7 +8,7 @@ mod templates;
 mod validate;
 mod violations;
 
-use midfold_core::profile::{ArgumentForm, PairingRule, ReasoningBinding};
+use midfold_core::profile::{ArgumentForm, PairingRule, ReasoningBinding, ReasoningText};
 use midfold_core::{ProviderProfile, Role};
 
 use crate::dialect::DialectKind;
@@ -33,6 +33,7 @@ pub const OPENAI: ProviderProfile = ProviderProfile {
     longest_id: 40,
     arguments: ArgumentForm::Text,
     reasoning: ReasoningBinding::Free,
+    reasoning_text: ReasoningText::Free,
     recap_role: Role::User,
 };
 
@@ -98,9 +99,13 @@ pub const STRICT: ProviderProfile = ProviderProfile {
     ..OPENAI
 };
 
-/// DeepSeek: results directly follow their call.
-pub const DEEPSEEK: ProviderProfile =
-    ProviderProfile { name: "deepseek", arguments: ArgumentForm::JsonText, ..OPENAI };
+/// DeepSeek: results directly follow their call, and a model that thinks wants its reasoning back.
+pub const DEEPSEEK: ProviderProfile = ProviderProfile {
+    name: "deepseek",
+    arguments: ArgumentForm::JsonText,
+    reasoning_text: ReasoningText::Kept,
+    ..OPENAI
+};
 
 /// Training rows: no provider reads them, but calls and responses have to pair.
 pub const SHAREGPT: ProviderProfile =
@@ -139,8 +144,8 @@ pub fn of_model(kind: DialectKind, model: &str) -> ProviderProfile {
     for_model(if is_strict { STRICT } else { own }, model)
 }
 
-/// The profile with the reasoning rule of this model: whether it binds signed reasoning to all messages before it.
-/// Claude does from version 5.5 on. Families that are younger than Opus, Sonnet and Haiku always do (Anthropic
+/// The profile with the rules of this model: what its arguments have to be, whether it wants its reasoning back as text,
+/// and whether it binds signed reasoning to all messages before it. Claude does from version 5.5 on. Families that are younger than Opus, Sonnet and Haiku always do (Anthropic
 /// documents it for Fable 5.1, Mythos 5.1, Opus 5.5, Sonnet 5.5 and Haiku 5.5).
 ///
 /// ```
@@ -159,16 +164,18 @@ pub fn for_model(profile: ProviderProfile, model: &str) -> ProviderProfile {
         "openai-chat" => ReasoningBinding::Prefix,
         _ => ReasoningBinding::Free,
     };
-    let arguments = match profile.arguments {
-        // Servers of open models give the arguments to a chat template as JSON. OpenAI's own take any text.
-        ArgumentForm::Text
-            if profile.dialect == OPENAI.dialect && templates::reads_arguments(model) =>
-        {
-            ArgumentForm::JsonText
-        }
-        known => known,
-    };
-    ProviderProfile { reasoning: profile.reasoning.max(binding), arguments, ..profile }
+    let mut own = ProviderProfile { reasoning: profile.reasoning.max(binding), ..profile };
+    if profile.dialect != OPENAI.dialect {
+        return own;
+    }
+    // Servers of open models give the arguments to a chat template as JSON. OpenAI's own take any text.
+    if templates::reads_arguments(model) {
+        own.arguments = ArgumentForm::JsonText;
+    }
+    if templates::wants_reasoning(model) {
+        own.reasoning_text = own.reasoning_text.max(ReasoningText::Kept);
+    }
+    own
 }
 
 /// The profiles that fit a dialect. The first one is that of the dialect's own provider.

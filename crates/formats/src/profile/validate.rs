@@ -172,6 +172,9 @@ fn provider_text(profile: &ProviderProfile, rule: &str) -> &'static str {
         ("responses", "reasoning-alone") => {
             "Item of type 'reasoning' was provided without its required following item."
         }
+        (_, "no-reasoning") => {
+            "The `reasoning_content` in the thinking mode must be passed back to the API."
+        }
         ("strict", "orphan-result") => "Unexpected role 'tool' after role 'user'",
         ("strict", "user-after-tool") => "Unexpected role 'user' after role 'tool'",
         ("strict", "alternation" | "first-role" | "system-inside") => MISTRAL,
