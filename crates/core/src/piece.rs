@@ -36,6 +36,8 @@ pub enum RepairReason {
     Bridge,
     /// A message of the model has no reasoning, and the model wants some in each: it got a blank one.
     BlankReasoning,
+    /// A result of a tool that the provider runs itself has no call: it was left out.
+    LoneServerResult,
     /// Nothing follows reasoning that the provider wants something behind: it was added.
     LoneReasoning,
 }

@@ -2,6 +2,7 @@
 //! machine that is fed piece by piece, so a context that grows is the same as one that is built anew.
 
 mod kinds;
+mod server_tools;
 mod taking;
 mod thoughts;
 mod twins;
@@ -22,6 +23,7 @@ use crate::piece::{ContextPiece, PieceFate};
 use crate::profile::ProviderProfile;
 use crate::profile::VoidReasoning;
 use crate::repair::kinds::StepCalls;
+use crate::repair::server_tools::ServerCalls;
 use crate::repair::taking::LastTurn;
 pub(crate) use crate::repair::taking::takes_turns;
 use crate::repair::thoughts::ThoughtWalk;
@@ -37,6 +39,7 @@ pub(crate) const NO_REPLY: &str = "[no reply was recorded]";
 pub(crate) const OPENING: &str = "[start of the conversation]";
 pub(crate) const CONTINUE_USER: &str = "[continue]";
 pub(crate) const CONTINUE_ASSISTANT: &str = "[noted]";
+pub(crate) const NO_CALL: &str = "[a result whose call is gone was left out]";
 pub(crate) const NO_REASONING: &str = "[reasoning removed]";
 
 /// The label before the text of a message whose role no provider knows.
@@ -58,6 +61,7 @@ pub(crate) struct ContextRepairer {
     twins: StepIds,
     kinds: StepCalls,
     thoughts: ThoughtWalk,
+    server_calls: ServerCalls,
     turn: LastTurn,
     /// The role of the last message, whether or not it counts for taking turns.
     last: Option<Role>,
@@ -82,6 +86,7 @@ impl ContextRepairer {
             twins: StepIds::new(&profile),
             kinds: StepCalls::new(&profile),
             thoughts: ThoughtWalk::new(profile.reasoning_text),
+            server_calls: ServerCalls::default(),
             void,
             profile,
             dialect,
@@ -125,6 +130,14 @@ impl ContextRepairer {
             None => (piece, None),
         };
         let view = formed.as_ref().unwrap_or(view);
+        let alone = self.server_calls.push(view, &piece.bytes, &*self.dialect);
+        let (piece, paired_tools) = if alone.is_empty() {
+            (piece, None)
+        } else {
+            let bytes = without(&piece.bytes, view, &alone, NO_CALL, &*self.dialect);
+            some(self.rewritten(&piece, bytes, RepairReason::LoneServerResult))
+        };
+        let view = paired_tools.as_ref().unwrap_or(view);
         let (piece, owned) = self.rewrite(piece, view);
         let view = owned.as_ref().unwrap_or(view);
         let (piece, owned, given) = match self.twins.push(view, &piece.bytes) {
@@ -307,13 +320,10 @@ impl ContextRepairer {
 
     /// The message without its signed reasoning; a fixed text where nothing else is in it.
     fn without_bound(&self, piece: &ContextPiece, view: &EventView) -> (ContextPiece, EventView) {
-        let bound: Vec<_> = view.blocks.iter().filter(|b| is_bound(b)).collect();
-        if bound.len() == view.blocks.len() {
-            return self.as_message(piece, view.role, NO_REASONING, RepairReason::BoundReasoning);
-        }
-        let changes: Vec<_> =
-            bound.into_iter().map(|block| (block, &BlockChange::Remove)).collect();
-        self.rewritten(piece, edit::apply(&piece.bytes, &changes), RepairReason::BoundReasoning)
+        let bound: Vec<_> =
+            (0..view.blocks.len()).filter(|at| is_bound(&view.blocks[*at])).collect();
+        let bytes = without(&piece.bytes, view, &bound, NO_REASONING, &*self.dialect);
+        self.rewritten(piece, bytes, RepairReason::BoundReasoning)
     }
 
     /// The message with a fixed text for empty ones; `None` where nothing has to change.
@@ -445,6 +455,22 @@ impl ContextRepairer {
         let tokens = measure(&*self.counter, &bytes, &view).total;
         (ContextPiece { bytes, tokens, fate: PieceFate::Added(why) }, view)
     }
+}
+
+/// A message without the blocks at these indices. Where it has no others, a message with this text.
+pub(crate) fn without(
+    bytes: &[u8],
+    view: &EventView,
+    blocks: &[usize],
+    text: &str,
+    dialect: &dyn Dialect,
+) -> Bytes {
+    if blocks.len() == view.blocks.len() {
+        return dialect.made_message(view.role, text);
+    }
+    let blocks = blocks.iter().filter_map(|at| view.blocks.get(*at));
+    let changes: Vec<_> = blocks.map(|block| (block, &BlockChange::Remove)).collect();
+    edit::apply(bytes, &changes)
 }
 
 /// A message as plain text with a label that says whose it was. It is sent in the user's role, and the label shows that

@@ -4,6 +4,7 @@ mod claude;
 mod content;
 mod pairing;
 mod roles;
+mod server_tools;
 mod templates;
 mod validate;
 mod violations;

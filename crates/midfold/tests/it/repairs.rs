@@ -369,6 +369,50 @@ fn arguments_that_were_cut_are_an_object_where_the_provider_wants_one() {
     }
 }
 
+/// Tools that the provider runs itself: call and result are blocks of the model's message.
+#[test]
+fn a_result_of_a_server_tool_without_its_call_leaves() {
+    let user = r#"{"role":"user","content":[{"type":"text","text":"go"}]}"#;
+    let kinds = [
+        ("server_tool_use", "web_search_tool_result"),
+        ("server_tool_use", "code_execution_tool_result"),
+        ("server_tool_use", "advisor_tool_result"),
+        ("server_tool_use", "tool_search_tool_result"),
+        ("mcp_tool_use", "mcp_tool_result"),
+    ];
+    for (call, result) in kinds {
+        let call = |id: &str| format!(r#"{{"type":"{call}","id":"{id}","name":"f","input":{{}}}}"#);
+        let result =
+            |id: &str| format!(r#"{{"type":"{result}","tool_use_id":"{id}","content":[]}}"#);
+        let message = |blocks: &[String]| {
+            format!(r#"{{"role":"assistant","content":[{}]}}"#, blocks.join(","))
+        };
+        let text = r#"{"type":"text","text":"said"}"#.to_owned();
+        let run = |messages: &[&str]| {
+            let raw: Vec<_> = messages.iter().map(|it| Bytes::from((*it).to_owned())).collect();
+            let found = profile::validate(&raw, DialectKind::Anthropic, &ANTHROPIC);
+            (found.iter().map(|it| (it.rule, it.index)).collect::<Vec<_>>(), raw)
+        };
+        let lone = message(&[result("a"), text.clone(), call("b"), result("b")]);
+        assert_eq!(run(&[user, &lone]).0, [("lone-server-result", 1)]);
+        let found = made(DialectKind::Anthropic, ANTHROPIC, &[user, &lone]);
+        assert_eq!(found.repairs, [RepairReason::LoneServerResult]);
+        assert_eq!(found.texts[1], message(&[text.clone(), call("b"), result("b")]));
+        let found =
+            made(DialectKind::Anthropic, ANTHROPIC, &[user, &message(&[result("a")]), user]);
+        assert!(found.texts[1].contains("whose call is gone"), "{}", found.texts[1]);
+        // The result of a call comes behind those of the client's tools that the call uses.
+        let uses = r#"{"type":"tool_use","id":"c","name":"f","input":{}}"#.to_owned();
+        let answers =
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"1"}]}"#;
+        let (first, last) = (message(&[call("b"), uses]), message(&[result("b"), text.clone()]));
+        assert_eq!(run(&[user, &first, answers, &last]).0, []);
+        assert_eq!(run(&[user, &first, answers]).0, []);
+        let open = run(&[user, &first, answers, &message(&[text.clone()]), user]);
+        assert_eq!(open.0, [("lone-server-call", 1)]);
+    }
+}
+
 /// A message of a client's own shape among a provider's says what it says, in its source.
 #[test]
 fn a_message_of_another_shape_is_told_by_its_source() {
