@@ -13,6 +13,26 @@ pub enum PairingRule {
     Anywhere,
 }
 
+/// The most pictures of a request, whatever their tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PictureCount {
+    /// For a model with a window of at most 200,000 tokens.
+    pub most: usize,
+    /// For a model with a larger window.
+    pub in_large: usize,
+}
+
+impl PictureCount {
+    /// The largest window, in tokens, of models with the smaller number.
+    const LARGE: u64 = 200_000;
+
+    /// The number for a model with this window.
+    #[must_use]
+    pub fn in_window(self, window: u64) -> usize {
+        if window > Self::LARGE { self.in_large } else { self.most }
+    }
+}
+
 /// Whether messages of the model need their reasoning as text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReasoningText {
@@ -100,6 +120,8 @@ pub struct ProviderProfile {
     pub unique_ids: bool,
     /// The longest id of a call, in bytes.
     pub longest_id: usize,
+    /// The most pictures of a request; `None` where the provider names no number.
+    pub pictures: Option<PictureCount>,
     /// What the arguments of a call have to be.
     pub arguments: ArgumentForm,
     /// The part of a context that signed reasoning is bound to.

@@ -9,7 +9,9 @@ mod templates;
 mod validate;
 mod violations;
 
-use midfold_core::profile::{ArgumentForm, PairingRule, ReasoningBinding, ReasoningText};
+use midfold_core::profile::{
+    ArgumentForm, PairingRule, PictureCount, ReasoningBinding, ReasoningText,
+};
 use midfold_core::{ProviderProfile, Role};
 
 use crate::dialect::DialectKind;
@@ -32,6 +34,7 @@ pub const OPENAI: ProviderProfile = ProviderProfile {
     empty_ids: false,
     unique_ids: false,
     longest_id: 40,
+    pictures: None,
     arguments: ArgumentForm::Text,
     reasoning: ReasoningBinding::Free,
     reasoning_text: ReasoningText::Free,
@@ -45,6 +48,8 @@ pub const RESPONSES: ProviderProfile = ProviderProfile {
     pairing: PairingRule::Anywhere,
     has_items: true,
     longest_id: 64,
+    // <https://platform.openai.com/docs/guides/images-vision>: 500, and 1,500 since its larger windows.
+    pictures: Some(PictureCount { most: 500, in_large: 1_500 }),
     ..OPENAI
 };
 
@@ -57,6 +62,8 @@ pub const ANTHROPIC: ProviderProfile = ProviderProfile {
     empty_text: false,
     unique_ids: true,
     longest_id: 64,
+    // <https://platform.claude.com/docs/en/build-with-claude/vision>
+    pictures: Some(PictureCount { most: 100, in_large: 600 }),
     arguments: ArgumentForm::Object,
     ..OPENAI
 };
