@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
-use crate::exchanges::is_json;
+use crate::json::is_json;
 use crate::jsonstr;
 use crate::profile::ArgumentForm;
 use crate::view::{BlockView, EventView, Role, TextCoding};
@@ -39,8 +39,8 @@ fn holding(name: &str, text: &str) -> String {
     format!("{{\"{name}\":{}}}", jsonstr::encode(text))
 }
 
-/// What is written in the place of a call's arguments, where a provider that wants this form refuses them. `None` where
-/// it takes them.
+/// The JSON in the place of a call's arguments, where a provider that wants this form refuses them. `None` where it takes
+/// them.
 #[must_use]
 pub fn in_form(bytes: &[u8], call: &BlockView, form: ArgumentForm) -> Option<String> {
     let written = call.body.token.of(bytes);

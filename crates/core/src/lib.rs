@@ -27,6 +27,7 @@ pub mod hooks;
 pub mod ids;
 pub mod inject;
 mod instruction;
+mod json;
 pub mod jsonstr;
 pub mod layout;
 pub mod ledger;

@@ -9,12 +9,10 @@
 
 mod chain;
 mod form;
-mod json;
 mod tools;
 mod walk;
 
 pub use chain::{ClientChain, ExchangePlace};
-pub(crate) use json::is_json;
 pub use tools::{COMPACT_TOOL, NOTE_TOOL, PIN_TOOL, is_unrun, unrun_id};
 pub(crate) use tools::{is_hidden, own_tool};
 pub use walk::{ExchangeWalk, FoundExchange, HiddenCall, ShownReply};

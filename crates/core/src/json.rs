@@ -1,5 +1,5 @@
-//! The normal form of JSON that clients write anew: they change white space, escapes, the order of members and the marks
-//! for the cache.
+//! Reads JSON: whether a text is JSON, and its normal form. Clients write JSON anew and change white space, escapes, the
+//! order of members and the marks for the cache.
 
 use crate::jsonstr;
 
@@ -10,12 +10,12 @@ const MARKS: [&[u8]; 2] = [br#""cache_control""#, br#""prompt_cache_breakpoint""
 const DEEPEST: usize = 64;
 
 /// Writes the normal form of a JSON text. A text that is no JSON is written as it is.
-pub(super) fn write_normal(text: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn write_normal(text: &[u8], out: &mut Vec<u8>) {
     write_without(text, &[], out);
 }
 
 /// As [`write_normal`], without the members `left_out` of an object; the names are JSON strings.
-pub(super) fn write_without(text: &[u8], left_out: &[&[u8]], out: &mut Vec<u8>) {
+pub(crate) fn write_without(text: &[u8], left_out: &[&[u8]], out: &mut Vec<u8>) {
     let from = out.len();
     let mut reader = JsonReader { text, at: 0, left_out, is_strict: false };
     if !reader.takes_all(out) {
