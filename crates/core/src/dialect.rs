@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::view::{EventView, Role};
+use crate::view::{BlockView, EventView, Role};
 use crate::voice::{ClientReminder, Passage};
 
 /// What clients write around the words of people: wrappers, reminders, words that a person typed while the agent worked.
@@ -40,6 +40,15 @@ pub trait ClientWords: Send + Sync {
     fn may_remind(&self, _recorded: &[u8], _has_results: bool) -> bool {
         false
     }
+}
+
+/// A side of a call that the provider runs itself, within a message of the model, with the id of the call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerTool {
+    /// The call.
+    Call(String),
+    /// Its result.
+    Result(String),
 }
 
 /// Text that no client adds to.
@@ -85,6 +94,17 @@ pub trait Dialect: Send + Sync {
     /// Makes a result for the call `id` of tool `name`, which the log never answered. `like` is the event of the call,
     /// or another result of it: a dialect with several kinds of results takes the kind from there.
     fn made_result(&self, like: &[u8], id: &str, name: &str, text: &str) -> Bytes;
+
+    /// The side of a call of the provider's own tools that a block is; `None` for other blocks, and in formats without
+    /// such tools.
+    fn server_tool(&self, _bytes: &[u8], _block: &BlockView) -> Option<ServerTool> {
+        None
+    }
+
+    /// The member of a message of the model that has its reasoning as text; `None` in formats without one.
+    fn reasoning_member(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Whether a result is of the kind that its call needs, in dialects with several kinds of results.
     fn answers(&self, _call: &[u8], _result: &[u8]) -> bool {

@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod arguments;
 pub mod audit;
 pub mod budget;
 mod byte_range;
@@ -26,6 +27,7 @@ pub mod hooks;
 pub mod ids;
 pub mod inject;
 mod instruction;
+mod json;
 pub mod jsonstr;
 pub mod layout;
 pub mod ledger;

@@ -13,7 +13,7 @@ use crate::profile::ProviderProfile;
 use crate::seal;
 use crate::speakers::SpeakerNames;
 use crate::unit::{EventUnit, StepTracker};
-use crate::view::{EventView, Role, TextOrigin};
+use crate::view::{EventView, MediaKind, Role, TextOrigin};
 
 pub use crate::event::{Event, Tokens};
 pub use crate::measure::{content_of, measure};
@@ -54,6 +54,8 @@ pub struct EventLog {
     steps: StepTracker,
     /// Sums of tokens: entry `n` is that of the first `n` events.
     prefix: Vec<u64>,
+    /// As `prefix`, with pictures.
+    pictures: Vec<usize>,
     /// A buffer for decoded texts, kept so that appending need not allocate one.
     scratch: String,
     /// The place where folded events are missing; `None` in a whole log.
@@ -75,6 +77,12 @@ struct EventGap {
     through: Hash,
 }
 
+/// The pictures of a message.
+fn pictures_of(view: &EventView) -> usize {
+    let media = view.blocks.iter().flat_map(|block| &block.media);
+    media.filter(|media| media.kind == MediaKind::Image).count()
+}
+
 impl EventLog {
     /// An empty log.
     #[must_use]
@@ -92,6 +100,7 @@ impl EventLog {
             recalls_by: None,
             steps: StepTracker::new(&profile),
             prefix: vec![0],
+            pictures: vec![0],
             scratch: String::new(),
             skipped: None,
             recaps: true,
@@ -222,6 +231,7 @@ impl EventLog {
         let hash = self.head_hash().chain(&bytes);
         let sum = self.prefix.last().copied().unwrap_or(0) + u64::from(tokens.total);
         self.prefix.push(sum);
+        self.pictures.push(self.pictures_in(0..self.len()) + pictures_of(&view));
         let (turn, step) = (place.turn, place.step);
         let loads_tools = self.dialect.loads_tools(&bytes);
         let event =
@@ -284,6 +294,13 @@ impl EventLog {
     #[must_use]
     pub fn tokens_in(&self, range: std::ops::Range<usize>) -> u64 {
         let at = |n: usize| self.prefix[n.min(self.events.len())];
+        at(range.end).saturating_sub(at(range.start))
+    }
+
+    /// Pictures in the events in `range`.
+    #[must_use]
+    pub fn pictures_in(&self, range: std::ops::Range<usize>) -> usize {
+        let at = |n: usize| self.pictures[n.min(self.events.len())];
         at(range.end).saturating_sub(at(range.start))
     }
 
@@ -353,6 +370,7 @@ impl EventLog {
             self.steps.push(&event.view, &event.bytes);
             self.speakers.is_other(&*self.dialect, &event.view, &event.bytes);
             self.prefix.push(self.tokens_in(0..self.len()) + u64::from(event.tokens.total));
+            self.pictures.push(self.pictures_in(0..self.len()) + pictures_of(&event.view));
             self.events.push(event.clone());
         }
     }

@@ -18,6 +18,8 @@ pub enum RepairReason {
     DuplicateId,
     /// A client that cuts texts left half a character (a lone surrogate): U+FFFD is in its place.
     HalfCharacter,
+    /// The arguments of a call were cut, or are no object: they are sent as an object that holds them.
+    Arguments,
     /// A message has no content: a fixed text was put in, or its blank blocks left out.
     EmptyMessage,
     /// A message has a shape that the provider does not know: its source is sent as text.
@@ -32,6 +34,10 @@ pub enum RepairReason {
     ToldCall,
     /// Two messages in a row have one role: a message was put between them.
     Bridge,
+    /// A message of the model has no reasoning, and the model wants some in each: it got a blank one.
+    BlankReasoning,
+    /// A result of a tool that the provider runs itself has no call: it was left out.
+    LoneServerResult,
     /// Nothing follows reasoning that the provider wants something behind: it was added.
     LoneReasoning,
 }

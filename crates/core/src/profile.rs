@@ -13,6 +13,49 @@ pub enum PairingRule {
     Anywhere,
 }
 
+/// The most pictures of a request, whatever their tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PictureCount {
+    /// For a model with a window of at most 200,000 tokens.
+    pub most: usize,
+    /// For a model with a larger window.
+    pub in_large: usize,
+}
+
+impl PictureCount {
+    /// The largest window, in tokens, of models with the smaller number.
+    const LARGE: u64 = 200_000;
+
+    /// The number for a model with this window.
+    #[must_use]
+    pub fn in_window(self, window: u64) -> usize {
+        if window > Self::LARGE { self.in_large } else { self.most }
+    }
+}
+
+/// Whether messages of the model need their reasoning as text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReasoningText {
+    /// They need none.
+    #[default]
+    Free,
+    /// All need some from the first one on that has it (DeepSeek, Kimi and `MiMo` while they think).
+    Kept,
+    /// All need some: the provider has refused one without.
+    Demanded,
+}
+
+/// What a provider takes as the arguments of a call in the history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArgumentForm {
+    /// Any text: nobody reads it as JSON.
+    Text,
+    /// A text that is JSON. The chat templates of most models read it.
+    JsonText,
+    /// A JSON object.
+    Object,
+}
+
 /// The part of a context that signed reasoning is bound to. It decides which reasoning stays valid after a fold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReasoningBinding {
@@ -77,8 +120,14 @@ pub struct ProviderProfile {
     pub unique_ids: bool,
     /// The longest id of a call, in bytes.
     pub longest_id: usize,
+    /// The most pictures of a request; `None` where the provider names no number.
+    pub pictures: Option<PictureCount>,
+    /// What the arguments of a call have to be.
+    pub arguments: ArgumentForm,
     /// The part of a context that signed reasoning is bound to.
     pub reasoning: ReasoningBinding,
+    /// Whether messages of the model need their reasoning as text.
+    pub reasoning_text: ReasoningText,
     /// The role of a recap where the policy's role is not allowed.
     pub recap_role: Role,
 }

@@ -34,6 +34,8 @@ pub enum FoldCause {
     Manual,
     /// The provider refused a request as too long. Threshold and least gain do not apply.
     Overflow,
+    /// The context has more pictures than the provider takes. Threshold and least gain do not apply.
+    Pictures,
     /// A narration was ready. The fold is made ahead of time and is used when the line is crossed.
     Prepared,
 }
@@ -51,6 +53,7 @@ impl FoldCause {
             Self::Agent => "agent",
             Self::Manual => "manual",
             Self::Overflow => "overflow",
+            Self::Pictures => "pictures",
             Self::Prepared => "prepared",
         }
     }

@@ -80,6 +80,10 @@ impl RefusalJudgement {
                 "the model's chat template wants user and assistant to take turns",
                 Some("use the profile `strict`, whose contexts such templates take"),
             ),
+            Diagnosis::MissingReasoning => (
+                "the model wants the reasoning of its messages back",
+                Some("send `reasoning_content` in each of them, as the model gave it"),
+            ),
             Diagnosis::Malformed => (
                 "the request breaks a rule of the wire format",
                 Some("read the provider's message: a smaller context would be refused as well"),

@@ -8,8 +8,7 @@ use midfold_core::log::{Event, EventLog};
 use midfold_core::meter::Meter;
 use midfold_core::profile::ReasoningBinding;
 use midfold_core::project::Context;
-use midfold_core::{Counter, Hash, ProviderProfile, RawEvent, Role};
-use midfold_formats::profile::STRICT;
+use midfold_core::{Counter, Hash, RawEvent, Role};
 use midfold_formats::recall_tool::{ToolOffer, tools};
 use midfold_formats::request::{Request, without_marks};
 use midfold_formats::vendor::is_compaction;
@@ -21,6 +20,7 @@ use super::learned_windows::{WindowOwner, WindowReport};
 use super::recalled::RecalledCalls;
 use super::rules::RequestReading;
 use super::sender::RequestSender;
+use super::shown_rules::ShownRules;
 use super::stored_parts::StoredParts;
 use super::truncation::CountTrail;
 
@@ -73,8 +73,8 @@ pub(super) struct ProxyConversation {
     brought: RecalledCalls,
     /// What the fold in use printed.
     pub marks: FoldMarks,
-    /// The model's template refused the order of roles in it, so requests are sent in turns.
-    pub takes_turns: bool,
+    /// The rules that the model's refusals have shown.
+    pub shown: ShownRules,
     /// A provider has accepted a request of it.
     pub is_accepted: bool,
     pub course: Course,
@@ -142,7 +142,7 @@ impl ProxyConversation {
             offer: ToolOffer::default(),
             brought: RecalledCalls::default(),
             marks: FoldMarks::default(),
-            takes_turns: false,
+            shown: ShownRules::default(),
             is_accepted: false,
             course: Course::New,
             inherited: 0,
@@ -181,7 +181,7 @@ impl ProxyConversation {
             offer: ToolOffer::default(),
             brought: RecalledCalls::of(&session),
             marks: FoldMarks::default(),
-            takes_turns: false,
+            shown: ShownRules::default(),
             is_accepted: true,
             course: Course::GoesOn,
             inherited: 0,
@@ -249,7 +249,7 @@ impl ProxyConversation {
             offer: self.offer,
             brought,
             marks: FoldMarks::default(),
-            takes_turns: false,
+            shown: ShownRules::default(),
             is_accepted: false,
             course: if at > 0 { Course::Lone } else { Course::New },
             inherited,
@@ -313,14 +313,9 @@ impl ProxyConversation {
         }
     }
 
-    /// Sets the rules of templates in which user and assistant take turns, from this request on. The rules of other
-    /// dialects have turns already where their providers want them.
-    pub fn take_turns(&mut self) {
-        self.takes_turns = true;
-        let own = *self.session.log().profile();
-        if own.dialect == STRICT.dialect {
-            self.session.set_profile(ProviderProfile { reasoning: own.reasoning, ..STRICT });
-        }
+    /// Sets the rules that refusals have shown, from this request on.
+    pub fn keep_to_shown(&mut self) {
+        self.session.set_profile(self.shown.over(*self.session.log().profile()));
     }
 
     /// Sets the policy for this window and the model's rules, from this request on.
@@ -331,10 +326,7 @@ impl ProxyConversation {
         told: WindowReport,
         budget: &Budget,
     ) {
-        self.session.set_profile(reading.profile_for(request));
-        if self.takes_turns {
-            self.take_turns();
-        }
+        self.session.set_profile(self.shown.over(reading.profile_for(request)));
         self.session.set_cache_lifetime(reading.cache_lifetime);
         if let Some(hooks) = &reading.hooks {
             self.session.set_hooks(hooks.clone());

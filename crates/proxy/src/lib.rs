@@ -56,6 +56,7 @@ mod rules;
 mod seal;
 mod sender;
 mod shared;
+mod shown_rules;
 mod slot;
 mod stable;
 mod stored_parts;

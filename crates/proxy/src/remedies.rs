@@ -1,6 +1,7 @@
 //! Sends a history again after a refusal that is not about length, put so that the provider takes it.
 
 use super::lock::lock;
+use super::shown_rules::ShownRules;
 use super::turn::{MatchedRequest, OutgoingRequest};
 
 impl MatchedRequest {
@@ -22,20 +23,20 @@ impl MatchedRequest {
         Some(&self.sent)
     }
 
-    /// After the model's template refused the order of roles: sends the history with bridges where a speaker has two
-    /// messages in a row. From then on all requests of the conversation are sent so, because the client sends these
-    /// messages again each time.
-    pub(super) fn take_turns(&mut self) -> Option<&OutgoingRequest> {
-        if std::mem::replace(&mut self.tried.in_turns, true) {
+    /// After a refusal that shows a rule of the model: sends the history by it, as the repairs of a context do. From then
+    /// on all requests of the conversation are sent so, because the client sends these messages again each time.
+    pub(super) fn mend(&mut self, rule: ShownRules) -> Option<&OutgoingRequest> {
+        if !self.tried.mended.add(rule) {
             return None;
         }
         let place = self.place.as_ref()?;
         let mut held = lock(&place.conversation);
-        held.take_turns();
+        held.shown.add(rule);
+        held.keep_to_shown();
         let session = &held.session;
         let before = session.active().map(|fold| fold.id);
         let refused = self.sent.body.clone();
-        self.sent.takes_turns = true;
+        self.sent.is_mended = true;
         self.sent.read(&self.request, session, &session.view(), before, &place.newest);
         drop(held);
         self.offer();

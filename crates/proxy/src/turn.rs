@@ -25,6 +25,7 @@ use super::recall::RecallOffer;
 use super::rules::{LEAST_REPLY, RequestReading, reserved};
 use super::sender::RequestSender;
 use super::shared::Proxy;
+use super::shown_rules::ShownRules;
 use super::slot::ConversationSlot;
 use midfold::RequestFault;
 use midfold::WindowSource;
@@ -61,9 +62,8 @@ pub struct OutgoingRequest {
     pub reply: Option<u64>,
     /// Why a request is sent unchanged although a fold was due.
     pub fault: Option<RequestFault>,
-    /// Whether user and assistant take turns in it even where the client's messages do not, because the model's template
-    /// refused these.
-    pub takes_turns: bool,
+    /// Whether it is written by rules that a refusal has shown, so that messages of the client's are changed or added to.
+    pub is_mended: bool,
 }
 
 impl OutgoingRequest {
@@ -91,14 +91,14 @@ impl OutgoingRequest {
         newest: &NewestMessages,
     ) {
         let fold = session.active().map(|fold| fold.id);
-        if fold.is_none() && session.void().is_none() && !newest.is_cut() && !self.takes_turns {
+        if fold.is_none() && session.void().is_none() && !newest.is_cut() && !self.is_mended {
             return;
         }
         // The results of a call that got another id are renamed as well.
         let is_renamed = |piece: &ContextPiece| {
             matches!(piece.fate, PieceFate::Repaired(_, RepairReason::DuplicateId))
         };
-        let is_mended = self.takes_turns || context.pieces().any(is_renamed);
+        let is_mended = self.is_mended || context.pieces().any(is_renamed);
         let piece = |piece: &ContextPiece| match piece.fate {
             PieceFate::Verbatim(seq) => newest.message(request, seq as usize),
             _ => piece.bytes.clone(),
@@ -142,7 +142,7 @@ pub struct MatchedRequest {
 pub(super) struct TriedRemedies {
     pub shorter: bool,
     pub without_reasoning: bool,
-    pub in_turns: bool,
+    pub mended: ShownRules,
 }
 
 impl MatchedRequest {
@@ -166,7 +166,7 @@ impl MatchedRequest {
             window: None,
             reply: None,
             fault,
-            takes_turns: false,
+            is_mended: false,
         };
         Self {
             proxy: Arc::clone(proxy),
@@ -221,7 +221,7 @@ impl MatchedRequest {
         let mut budget = budget(&self.request, injections + newest.tokens, told, fixed);
         held.follow(reading, &self.request, told, &budget);
         held.budget = Budget { injection_reserve: injections, ..budget.clone() };
-        self.sent.takes_turns = held.takes_turns;
+        self.sent.is_mended = held.shown.any();
         held.session.heed(reading.keep.as_deref());
         let before = held.session.active().map(|fold| fold.id);
         let (mut context, mut fault) = held.context(&budget, told, is_aside, now);
@@ -362,8 +362,8 @@ impl MatchedRequest {
         found
     }
 
-    /// Handles a refusal: returns what to send instead, once for its length, once for its reasoning and once for the
-    /// order of its roles. `None` if the reason is another one, or if nothing else is possible; the client then gets the
+    /// Handles a refusal: returns what to send instead, once for its length, once for reasoning that is bound, and once
+    /// for each rule that a refusal can show. `None` if the reason is another one, or if nothing else is possible; the client then gets the
     /// provider's error.
     pub fn answer_refusal(
         &mut self,
@@ -372,7 +372,8 @@ impl MatchedRequest {
     ) -> Option<&OutgoingRequest> {
         match diagnosis {
             Diagnosis::BoundReasoning => return self.drop_reasoning(),
-            Diagnosis::RoleOrder => return self.take_turns(),
+            Diagnosis::RoleOrder => return self.mend(ShownRules::TURNS),
+            Diagnosis::MissingReasoning => return self.mend(ShownRules::REASONING),
             _ => {}
         }
         if std::mem::replace(&mut self.tried.shorter, true) {

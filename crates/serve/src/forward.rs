@@ -371,10 +371,11 @@ impl ProxyRequest {
 }
 
 /// Whether several answers to a request can be joined into one. Gemini's streams cannot if they are JSON arrays instead
-/// of events.
+/// of events, and Bedrock's are binary.
 fn can_be_joined(request: &wire::Request, stream: bool, uri: &Uri) -> bool {
     let is_event = || uri.query().is_some_and(|query| query.split('&').any(|it| it == "alt=sse"));
-    request.kind() != DialectKind::Gemini || !stream || is_event()
+    let is_binary = uri.path().ends_with("/invoke-with-response-stream");
+    !is_binary && (request.kind() != DialectKind::Gemini || !stream || is_event())
 }
 
 /// The `content-length` of a request; `None` if it has none.

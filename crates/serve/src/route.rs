@@ -6,6 +6,7 @@ use hyper::{HeaderMap, Method};
 use midfold::DialectKind;
 
 use crate::provider::Provider;
+use crate::upstreams::decoded;
 
 /// The route of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub struct HistoryRequest {
     pub kind: DialectKind,
     /// The model, if the path names it.
     pub model: Option<String>,
-    /// Whether the path says that the answer is a stream.
+    /// Whether the path says that the answer is a stream. False for Bedrock's streams, whose framing nobody reads here.
     pub stream: bool,
 }
 
@@ -96,9 +97,33 @@ fn work(segments: &[&str]) -> Option<(Provider, RouteWork)> {
         ("messages", "count_tokens") => {
             (Provider::Anthropic, RouteWork::Count(asked(DialectKind::Anthropic)))
         }
-        _ => verb(last, before)?,
+        _ => return cloud(last, before).or_else(|| verb(last, before)),
     };
     Some(found)
+}
+
+/// Reads `model/NAME/converse` and `model/NAME/invoke` of Bedrock, and `serving-endpoints/NAME/invocations` of
+/// Databricks. Both take a bearer token, as `OpenAI` does. Their addresses have a region or a workspace, so somebody has
+/// named them.
+fn cloud(last: &str, before: &[&str]) -> Option<(Provider, RouteWork)> {
+    let [.., folder, name] = before else { return None };
+    let name = String::from_utf8_lossy(&decoded(name)).into_owned();
+    let kind = match (*folder, last) {
+        ("model", "converse" | "converse-stream") => DialectKind::Bedrock,
+        // The body is in the wire format of the model's maker.
+        ("model", "invoke" | "invoke-with-response-stream") => {
+            let is_of = |maker: &str| name.split(['.', '/']).any(|part| part == maker);
+            match () {
+                () if is_of("anthropic") => DialectKind::Anthropic,
+                () if is_of("openai") => DialectKind::OpenAiChat,
+                () => return None,
+            }
+        }
+        ("serving-endpoints", "invocations") => DialectKind::OpenAiChat,
+        _ => return None,
+    };
+    let asked = HistoryRequest { kind, model: Some(name), stream: false };
+    Some((Provider::OpenAi, RouteWork::Generate(asked)))
 }
 
 /// Reads `models/NAME:generateContent` and similar paths of Gemini and Vertex.

@@ -321,7 +321,7 @@ pub(crate) fn leaves_base(path_and_query: &str) -> bool {
 }
 
 /// A path without percent-encoding, also where a decoded character is a part of another one: `%252e` is `.`.
-fn decoded(path: &str) -> Vec<u8> {
+pub(crate) fn decoded(path: &str) -> Vec<u8> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|it| u8::try_from(it).ok());
     let mut out = Vec::with_capacity(path.len());
     for byte in path.bytes() {

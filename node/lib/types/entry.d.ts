@@ -59,15 +59,18 @@ export interface BlockEdit {
  * repair. `unanswered-call`: The log has no result for a call: one was added. `orphan-result`: A result has no call:
  * it is sent as text. `duplicate-id`: Calls of one step share an id, or their id is empty: all but the first, and all
  * that are empty, got one of their own, and so did their results. `half-character`: A client that cuts texts left
- * half a character (a lone surrogate): U+FFFD is in its place. `empty-message`: A message has no content: a fixed
- * text was put in, or its blank blocks left out. `other-shape`: A message has a shape that the provider does not
- * know: its source is sent as text. `unknown-role`: The provider does not know a message's role: it is sent as the
- * user's. `system-inside`: The provider takes no system message in the middle: it is sent as the user's.
- * `bound-reasoning`: Signed reasoning is void after a fold: it was removed. `told-call`: Calls need reasoning in
- * front of them that is void: they are sent as text. `bridge`: Two messages in a row have one role: a message was put
- * between them. `lone-reasoning`: Nothing follows reasoning that the provider wants something behind: it was added.
+ * half a character (a lone surrogate): U+FFFD is in its place. `arguments`: The arguments of a call were cut, or are
+ * no object: they are sent as an object that holds them. `empty-message`: A message has no content: a fixed text was
+ * put in, or its blank blocks left out. `other-shape`: A message has a shape that the provider does not know: its
+ * source is sent as text. `unknown-role`: The provider does not know a message's role: it is sent as the user's.
+ * `system-inside`: The provider takes no system message in the middle: it is sent as the user's. `bound-reasoning`:
+ * Signed reasoning is void after a fold: it was removed. `told-call`: Calls need reasoning in front of them that is
+ * void: they are sent as text. `bridge`: Two messages in a row have one role: a message was put between them.
+ * `blank-reasoning`: A message of the model has no reasoning, and the model wants some in each: it got a blank one.
+ * `lone-server-result`: A result of a tool that the provider runs itself has no call: it was left out.
+ * `lone-reasoning`: Nothing follows reasoning that the provider wants something behind: it was added.
  */
-export type RepairReason = 'unanswered-call' | 'orphan-result' | 'duplicate-id' | 'half-character' | 'empty-message' | 'other-shape' | 'unknown-role' | 'system-inside' | 'bound-reasoning' | 'told-call' | 'bridge' | 'lone-reasoning'
+export type RepairReason = 'unanswered-call' | 'orphan-result' | 'duplicate-id' | 'half-character' | 'arguments' | 'empty-message' | 'other-shape' | 'unknown-role' | 'system-inside' | 'bound-reasoning' | 'told-call' | 'bridge' | 'blank-reasoning' | 'lone-server-result' | 'lone-reasoning'
 
 /** A repair of a message in the context that the fold led to. */
 export interface RepairRecord {

@@ -37,10 +37,11 @@ export interface Budget {
  * `cold`: The provider's cache of the prompt is cold and the context above the buffer line, so a fold wastes no
  * cached tokens. `seam`: Some work has just ended, and the context is above the seam line. `agent`: The agent asked
  * for a fold by a tool. `manual`: A person asked for a fold. Threshold and least gain do not apply. `overflow`: The
- * provider refused a request as too long. Threshold and least gain do not apply. `prepared`: A narration was ready.
- * The fold is made ahead of time and is used when the line is crossed.
+ * provider refused a request as too long. Threshold and least gain do not apply. `pictures`: The context has more
+ * pictures than the provider takes. Threshold and least gain do not apply. `prepared`: A narration was ready. The
+ * fold is made ahead of time and is used when the line is crossed.
  */
-export type FoldCause = 'check' | 'threshold' | 'tier' | 'cold' | 'seam' | 'agent' | 'manual' | 'overflow' | 'prepared'
+export type FoldCause = 'check' | 'threshold' | 'tier' | 'cold' | 'seam' | 'agent' | 'manual' | 'overflow' | 'pictures' | 'prepared'
 
 /** A list of identifiers (paths, ids, symbols) of the covered span. */
 export interface IdList {

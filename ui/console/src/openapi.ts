@@ -1456,7 +1456,7 @@ export interface components {
             undone: boolean;
         };
         /** @description The reason for which a fold is made. */
-        FoldCause: "check" | "threshold" | "tier" | "cold" | "seam" | "agent" | "manual" | "overflow" | "prepared";
+        FoldCause: "check" | "threshold" | "tier" | "cold" | "seam" | "agent" | "manual" | "overflow" | "pictures" | "prepared";
         /** @description The messages that a fold covers, and the names that it lost. */
         FoldDescription: {
             /** @description Whether this is the active fold. */
@@ -2856,7 +2856,7 @@ export interface components {
          * @description Why a message was added to a context or an event was changed, so that the provider accepts it: the fault, and its
          *     repair.
          */
-        RepairReason: "unanswered-call" | "orphan-result" | "duplicate-id" | "half-character" | "empty-message" | "other-shape" | "unknown-role" | "system-inside" | "bound-reasoning" | "told-call" | "bridge" | "lone-reasoning";
+        RepairReason: "unanswered-call" | "orphan-result" | "duplicate-id" | "half-character" | "arguments" | "empty-message" | "other-shape" | "unknown-role" | "system-inside" | "bound-reasoning" | "told-call" | "bridge" | "blank-reasoning" | "lone-server-result" | "lone-reasoning";
         /** @description A repair of a message in the context that the fold led to. */
         RepairRecord: {
             /**

@@ -9,6 +9,7 @@ mod fork;
 mod gather_ahead;
 mod narration;
 mod overflow;
+mod pictures;
 mod placeholders;
 mod planning;
 mod reasoning;
@@ -240,7 +241,12 @@ impl Session {
             FoldDue::Held(HoldReason::Off) if self.load().upper > budget.tokens() => {
                 Err(PlanError::Off { tokens: self.load().upper, limit: budget.tokens() })
             }
-            _ => Ok(()),
+            _ => match self.size_for_pictures(&budget).filter(|_| self.policy.trigger.on) {
+                Some(size) => {
+                    self.fold_by_meter(&budget, None, FoldCause::Pictures, Some(size)).map(|_| ())
+                }
+                None => Ok(()),
+            },
         };
         // Noted even where no fold can be made: a caller may send this context anyway, and the provider's next count is
         // then the count of this one.
@@ -328,6 +334,7 @@ impl Session {
         budget: &Budget,
         focus: Option<&str>,
         cause: FoldCause,
+        size: Option<u64>,
     ) -> Result<PlanOutcome, PlanError> {
         // The size before the fold. The breaker compares the provider's next count with it.
         let load = self.load();
@@ -337,11 +344,12 @@ impl Session {
             // The agent's wish is for one fold: it ends here even if planning makes none.
             keep: self.take_wish(),
             put_back: self.put_back(budget),
+            size,
             ..FoldWishes::default()
         };
         let prepared = self.take_prepared(budget, focus, cause);
         // A fold that was prepared earlier lacks the texts that are to be put back now.
-        let outcome = match prepared.filter(|_| wish.put_back.is_empty()) {
+        let outcome = match prepared.filter(|_| wish.put_back.is_empty() && size.is_none()) {
             Some(fold) => PlanOutcome::Folded(Box::new(fold)),
             None => self.plan(budget, focus, cause, &wish, &mut memo)?,
         };

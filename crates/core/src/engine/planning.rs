@@ -18,7 +18,7 @@ impl Session {
         focus: Option<&str>,
         cause: FoldCause,
     ) -> Result<PlanOutcome, PlanError> {
-        let made = self.fold_by_meter(budget, focus, cause);
+        let made = self.fold_by_meter(budget, focus, cause, None);
         if !matches!(made, Err(PlanError::Floor(_))) {
             return made;
         }
@@ -26,7 +26,7 @@ impl Session {
         let counted = self.sent.map_or_else(|| self.load().counted, |sent| sent.counted);
         for meter in own.less_certain(counted) {
             self.meter = meter;
-            if let Ok(PlanOutcome::Folded(fold)) = self.fold_by_meter(budget, focus, cause) {
+            if let Ok(PlanOutcome::Folded(fold)) = self.fold_by_meter(budget, focus, cause, None) {
                 let (left, ratio) = (self.load().counted, own.ratio.min(meter.ratio));
                 // What this meter adds for density stays, for the messages that stay.
                 let unseen = meter.calibrated(left).saturating_sub(ratio.of(left));
@@ -95,6 +95,7 @@ impl Session {
             before: Some(self.view()),
             pins: &pins,
             recap: wish.recap.as_deref(),
+            target: wish.size,
             put_back: Some(&wish.put_back).filter(|it| !it.is_empty()),
             // A person's words go before the agent's, and both before those that a client repeats with each request.
             focus: focus.or(wish.keep.as_deref()).or(self.narration.standing.as_deref()),

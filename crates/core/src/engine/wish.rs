@@ -143,6 +143,8 @@ pub(super) struct FoldWishes {
     pub pins: Vec<u32>,
     /// A recap that the host wrote in place of ours.
     pub recap: Option<String>,
+    /// The size of the context in tokens of the provider, where the policy's own is not the reason for the fold.
+    pub size: Option<u64>,
     /// Notes of the agent and texts of the host that end the recap.
     pub put_back: PutBack,
     /// How the agent goes on, where it asked for this fold.

@@ -3,8 +3,8 @@
 //! Clients drop reasoning, trim the words of a reply, drop the punctuation of ids, write the JSON of arguments anew and
 //! move marks for the cache. Nothing else may differ.
 
-use super::json::{write_normal, write_without};
 use super::tools::is_hidden;
+use crate::json::{write_normal, write_without};
 use crate::view::{BlockKind, BlockView, EventView, TextCoding, TextRef};
 
 /// Members of a whole item that clients leave out.

@@ -9,7 +9,6 @@
 
 mod chain;
 mod form;
-mod json;
 mod tools;
 mod walk;
 

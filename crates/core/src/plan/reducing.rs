@@ -10,6 +10,7 @@ use crate::fold::PrunedCount;
 use crate::layout::Layout;
 use crate::log::{Event, EventLog};
 use crate::policy::{CoverExtent, RecapSource, ReducerName};
+use crate::profile::ReasoningText;
 use crate::reduce::{
     BlockChange, CarriedState, EventEdits, Middle, MiddleBudget, ReducerState, edited_event,
     reducer, spare_spoken, with_edited,
@@ -86,6 +87,11 @@ pub(super) fn reduce(
         carried: CarriedState { covered_to: layout.head_end },
     };
     for name in policy.reducers.iter().filter(|name| **name != ReducerName::Recap) {
+        // A model that wants the reasoning of its messages back is not content with blank ones.
+        let wants_reasoning = log.profile().reasoning_text > ReasoningText::Free;
+        if *name == ReducerName::Reasoning && wants_reasoning {
+            continue;
+        }
         // Reducers that lose content run only as long as the middle is too large. Where the recap reads reduced events,
         // they always run.
         let by_need = name.by_need() && policy.recap.reads == RecapSource::Log;

@@ -2,14 +2,17 @@
 //! machine that is fed piece by piece, so a context that grows is the same as one that is built anew.
 
 mod kinds;
+mod plain;
+mod server_tools;
 mod taking;
+mod thoughts;
 mod twins;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::arguments::with_form;
 use crate::counter::Counter;
 use crate::dialect::Dialect;
 use crate::edit::{self, BlockChange};
@@ -20,11 +23,15 @@ use crate::piece::{ContextPiece, PieceFate};
 use crate::profile::ProviderProfile;
 use crate::profile::VoidReasoning;
 use crate::repair::kinds::StepCalls;
+use crate::repair::server_tools::ServerCalls;
 use crate::repair::taking::LastTurn;
 pub(crate) use crate::repair::taking::takes_turns;
+use crate::repair::thoughts::ThoughtWalk;
 use crate::repair::twins::{StepIds, given_ids, logged_id};
 use crate::unit::{CallPairs, WaitingCall};
-use crate::view::{BlockKind, BlockView, EventView, Role, TextRef};
+use crate::view::{BlockKind, BlockView, EventView, Role};
+pub(crate) use plain::{is_of_other_shape, labelled, plain_text, told, without};
+pub(crate) use thoughts::{with_blank, without_blank};
 pub(crate) use twins::{is_given, is_renamed, with_ids};
 
 pub(crate) const NO_RESULT: &str = "[no result was recorded for this call]";
@@ -33,6 +40,7 @@ pub(crate) const NO_REPLY: &str = "[no reply was recorded]";
 pub(crate) const OPENING: &str = "[start of the conversation]";
 pub(crate) const CONTINUE_USER: &str = "[continue]";
 pub(crate) const CONTINUE_ASSISTANT: &str = "[noted]";
+pub(crate) const NO_CALL: &str = "[a result whose call is gone was left out]";
 pub(crate) const NO_REASONING: &str = "[reasoning removed]";
 
 /// The label before the text of a message whose role no provider knows.
@@ -53,6 +61,8 @@ pub(crate) struct ContextRepairer {
     pairs: CallPairs,
     twins: StepIds,
     kinds: StepCalls,
+    thoughts: ThoughtWalk,
+    server_calls: ServerCalls,
     turn: LastTurn,
     /// The role of the last message, whether or not it counts for taking turns.
     last: Option<Role>,
@@ -76,6 +86,8 @@ impl ContextRepairer {
             pairs: CallPairs::new(&profile),
             twins: StepIds::new(&profile),
             kinds: StepCalls::new(&profile),
+            thoughts: ThoughtWalk::new(profile.reasoning_text),
+            server_calls: ServerCalls::default(),
             void,
             profile,
             dialect,
@@ -94,6 +106,11 @@ impl ContextRepairer {
         self.keeps_turns = keeps_turns;
     }
 
+    /// Takes in the messages that a fold reads, of which a recap may come first.
+    pub fn note_thoughts<'a>(&mut self, views: impl IntoIterator<Item = &'a EventView>) {
+        self.thoughts.note(views);
+    }
+
     /// Whether a call waits for its result.
     pub fn is_open(&self) -> bool {
         self.pairs.is_open()
@@ -109,6 +126,19 @@ impl ContextRepairer {
             None => (piece, None),
         };
         let view = whole.as_ref().unwrap_or(view);
+        let (piece, formed) = match with_form(&piece.bytes, view, self.profile.arguments) {
+            Some(bytes) => some(self.rewritten(&piece, bytes, RepairReason::Arguments)),
+            None => (piece, None),
+        };
+        let view = formed.as_ref().unwrap_or(view);
+        let alone = self.server_calls.push(view, &piece.bytes, &*self.dialect);
+        let (piece, paired_tools) = if alone.is_empty() {
+            (piece, None)
+        } else {
+            let bytes = without(&piece.bytes, view, &alone, NO_CALL, &*self.dialect);
+            some(self.rewritten(&piece, bytes, RepairReason::LoneServerResult))
+        };
+        let view = paired_tools.as_ref().unwrap_or(view);
         let (piece, owned) = self.rewrite(piece, view);
         let view = owned.as_ref().unwrap_or(view);
         let (piece, owned, given) = match self.twins.push(view, &piece.bytes) {
@@ -291,13 +321,10 @@ impl ContextRepairer {
 
     /// The message without its signed reasoning; a fixed text where nothing else is in it.
     fn without_bound(&self, piece: &ContextPiece, view: &EventView) -> (ContextPiece, EventView) {
-        let bound: Vec<_> = view.blocks.iter().filter(|b| is_bound(b)).collect();
-        if bound.len() == view.blocks.len() {
-            return self.as_message(piece, view.role, NO_REASONING, RepairReason::BoundReasoning);
-        }
-        let changes: Vec<_> =
-            bound.into_iter().map(|block| (block, &BlockChange::Remove)).collect();
-        self.rewritten(piece, edit::apply(&piece.bytes, &changes), RepairReason::BoundReasoning)
+        let bound: Vec<_> =
+            (0..view.blocks.len()).filter(|at| is_bound(&view.blocks[*at])).collect();
+        let bytes = without(&piece.bytes, view, &bound, NO_REASONING, &*self.dialect);
+        self.rewritten(piece, bytes, RepairReason::BoundReasoning)
     }
 
     /// The message with a fixed text for empty ones; `None` where nothing has to change.
@@ -333,8 +360,26 @@ impl ContextRepairer {
             self.bridge_to(view, out);
             self.started = true;
         }
+        self.put(piece, view, out);
+    }
+
+    /// Appends a piece, with reasoning where the model wants some.
+    fn put(&mut self, piece: ContextPiece, view: &EventView, out: &mut Vec<ContextPiece>) {
         self.note(view);
-        out.push(piece);
+        let lacks = self.thoughts.push(view);
+        let filled = lacks.then(|| with_blank(&piece.bytes, &*self.dialect)).flatten();
+        out.push(match filled {
+            Some(bytes) => {
+                let (filled, _) = self.rewritten(&piece, bytes, RepairReason::BlankReasoning);
+                // Another repair says more, and a recap stays one.
+                let fate = match piece.fate {
+                    PieceFate::Verbatim(_) | PieceFate::Edited(_) => filled.fate,
+                    known => known,
+                };
+                ContextPiece { fate, ..filled }
+            }
+            None => piece,
+        });
     }
 
     /// Appends the bridge that has to come before an event, if roles must alternate.
@@ -363,9 +408,8 @@ impl ContextRepairer {
     /// Appends a made message that separates two others.
     fn bridge(&mut self, role: Role, text: &str, why: RepairReason, out: &mut Vec<ContextPiece>) {
         let (piece, view) = self.made(self.dialect.made_message(role, text), why);
-        self.note(&view);
+        self.put(piece, &view, out);
         self.started = true;
-        out.push(piece);
     }
 
     /// Updates the state that decides what may come next.
@@ -412,60 +456,6 @@ impl ContextRepairer {
         let tokens = measure(&*self.counter, &bytes, &view).total;
         (ContextPiece { bytes, tokens, fate: PieceFate::Added(why) }, view)
     }
-}
-
-/// A message as plain text with a label that says whose it was. It is sent in the user's role, and the label shows that
-/// it is not the user's, even after several compactions.
-pub(crate) fn labelled(label: &str, view: &EventView, bytes: &[u8]) -> String {
-    format!("{label}{}", plain_text(view, bytes))
-}
-
-/// A message of the model as plain text: its texts and its calls, without its reasoning.
-pub(crate) fn told(view: &EventView, bytes: &[u8]) -> String {
-    let parts =
-        view.blocks.iter().filter(|block| !matches!(block.kind, BlockKind::Reasoning { .. }));
-    texts_with_calls(parts, bytes, "\n\n")
-}
-
-/// A message as plain text: its readable text with its calls, or its JSON source if it holds blocks that no dialect
-/// reads. In the source, line breaks become spaces. No content is lost.
-pub(crate) fn plain_text<'a>(view: &EventView, bytes: &'a [u8]) -> Cow<'a, str> {
-    if view.blocks.iter().any(|block| block.kind == BlockKind::Opaque) {
-        return Cow::Owned(String::from_utf8_lossy(bytes).replace(['\n', '\r'], " "));
-    }
-    let text = match view.has_calls() {
-        true => Cow::Owned(texts_with_calls(view.blocks.iter(), bytes, "\n")),
-        false => view.text_of(bytes, |_| true),
-    };
-    if text.trim().is_empty() { Cow::Borrowed(EMPTY) } else { text }
-}
-
-/// The texts of blocks; a call is its label with the tool's name, and its arguments below. Blank texts are left out.
-fn texts_with_calls<'a>(
-    blocks: impl Iterator<Item = &'a BlockView>,
-    bytes: &[u8],
-    between: &str,
-) -> String {
-    let part = |block: &BlockView| match &block.kind {
-        BlockKind::Call { id, name } => {
-            let part = |part: &Option<TextRef>| part.map(|it| it.decode(bytes)).unwrap_or_default();
-            // The id is named, because the result that became text names it, too.
-            let (id, name) = (part(id), part(name));
-            Some(format!("{OF_CALL}{name} ({id})]\n{}", block.text(bytes)))
-        }
-        _ => Some(block.text(bytes).into_owned()).filter(|text| !text.trim().is_empty()),
-    };
-    blocks.filter_map(part).collect::<Vec<_>>().join(between)
-}
-
-/// Whether a message of a known role has a shape that no provider takes, so that it is sent as text. Either it is one
-/// block that no dialect reads, since a client may put a message of its own shape among the provider's. Or it calls a
-/// tool although the model did not write it.
-pub(crate) fn is_of_other_shape(view: &EventView, bytes: &[u8]) -> bool {
-    let is_unread = matches!(&view.blocks[..], [block] if block.kind == BlockKind::Opaque
-        && block.outer.len() == bytes.trim_ascii().len());
-    let is_known = !matches!(view.role, Role::Assistant | Role::Other);
-    is_unread || (is_known && view.has_calls())
 }
 
 fn some((piece, view): (ContextPiece, EventView)) -> (ContextPiece, Option<EventView>) {

@@ -44,6 +44,8 @@ pub(super) struct StepIds {
     answered: usize,
     /// The calls by their id in the log.
     steps: FxHashMap<Vec<u8>, CallsOfId>,
+    /// Whether all results of a step come at once, so that no more will come for a copy.
+    at_once: bool,
     /// Whether no id may be used again in a later step.
     unique: bool,
     /// The ids of calls after the repair: those of the step, or all where no id may be used again. A tree, because the
@@ -105,6 +107,7 @@ impl StepIds {
             joins: profile.joins_assistant(),
             empty_ids: profile.empty_ids,
             longest: profile.longest_id,
+            at_once: profile.merges_roles,
             unique: profile.unique_ids,
             seen_result: false,
             calls: 0,
@@ -124,11 +127,13 @@ impl StepIds {
     }
 
     /// Whether all calls of the step that have no result are copies, and the newest result is that of a call behind
-    /// them. Results come in the order of their calls, so the client has passed the copies over.
+    /// them. Results come in the order of their calls, so the client has passed the copies over. Where all results come at
+    /// once, it has in any case.
     pub fn has_passed_copies(&self) -> bool {
         let waiting = self.steps.values().flat_map(|calls| calls.given.iter().zip(&calls.answered));
         let mut waiting = waiting.filter(|(_, answered)| !**answered).peekable();
-        let is_passed = |call: &NumberedCall| call.is_copy && call.place < self.answered;
+        let is_passed =
+            |call: &NumberedCall| call.is_copy && (self.at_once || call.place < self.answered);
         waiting.peek().is_some() && waiting.all(|(call, _)| is_passed(call))
     }
 

@@ -4,13 +4,16 @@
 use bytes::Bytes;
 
 use super::{ProofChecker, ReadMessage, is_blank};
+use crate::arguments::with_form;
+use crate::dialect::ServerTool;
 use crate::edit::{self, BlockChange};
 use crate::jsonstr::without_halves;
 use crate::log::{content_of, measure};
+use crate::profile::ArgumentForm;
 use crate::repair::{
-    CONTINUE_ASSISTANT, CONTINUE_USER, EMPTY, NO_REASONING, NO_REPLY, NO_RESULT, OF_OTHER,
+    CONTINUE_ASSISTANT, CONTINUE_USER, EMPTY, NO_CALL, NO_REASONING, NO_REPLY, NO_RESULT, OF_OTHER,
     OF_SYSTEM, OPENING, RepairReason, is_given, is_of_other_shape, is_renamed, labelled,
-    plain_text, told, with_ids,
+    plain_text, told, with_blank, with_ids, without, without_blank,
 };
 use crate::view::{BlockKind, BlockView, Role, TextRef};
 
@@ -148,6 +151,35 @@ impl ProofChecker<'_> {
                 self.rendering(&whole, after)
             };
         }
+        // This repair is the last, so the others are searched in what it was made of.
+        let dialect = self.case.dialect;
+        if with_blank(&before.bytes, dialect).is_some_and(|bytes| *bytes == *after.bytes) {
+            return Some(RepairReason::BlankReasoning);
+        }
+        let bare = without_blank(&after.bytes, dialect);
+        let other = |bare: Bytes| self.rendering(before, &ReadMessage::new(dialect, &bare));
+        if let Some(why) = bare.and_then(other) {
+            return Some(why);
+        }
+        if let Some(bytes) = self.without_lone_results(before, after) {
+            let paired = ReadMessage::new(dialect, &bytes);
+            if *paired.bytes == *after.bytes {
+                return Some(RepairReason::LoneServerResult);
+            }
+            if let Some(why) = self.rendering(&paired, after) {
+                return Some(why);
+            }
+        }
+        for form in [ArgumentForm::JsonText, ArgumentForm::Object] {
+            let Some(bytes) = with_form(&before.bytes, &before.view, form) else { continue };
+            let formed = ReadMessage::new(self.case.dialect, &bytes);
+            if *formed.bytes == *after.bytes {
+                return Some(RepairReason::Arguments);
+            }
+            if let Some(why) = self.rendering(&formed, after) {
+                return Some(why);
+            }
+        }
         let forms = self.renderings(before);
         if let Some((why, _)) = forms.iter().find(|(_, bytes)| **bytes == *after.bytes) {
             return Some(*why);
@@ -159,7 +191,6 @@ impl ProofChecker<'_> {
             return Some(RepairReason::UnansweredCall);
         }
         let as_text = |message: &ReadMessage<'_>| self.is_as_text(message, after);
-        let dialect = self.case.dialect;
         let orphan = before.view.has_results()
             && (as_text(before)
                 || forms.iter().any(|(_, bytes)| as_text(&ReadMessage::new(dialect, bytes))));
@@ -247,11 +278,28 @@ impl ProofChecker<'_> {
         blocks: &[usize],
         text: &str,
     ) -> (RepairReason, Bytes) {
-        if blocks.len() == message.view.blocks.len() {
-            return (why, self.case.dialect.made_message(message.view.role, text));
-        }
-        let changes: Vec<_> = blocks.iter().map(|at| (*at, BlockChange::Remove)).collect();
-        (why, apply(message, &changes))
+        (why, without(&message.bytes, &message.view, blocks, text, self.case.dialect))
+    }
+
+    /// The message without those results of the provider's own tools that `after` lacks; `None` where it has all.
+    fn without_lone_results(
+        &self,
+        before: &ReadMessage<'_>,
+        after: &ReadMessage<'_>,
+    ) -> Option<Bytes> {
+        let dialect = self.case.dialect;
+        let of = |message: &ReadMessage<'_>| -> Vec<(usize, ServerTool)> {
+            let blocks = message.view.blocks.iter().enumerate();
+            let tool = |(at, block)| Some((at, dialect.server_tool(&message.bytes, block)?));
+            blocks.filter_map(tool).collect()
+        };
+        let left: Vec<_> = of(after).into_iter().map(|(_, tool)| tool).collect();
+        let gone = of(before)
+            .into_iter()
+            .filter(|(_, tool)| matches!(tool, ServerTool::Result(_)) && !left.contains(tool));
+        let gone: Vec<usize> = gone.map(|(at, _)| at).collect();
+        let without = || without(&before.bytes, &before.view, &gone, NO_CALL, dialect);
+        (!gone.is_empty()).then(without)
     }
 
     /// Whether `after` is `before` with some of its results as text. The other results may have an id that a repair
@@ -304,6 +352,9 @@ impl ProofChecker<'_> {
 
     /// The repair that adds this message; `None` where no repair adds such a message.
     pub(super) fn addition(&self, message: &ReadMessage<'_>) -> Option<RepairReason> {
+        if let Some(bare) = without_blank(&message.bytes, self.case.dialect) {
+            return self.addition(&ReadMessage::new(self.case.dialect, &bare));
+        }
         let (block, more) = message.view.blocks.split_first()?;
         if !more.is_empty() {
             return self.are_made_results(message).then_some(RepairReason::UnansweredCall);

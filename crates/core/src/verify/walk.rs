@@ -3,7 +3,7 @@
 use super::context_walk::{ExpectedContext, SeenContext, bytes_of};
 use super::{ProofChecker, ReadMessage, one_line, rule};
 use crate::fold::Fold;
-use crate::repair::RepairReason;
+use crate::repair::{RepairReason, with_blank};
 
 /// How many messages ahead the walk searches for the place where context and record agree again.
 const AHEAD: usize = 8;
@@ -57,7 +57,10 @@ impl ProofChecker<'_> {
         match expected {
             ExpectedContext::Event(event) => self.before[event].bytes == *bytes,
             ExpectedContext::Edited(_, entry) | ExpectedContext::StandIn(entry) => {
-                one_line(bytes_of(&fold.entries[entry])) == *bytes
+                let own = one_line(bytes_of(&fold.entries[entry]));
+                let is_filled =
+                    || with_blank(&own, self.case.dialect).is_some_and(|it| *it == **bytes);
+                own == *bytes || matches!(expected, ExpectedContext::StandIn(_)) && is_filled()
             }
         }
     }

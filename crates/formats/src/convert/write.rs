@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use midfold_core::Role;
+use midfold_core::arguments::as_object;
 
 use super::neutral::{NeutralMessage, NeutralPiece};
 use crate::media::PictureSource;
@@ -205,15 +206,12 @@ fn anthropic_block(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Opt
 
 /// Writes arguments where the provider wants an object. Other arguments are wrapped in one, with a problem.
 pub(super) fn object(json: Json, arguments: &str, problems: &mut Vec<ReadProblem>) -> Json {
-    match arguments.trim() {
-        "" => json.raw("{}"),
-        object if is_object(object) => json.raw(object),
-        text => {
-            let detail = "arguments that are no object were wrapped in one";
-            problems.push(ReadProblem::new("arguments", detail));
-            json.raw(r#"{"arguments":"#).text(text).raw("}")
-        }
+    let object = as_object(arguments);
+    if matches!(object, Cow::Owned(_)) {
+        let detail = "arguments that are no object were wrapped in one";
+        problems.push(ReadProblem::new("arguments", detail));
     }
+    json.raw(object.as_bytes())
 }
 
 /// The pieces of a message, results first.
@@ -221,10 +219,6 @@ pub(super) fn in_order(message: &NeutralMessage) -> impl Iterator<Item = &Neutra
     // The providers want the results at the start of the message that follows the calls.
     let results = message.pieces.iter().filter(|piece| is_result(piece));
     results.chain(message.pieces.iter().filter(|piece| !is_result(piece)))
-}
-
-fn is_object(text: &str) -> bool {
-    text.starts_with('{') && serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok()
 }
 
 fn anthropic_image(source: &PictureSource) -> Bytes {

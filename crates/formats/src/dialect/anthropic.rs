@@ -1,6 +1,7 @@
 //! Anthropic Messages.
 
 use bytes::Bytes;
+use midfold_core::dialect::ServerTool;
 use midfold_core::{
     BlockKind, BlockView, ByteRange, ClientWords, Dialect, EventView, Role, TextRef,
 };
@@ -8,6 +9,7 @@ use midfold_core::{
 use super::loads;
 use super::part::{self, ContentShape, PartMembers, read_content};
 use super::results;
+use super::server_tools;
 use super::unread;
 use super::walk::{EventWalk, filled};
 use crate::client_words::KnownClients;
@@ -58,6 +60,10 @@ impl Dialect for Anthropic {
             _ => Role::Other,
         };
         unread::view(role, blocks, bytes, &["content"])
+    }
+
+    fn server_tool(&self, bytes: &[u8], block: &BlockView) -> Option<ServerTool> {
+        server_tools::side(bytes, block)
     }
 
     fn loaded_tools(&self, bytes: &[u8]) -> Vec<String> {

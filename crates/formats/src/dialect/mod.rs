@@ -11,6 +11,7 @@ mod openai_responses;
 mod output;
 mod part;
 mod results;
+pub(crate) mod server_tools;
 pub(crate) mod sharegpt;
 mod unread;
 mod walk;

@@ -68,6 +68,10 @@ impl Dialect for OpenAiChat {
         "openai-chat"
     }
 
+    fn reasoning_member(&self) -> Option<&'static str> {
+        Some("reasoning_content")
+    }
+
     fn speaker(&self, bytes: &[u8]) -> Option<String> {
         // Few messages have a name, so most are not walked.
         memchr::memmem::find(bytes, br#""name""#)?;

@@ -37,6 +37,8 @@ pub enum Diagnosis {
     Unsupported,
     /// Reasoning is of another model or was edited: remove it, do not compact.
     BoundReasoning,
+    /// The model wants its reasoning back as text, and messages of the history have none: fill them.
+    MissingReasoning,
     /// The model's chat template wants user and assistant to take turns: put messages between those that do not.
     RoleOrder,
     /// A filter refused the content.

@@ -51,6 +51,7 @@ impl RefusalVerdict {
             "rate-limit" => Self::Plain(Diagnosis::RateLimit),
             "unsupported" => Self::Plain(Diagnosis::Unsupported),
             "reasoning" => Self::Plain(Diagnosis::BoundReasoning),
+            "missing-reasoning" => Self::Plain(Diagnosis::MissingReasoning),
             "content-policy" => Self::Plain(Diagnosis::ContentPolicy),
             "role-order" => Self::Plain(Diagnosis::RoleOrder),
             "malformed" => Self::Plain(Diagnosis::Malformed),

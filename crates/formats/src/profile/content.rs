@@ -1,5 +1,8 @@
-//! The checks of a message's content: `empty-text`, `no-messages`, `reasoning-alone`.
+//! The checks of a message's content: `arguments`, `empty-text`, `no-messages`, `no-reasoning`,
+//! `reasoning-alone`.
 
+use midfold_core::arguments::in_form;
+use midfold_core::profile::ReasoningText;
 use midfold_core::{BlockKind, BlockView, EventView, ProviderProfile, Role};
 
 use super::violations::{FoundViolations, MessageAt, RuleRank};
@@ -13,6 +16,8 @@ pub(super) struct ContentWalk {
     reasoning: Vec<usize>,
     /// The newest message, where it has no content. Only the last message of a context may be so.
     bare: Option<usize>,
+    /// Whether a message of the model had reasoning.
+    thinks: bool,
 }
 
 impl ContentWalk {
@@ -21,6 +26,18 @@ impl ContentWalk {
         let MessageAt { profile, index, bytes, view } = at;
         if profile.dialect == DialectKind::OpenAiResponses.name() {
             self.push_reasoning(index, view, found);
+        }
+        let mut calls = view.blocks.iter().filter(|_| view.role == Role::Assistant);
+        if calls.any(|call| in_form(bytes, call, profile.arguments).is_some()) {
+            let detail = "the arguments of a call are cut, or no object".to_owned();
+            found.report(RuleRank::Content, "arguments", index, detail);
+        }
+        let has_reasoning = view.blocks.iter().any(BlockView::is_reasoning);
+        self.thinks |= has_reasoning || profile.reasoning_text == ReasoningText::Demanded;
+        let wants = profile.reasoning_text > ReasoningText::Free && self.thinks;
+        if wants && !has_reasoning && view.role == Role::Assistant {
+            let detail = "a message of the model without its reasoning".to_owned();
+            found.report(RuleRank::Content, "no-reasoning", index, detail);
         }
         // Another message follows, so the one without content was not the last.
         if let Some(bare) = self.bare.take() {

@@ -4,11 +4,14 @@ mod claude;
 mod content;
 mod pairing;
 mod roles;
+mod server_tools;
 mod templates;
 mod validate;
 mod violations;
 
-use midfold_core::profile::{PairingRule, ReasoningBinding};
+use midfold_core::profile::{
+    ArgumentForm, PairingRule, PictureCount, ReasoningBinding, ReasoningText,
+};
 use midfold_core::{ProviderProfile, Role};
 
 use crate::dialect::DialectKind;
@@ -31,7 +34,10 @@ pub const OPENAI: ProviderProfile = ProviderProfile {
     empty_ids: false,
     unique_ids: false,
     longest_id: 40,
+    pictures: None,
+    arguments: ArgumentForm::Text,
     reasoning: ReasoningBinding::Free,
+    reasoning_text: ReasoningText::Free,
     recap_role: Role::User,
 };
 
@@ -42,6 +48,8 @@ pub const RESPONSES: ProviderProfile = ProviderProfile {
     pairing: PairingRule::Anywhere,
     has_items: true,
     longest_id: 64,
+    // <https://platform.openai.com/docs/guides/images-vision>: 500, and 1,500 since its larger windows.
+    pictures: Some(PictureCount { most: 500, in_large: 1_500 }),
     ..OPENAI
 };
 
@@ -54,6 +62,9 @@ pub const ANTHROPIC: ProviderProfile = ProviderProfile {
     empty_text: false,
     unique_ids: true,
     longest_id: 64,
+    // <https://platform.claude.com/docs/en/build-with-claude/vision>
+    pictures: Some(PictureCount { most: 100, in_large: 600 }),
+    arguments: ArgumentForm::Object,
     ..OPENAI
 };
 
@@ -67,6 +78,7 @@ pub const BEDROCK: ProviderProfile = ProviderProfile {
     whole_turns: true,
     empty_text: false,
     longest_id: 64,
+    arguments: ArgumentForm::Object,
     ..OPENAI
 };
 
@@ -80,6 +92,7 @@ pub const OLLAMA: ProviderProfile = ProviderProfile {
     dialect: "ollama",
     empty_ids: true,
     longest_id: 64,
+    arguments: ArgumentForm::Object,
     ..OPENAI
 };
 
@@ -90,11 +103,17 @@ pub const STRICT: ProviderProfile = ProviderProfile {
     user_after_tool: false,
     user_first: true,
     system_leading: true,
+    arguments: ArgumentForm::JsonText,
     ..OPENAI
 };
 
-/// DeepSeek: results directly follow their call.
-pub const DEEPSEEK: ProviderProfile = ProviderProfile { name: "deepseek", ..OPENAI };
+/// DeepSeek: results directly follow their call, and a model that thinks wants its reasoning back.
+pub const DEEPSEEK: ProviderProfile = ProviderProfile {
+    name: "deepseek",
+    arguments: ArgumentForm::JsonText,
+    reasoning_text: ReasoningText::Kept,
+    ..OPENAI
+};
 
 /// Training rows: no provider reads them, but calls and responses have to pair.
 pub const SHAREGPT: ProviderProfile =
@@ -133,8 +152,8 @@ pub fn of_model(kind: DialectKind, model: &str) -> ProviderProfile {
     for_model(if is_strict { STRICT } else { own }, model)
 }
 
-/// The profile with the reasoning rule of this model: whether it binds signed reasoning to all messages before it.
-/// Claude does from version 5.5 on. Families that are younger than Opus, Sonnet and Haiku always do (Anthropic
+/// The profile with the rules of this model: what its arguments have to be, whether it wants its reasoning back as text,
+/// and whether it binds signed reasoning to all messages before it. Claude does from version 5.5 on. Families that are younger than Opus, Sonnet and Haiku always do (Anthropic
 /// documents it for Fable 5.1, Mythos 5.1, Opus 5.5, Sonnet 5.5 and Haiku 5.5).
 ///
 /// ```
@@ -153,7 +172,18 @@ pub fn for_model(profile: ProviderProfile, model: &str) -> ProviderProfile {
         "openai-chat" => ReasoningBinding::Prefix,
         _ => ReasoningBinding::Free,
     };
-    ProviderProfile { reasoning: profile.reasoning.max(binding), ..profile }
+    let mut own = ProviderProfile { reasoning: profile.reasoning.max(binding), ..profile };
+    if profile.dialect != OPENAI.dialect {
+        return own;
+    }
+    // Servers of open models give the arguments to a chat template as JSON. OpenAI's own take any text.
+    if templates::reads_arguments(model) {
+        own.arguments = ArgumentForm::JsonText;
+    }
+    if templates::wants_reasoning(model) {
+        own.reasoning_text = own.reasoning_text.max(ReasoningText::Kept);
+    }
+    own
 }
 
 /// The profiles that fit a dialect. The first one is that of the dialect's own provider.

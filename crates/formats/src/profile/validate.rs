@@ -7,6 +7,7 @@ use midfold_core::{EventView, ProviderProfile, Violation};
 use super::content::ContentWalk;
 use super::pairing::PairingWalk;
 use super::roles::Roles;
+use super::server_tools::ServerToolWalk;
 use super::violations::{FoundViolations, MessageAt, RuleRank};
 use crate::dialect::DialectKind;
 
@@ -63,6 +64,7 @@ pub struct Validator {
     /// The number of messages so far.
     len: usize,
     pairs: PairingWalk,
+    server_tools: ServerToolWalk,
     roles: Roles,
     content: ContentWalk,
     found: FoundViolations,
@@ -76,6 +78,7 @@ impl Validator {
             profile: *profile,
             len: 0,
             pairs: PairingWalk::new(profile),
+            server_tools: ServerToolWalk::default(),
             roles: Roles::default(),
             content: ContentWalk::default(),
             found: FoundViolations::default(),
@@ -88,6 +91,7 @@ impl Validator {
         self.len += 1;
         let at = MessageAt { profile: &self.profile, index, bytes, view };
         self.pairs.push(at, &mut self.found);
+        self.server_tools.push(at, &mut self.found);
         self.roles.push(at, &mut self.found);
         self.content.push(at, &mut self.found);
         if without_halves(bytes).is_some() {
@@ -156,6 +160,14 @@ fn provider_text(profile: &ProviderProfile, rule: &str) -> &'static str {
             "`tool_use` ids were found without `tool_result` blocks immediately after. Each \
              `tool_use` block must have a corresponding `tool_result` block in the next message."
         }
+        ("anthropic", "lone-server-result") => {
+            "unexpected `tool_use_id` found in `web_search_tool_result` blocks. Each \
+             `web_search_tool_result` block must have a corresponding `server_tool_use` block \
+             before it."
+        }
+        ("anthropic", "lone-server-call") => {
+            "`web_search` tool use was found without a corresponding `web_search_tool_result` block"
+        }
         ("anthropic", "double-result") => "each tool_use must have a single result",
         ("anthropic", "duplicate-id") => "messages: `tool_use` ids must be unique",
         ("anthropic", "first-role") => "messages: first message must use the \"user\" role",
@@ -171,6 +183,9 @@ fn provider_text(profile: &ProviderProfile, rule: &str) -> &'static str {
         ("responses", "unanswered-call") => "No tool output found for function call",
         ("responses", "reasoning-alone") => {
             "Item of type 'reasoning' was provided without its required following item."
+        }
+        (_, "no-reasoning") => {
+            "The `reasoning_content` in the thinking mode must be passed back to the API."
         }
         ("strict", "orphan-result") => "Unexpected role 'tool' after role 'user'",
         ("strict", "user-after-tool") => "Unexpected role 'user' after role 'tool'",

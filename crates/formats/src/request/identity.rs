@@ -18,6 +18,9 @@ const RULES: u8 = 1;
 /// Members by which clients mark what is to be cached.
 const MARKS: [&str; 2] = ["cache_control", "prompt_cache_breakpoint"];
 
+/// The only member of a block that is nothing but such a mark (Bedrock).
+const MARK_BLOCK: &str = "cachePoint";
+
 /// The members that hold the id of a call.
 const CALL_IDS: [&str; 4] = ["id", "call_id", "tool_call_id", "tool_use_id"];
 
@@ -46,7 +49,7 @@ pub fn identity(kind: DialectKind, message: &[u8]) -> Hash {
 /// The message without its marks for the cache. The bytes are shared where it has none.
 #[must_use]
 pub fn without_marks(message: &Bytes) -> Bytes {
-    if !MARKS.iter().any(|mark| holds(message, mark)) {
+    if !MARKS.iter().chain([&MARK_BLOCK]).any(|mark| holds(message, mark)) {
         return message.clone();
     }
     let mut cuts = Vec::new();
@@ -95,7 +98,17 @@ fn marks(bytes: &[u8], at: Range<usize>, depth: Depth, cuts: &mut Vec<Range<usiz
     let first = bytes.get(scan::skip_space(bytes, at.start));
     match (first, depth.in_array(), depth.in_object()) {
         (Some(b'['), Some(depth), _) => {
-            scan::elements(bytes, at).for_each(|element| marks(bytes, element, depth, cuts));
+            let elements: Vec<_> = scan::elements(bytes, at).collect();
+            let mut kept_before = None;
+            for (n, element) in elements.iter().enumerate() {
+                if is_mark_block(bytes, element) {
+                    let next = elements.get(n + 1).map(|next| next.start);
+                    cuts.push(cut(element.clone(), &mut kept_before, next));
+                } else {
+                    kept_before = Some(element.end);
+                    marks(bytes, element.clone(), depth, cuts);
+                }
+            }
         }
         (Some(b'{'), _, Some(depth)) => {
             let members: Vec<_> = scan::members(bytes, at).collect();
@@ -103,17 +116,8 @@ fn marks(bytes: &[u8], at: Range<usize>, depth: Depth, cuts: &mut Vec<Range<usiz
             let mut kept_before = None;
             for (n, member) in members.iter().enumerate() {
                 if is_mark(member) {
-                    // The comma before the mark is cut, or the one after it where no member stays before it.
                     let next = members.get(n + 1).map(|next| next.key.start);
-                    cuts.push(match (kept_before, next) {
-                        (Some(end), _) => end..member.value.end,
-                        (None, Some(next)) => member.key.start..next,
-                        (None, None) => member.whole(),
-                    });
-                    // A second mark in a row is cut from the end of the first one, so that the cuts do not overlap.
-                    if kept_before.is_some() {
-                        kept_before = Some(member.value.end);
-                    }
+                    cuts.push(cut(member.whole(), &mut kept_before, next));
                 } else {
                     kept_before = Some(member.value.end);
                     if !DATA.iter().any(|name| member.is(bytes, name)) {
@@ -124,6 +128,28 @@ fn marks(bytes: &[u8], at: Range<usize>, depth: Depth, cuts: &mut Vec<Range<usiz
         }
         _ => {}
     }
+}
+
+/// The range to cut for a mark: with the comma before it, or the one after it where nothing stays before it.
+/// `kept_before` is the end of what stays, `next` the start of what follows.
+fn cut(mark: Range<usize>, kept_before: &mut Option<usize>, next: Option<usize>) -> Range<usize> {
+    match (*kept_before, next) {
+        (Some(end), _) => {
+            // A second mark in a row is cut from the end of the first one, so that the cuts do not overlap.
+            *kept_before = Some(mark.end);
+            end..mark.end
+        }
+        (None, Some(next)) => mark.start..next,
+        (None, None) => mark,
+    }
+}
+
+/// Whether an element of a list is a block that only marks what is to be cached.
+fn is_mark_block(bytes: &[u8], element: &Range<usize>) -> bool {
+    let mut members = scan::members(bytes, element.clone());
+    bytes.get(element.start) == Some(&b'{')
+        && members.next().is_some_and(|member| member.is(bytes, MARK_BLOCK))
+        && members.next().is_none()
 }
 
 /// Writes the normal form of a message, which its identity hashes.
@@ -139,7 +165,8 @@ impl IdentityWalk<'_> {
         match (self.bytes.get(at.start), depth.in_array(), depth.in_object()) {
             (Some(b'['), Some(depth), _) => {
                 out.push(b'[');
-                for element in scan::elements(self.bytes, at) {
+                let elements = scan::elements(self.bytes, at);
+                for element in elements.filter(|it| !is_mark_block(self.bytes, it)) {
                     self.value(element, depth, out);
                     out.push(b',');
                 }

@@ -157,6 +157,7 @@ impl Request {
             .into_iter()
             .find_map(|name| fields.count(name))
             .or_else(|| config.count("maxOutputTokens"))
+            .or_else(|| fields.inner("inferenceConfig").count("maxTokens"))
             .or_else(|| options.count("num_predict"));
         Ok(Self {
             kind,

@@ -8,11 +8,12 @@ use crate::fields::ObjectFields;
 use crate::scan;
 
 /// The members that hold that number, in the request itself or in one of its objects.
-const NAMES: [(&str, &str); 5] = [
+const NAMES: [(&str, &str); 6] = [
     ("", "max_completion_tokens"),
     ("", "max_output_tokens"),
     ("", "max_tokens"),
     ("generationConfig", "maxOutputTokens"),
+    ("inferenceConfig", "maxTokens"),
     ("options", "num_predict"),
 ];
 /// Anthropic's smallest budget for reasoning, in tokens. The budget has to be below that of the reply.

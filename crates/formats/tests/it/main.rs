@@ -3,6 +3,7 @@
 mod answer;
 mod columns;
 mod corpus;
+mod dialect_columns;
 mod dialects;
 mod documents;
 mod ollama;

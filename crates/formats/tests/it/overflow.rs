@@ -38,6 +38,7 @@ fn case(line: &str) -> Case {
         "reasoning" => Diagnosis::BoundReasoning,
         "content-policy" => Diagnosis::ContentPolicy,
         "role-order" => Diagnosis::RoleOrder,
+        "missing-reasoning" => Diagnosis::MissingReasoning,
         "malformed" => Diagnosis::Malformed,
         "other" => Diagnosis::Other,
         unknown => panic!("{unknown}"),

@@ -41,6 +41,50 @@ fn a_folded_picture_leaves_a_note_in_every_dialect() {
     }
 }
 
+/// Steps of an agent that looks at a screen: each result is a picture, far below the window in tokens.
+#[test]
+fn more_pictures_than_a_provider_takes_are_folded_before_it_refuses() {
+    let kind = DialectKind::Anthropic;
+    let step = |at: usize| {
+        [
+            format!(
+                r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"t{at}","name":"screenshot","input":{{}}}}]}}"#
+            ),
+            format!(
+                r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{at}","content":[{{"type":"image","source":{{"type":"base64","media_type":"image/png","data":"{PICTURE}"}}}}]}}]}}"#
+            ),
+        ]
+    };
+    let session = |preset: &str| {
+        let counter = midfold::tokens::by_name("chars:3.2").unwrap();
+        let task = r#"{"role":"user","content":"Click through the settings."}"#;
+        let events = [RawEvent::new(Bytes::from_static(task.as_bytes()))];
+        let log = EventLog::of(kind.shared(), profile::ANTHROPIC, counter, events);
+        Session::over("s", log, Policy::preset(preset).unwrap(), Meter::exact())
+    };
+    let pictures = |bytes: &[u8]| String::from_utf8_lossy(bytes).matches(PICTURE).count();
+    for preset in Policy::preset_names() {
+        let (mut narrow, mut wide) = (session(preset), session(preset));
+        let mut most = 0;
+        for at in 0..260 {
+            for message in step(at).map(Bytes::from) {
+                narrow.append(RawEvent::new(message.clone()));
+                wide.append(RawEvent::new(message));
+            }
+            let context = narrow.context(&Budget::new(200_000), 0).unwrap();
+            assert!(pictures(&context.bytes()) <= 100, "{preset}: step {at}");
+            most = most.max(pictures(&context.bytes()));
+            wide.context(&Budget::new(1_000_000), 0).unwrap();
+        }
+        assert_eq!(most, 100, "{preset}: all that the provider takes are sent");
+        // At least half of them leave at once, so that the prompt stays the same for the next fifty steps.
+        let causes: Vec<_> = narrow.folds().iter().map(|fold| fold.cause.name()).collect();
+        assert!((2..=4).contains(&causes.len()), "{preset}: {causes:?}");
+        assert!(causes.iter().all(|cause| *cause == "pictures"), "{preset}: {causes:?}");
+        assert_eq!(wide.folds().len(), 0, "{preset}");
+    }
+}
+
 #[test]
 fn a_broken_header_is_told_of_and_costs_what_any_picture_does() {
     let input = Bytes::from(format!("[{}]", asked(BROKEN)));

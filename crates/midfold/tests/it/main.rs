@@ -53,6 +53,7 @@ mod sources;
 mod stays;
 mod strict_models;
 mod survey;
+mod thinking_models;
 mod user_words;
 mod verbatim;
 mod verify;

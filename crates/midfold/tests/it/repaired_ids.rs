@@ -93,6 +93,22 @@ fn a_doubled_call_of_the_newest_step_is_answered_once_the_others_are() {
     assert_eq!(found.repairs, [RepairReason::DuplicateId, RepairReason::UnansweredCall]);
 }
 
+/// A step of one call and its copy, and one result, where all results of a step come in one message.
+#[test]
+fn a_copy_of_the_only_call_is_answered_where_results_come_at_once() {
+    let found = made(
+        DialectKind::Anthropic,
+        ANTHROPIC,
+        &[
+            r#"{"role":"user","content":"go"}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}},{"type":"tool_use","id":"a","name":"f","input":{}}]}"#,
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"1"}]}"#,
+        ],
+    );
+    assert_eq!(found.repairs, [RepairReason::DuplicateId, RepairReason::UnansweredCall]);
+    assert!(found.texts[3].contains(r#""tool_use_id":"a_2""#), "{}", found.texts[3]);
+}
+
 #[test]
 fn empty_ids_become_ids_of_their_own() {
     let found = made(

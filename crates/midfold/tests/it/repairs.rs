@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
 use bytes::Bytes;
+use midfold::core::profile::ArgumentForm;
 use midfold::core::project::project;
 use midfold::core::repair::RepairReason;
 use midfold::core::verify::{ProofCase, verify};
@@ -304,6 +305,112 @@ fn half_a_character_is_replaced() {
     );
     assert_eq!(found.repairs, [RepairReason::DuplicateId; 2]);
     assert!(!found.texts.concat().contains(r"\ud83d") && !found.texts.concat().contains(r"\udc00"));
+}
+
+/// An answer that ended by its limit in the middle of a call.
+#[test]
+fn arguments_that_were_cut_are_an_object_where_the_provider_wants_one() {
+    let cut = r#"{\"path\":\"a.rs\",\"text\":\"fn ma"#;
+    let chat = [
+        r#"{"role":"user","content":"go"}"#.to_owned(),
+        format!(
+            r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"x","type":"function","function":{{"name":"f","arguments":"{cut}"}}}},{{"id":"y","type":"custom","custom":{{"name":"apply_patch","input":"*** Begin Patch"}}}}]}}"#
+        ),
+        r#"{"role":"tool","tool_call_id":"x","content":"invalid arguments"}"#.to_owned(),
+        r#"{"role":"tool","tool_call_id":"y","content":"ok"}"#.to_owned(),
+    ];
+    let blocks = |calls: String, results: &str| {
+        let user = r#"{"role":"user","content":[{"type":"text","text":"go"}]}"#.to_owned();
+        [user, calls, format!(r#"{{"role":"user","content":[{results}]}}"#)]
+    };
+    let anthropic = blocks(
+        format!(
+            r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"x","name":"f","input":"{cut}"}},{{"type":"tool_use","id":"y","name":"f","input":"{{\"a\":1}}"}},{{"type":"tool_use","id":"y","name":"f","input":""}}]}}"#
+        ),
+        r#"{"type":"tool_result","tool_use_id":"x","content":"1"},{"type":"tool_result","tool_use_id":"y","content":"2"},{"type":"tool_result","tool_use_id":"y","content":"3"}"#,
+    );
+    let held = r#"{\"cut_off_arguments\":\"{\\\"path\\\":\\\"a.rs\\\",\\\"text\\\":\\\"fn ma\"}"#;
+    let cases: [(_, _, &[String], &[&str]); 3] = [
+        (DialectKind::OpenAiChat, OPENAI, &chat, &[cut, "*** Begin Patch"]),
+        (
+            DialectKind::OpenAiChat,
+            profile::of_model(DialectKind::OpenAiChat, "qwen3-coder"),
+            &chat,
+            &[held, r#""input":"*** Begin Patch""#],
+        ),
+        (
+            DialectKind::Anthropic,
+            ANTHROPIC,
+            &anthropic,
+            // The third call has the id of another one, and both repairs are made.
+            &[
+                &held.replace(r#"\\\""#, "\0").replace(r#"\""#, "\"").replace('\0', r#"\""#),
+                r#""input":{"a":1}"#,
+                r#""id":"y_2","name":"f","input":{}"#,
+            ],
+        ),
+    ];
+    for (kind, profile, messages, wanted) in cases {
+        let texts: Vec<&str> = messages.iter().map(String::as_str).collect();
+        let raw: Vec<_> = messages.iter().map(|text| Bytes::from(text.clone())).collect();
+        let is_fine = profile.arguments == ArgumentForm::Text;
+        let named = profile::validate(&raw, kind, &profile);
+        assert_eq!(
+            !named.iter().any(|found| found.rule == "arguments"),
+            is_fine,
+            "{}",
+            profile.name
+        );
+        let found = made(kind, profile, &texts);
+        assert_eq!(found.repairs.is_empty(), is_fine, "{:?}", found.repairs);
+        for part in wanted {
+            assert!(found.texts[1].contains(part), "{part} in {}", found.texts[1]);
+        }
+    }
+}
+
+/// Tools that the provider runs itself: call and result are blocks of the model's message.
+#[test]
+fn a_result_of_a_server_tool_without_its_call_leaves() {
+    let user = r#"{"role":"user","content":[{"type":"text","text":"go"}]}"#;
+    let kinds = [
+        ("server_tool_use", "web_search_tool_result"),
+        ("server_tool_use", "code_execution_tool_result"),
+        ("server_tool_use", "advisor_tool_result"),
+        ("server_tool_use", "tool_search_tool_result"),
+        ("mcp_tool_use", "mcp_tool_result"),
+    ];
+    for (call, result) in kinds {
+        let call = |id: &str| format!(r#"{{"type":"{call}","id":"{id}","name":"f","input":{{}}}}"#);
+        let result =
+            |id: &str| format!(r#"{{"type":"{result}","tool_use_id":"{id}","content":[]}}"#);
+        let message = |blocks: &[String]| {
+            format!(r#"{{"role":"assistant","content":[{}]}}"#, blocks.join(","))
+        };
+        let text = r#"{"type":"text","text":"said"}"#.to_owned();
+        let run = |messages: &[&str]| {
+            let raw: Vec<_> = messages.iter().map(|it| Bytes::from((*it).to_owned())).collect();
+            let found = profile::validate(&raw, DialectKind::Anthropic, &ANTHROPIC);
+            (found.iter().map(|it| (it.rule, it.index)).collect::<Vec<_>>(), raw)
+        };
+        let lone = message(&[result("a"), text.clone(), call("b"), result("b")]);
+        assert_eq!(run(&[user, &lone]).0, [("lone-server-result", 1)]);
+        let found = made(DialectKind::Anthropic, ANTHROPIC, &[user, &lone]);
+        assert_eq!(found.repairs, [RepairReason::LoneServerResult]);
+        assert_eq!(found.texts[1], message(&[text.clone(), call("b"), result("b")]));
+        let found =
+            made(DialectKind::Anthropic, ANTHROPIC, &[user, &message(&[result("a")]), user]);
+        assert!(found.texts[1].contains("whose call is gone"), "{}", found.texts[1]);
+        // The result of a call comes behind those of the client's tools that the call uses.
+        let uses = r#"{"type":"tool_use","id":"c","name":"f","input":{}}"#.to_owned();
+        let answers =
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"1"}]}"#;
+        let (first, last) = (message(&[call("b"), uses]), message(&[result("b"), text.clone()]));
+        assert_eq!(run(&[user, &first, answers, &last]).0, []);
+        assert_eq!(run(&[user, &first, answers]).0, []);
+        let open = run(&[user, &first, answers, &message(&[text.clone()]), user]);
+        assert_eq!(open.0, [("lone-server-call", 1)]);
+    }
 }
 
 /// A message of a client's own shape among a provider's says what it says, in its source.

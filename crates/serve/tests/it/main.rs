@@ -32,6 +32,7 @@ mod placeholders;
 mod provider;
 mod raw;
 mod reach;
+mod reasoning;
 mod recall;
 mod refusals;
 mod restart;

@@ -117,7 +117,7 @@ async fn what_passes_unread_although_it_has_messages_says_so() {
     let stub = Stub::quiet().await;
     let setting = before(&stub).await;
     let long = history(CHAT, "m", 40);
-    for path in ["/v2/chat", "/v1/threads/t/messages/bulk", "/model/claude/converse"] {
+    for path in ["/v2/chat", "/v1/threads/t/messages/bulk", "/model/meta.llama4/invoke"] {
         let answer = agent(&setting, &[]).post(path, &long).await;
         assert_eq!(answer.header("midfold-fault"), Some("path"), "{path}");
         assert_eq!((stub.last().path.as_str(), stub.last().body.len()), (path, long.len()));
@@ -133,6 +133,37 @@ async fn what_passes_unread_although_it_has_messages_says_so() {
         let answer = agent(&setting, &[]).post(path, body).await;
         assert_eq!(answer.header("midfold-fault"), None, "{path}");
         assert_eq!(stub.last().body, body.as_bytes());
+    }
+}
+
+/// A key of Bedrock's and a token of Databricks cover no body. The model is in the path.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clouds_that_take_a_token_are_read_and_get_the_clients_own() {
+    let stub = Stub::quiet().await;
+    let setting = before(&stub).await;
+    let claude = "/model/us.anthropic.claude-sonnet-4-5-v1%3A0";
+    let arn =
+        "/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Ainference-profile%2Fus.anthropic.claude";
+    for (path, kind) in [
+        (format!("{claude}/converse"), DialectKind::Bedrock),
+        (format!("{claude}/converse-stream"), DialectKind::Bedrock),
+        (format!("{claude}/invoke"), ANTHROPIC),
+        (format!("{claude}/invoke-with-response-stream"), ANTHROPIC),
+        (format!("{arn}/invoke"), ANTHROPIC),
+        ("/model/openai.gpt-oss-120b-1%3A0/invoke".to_owned(), CHAT),
+        ("/serving-endpoints/my-claude/invocations".to_owned(), CHAT),
+    ] {
+        let mut body: serde_json::Value = serde_json::from_str(&history(kind, "m", 40)).unwrap();
+        body.as_object_mut().unwrap().remove("model");
+        let body = body.to_string();
+        let headers = [("authorization", "Bearer ABSKQmVkcm9jaw==")];
+        let answer = agent(&setting, &headers).post(&path, &body).await;
+        assert!(answer.header("midfold-fold").is_some(), "{path}: {answer:?}");
+        let asked = stub.last();
+        assert_eq!((asked.path.as_str(), &asked.headers["authorization"]), (&*path, headers[0].1));
+        assert!(asked.body.len() < body.len() / 2, "{path}: {} bytes", asked.body.len());
+        let sent: serde_json::Value = serde_json::from_slice(&asked.body).unwrap();
+        assert!(sent.get("model").is_none() && sent.get("tools").is_none(), "{path}");
     }
 }
 

@@ -42,7 +42,13 @@ fn paths_are_read() {
     let vertex =
         "/v1/projects/p/locations/l/publishers/anthropic/models/claude-x@1:streamRawPredict";
     assert_eq!(model(vertex).as_deref(), Some("claude-x@1"));
+    let arn = "/model/arn%3Aaws%3Abedrock%3Ax%3A1%3Ainference-profile%2Fus.anthropic.c/converse";
+    let named = "arn:aws:bedrock:x:1:inference-profile/us.anthropic.c";
+    assert_eq!(model(arn).as_deref(), Some(named));
+    assert_eq!(model("/serving-endpoints/mine/invocations").as_deref(), Some("mine"));
     for path in [
+        "/model/amazon.titan-embed-text-v2/invoke",
+        "/endpoints/mine/invocations",
         "/v1/threads/t/messages",
         "/v1/embeddings",
         "/v1/responses/resp_1/cancel",

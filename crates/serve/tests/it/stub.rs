@@ -78,6 +78,9 @@ pub fn history(kind: DialectKind, model: &str, exchanges: usize) -> String {
         (DialectKind::Gemini, _) => {
             serde_json::json!({"role": role, "parts": [{"text": text(at)}]})
         }
+        (DialectKind::Bedrock, _) => {
+            serde_json::json!({"role": role, "content": [{"text": text(at)}]})
+        }
         _ => serde_json::json!({"role": role, "content": text(at)}),
     };
     let mut all: Vec<_> =
@@ -85,6 +88,9 @@ pub fn history(kind: DialectKind, model: &str, exchanges: usize) -> String {
     all.push(one(exchanges, "user"));
     let body = match kind {
         DialectKind::Gemini => serde_json::json!({"contents": all}),
+        DialectKind::Bedrock => {
+            serde_json::json!({"inferenceConfig": {"maxTokens": 500}, "messages": all})
+        }
         DialectKind::OpenAiResponses => serde_json::json!({"model": model, "input": all}),
         _ => serde_json::json!({"model": model, "max_tokens": 500, "messages": all}),
     };

@@ -72,6 +72,7 @@ FoldCause = Literal[
     "agent",
     "manual",
     "overflow",
+    "pictures",
     "prepared",
 ]
 """The reason for which a fold is made. `check`: Not decided yet: planning compares the context with
@@ -80,8 +81,10 @@ exceeded its cap (`budget.tiers`). `cold`: The provider's cache of the prompt is
 context above the buffer line, so a fold wastes no cached tokens. `seam`: Some work has just
 ended, and the context is above the seam line. `agent`: The agent asked for a fold by a tool.
 `manual`: A person asked for a fold. Threshold and least gain do not apply. `overflow`: The
-provider refused a request as too long. Threshold and least gain do not apply. `prepared`: A
-narration was ready. The fold is made ahead of time and is used when the line is crossed.
+provider refused a request as too long. Threshold and least gain do not apply. `pictures`: The
+context has more pictures than the provider takes. Threshold and least gain do not apply.
+`prepared`: A narration was ready. The fold is made ahead of time and is used when the line is
+crossed.
 """
 
 

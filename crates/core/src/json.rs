@@ -1,5 +1,5 @@
-//! The normal form of JSON that clients write anew: they change white space, escapes, the order of members and the marks
-//! for the cache.
+//! Reads JSON: whether a text is JSON, and its normal form. Clients write JSON anew and change white space, escapes, the
+//! order of members and the marks for the cache.
 
 use crate::jsonstr;
 
@@ -10,31 +10,41 @@ const MARKS: [&[u8]; 2] = [br#""cache_control""#, br#""prompt_cache_breakpoint""
 const DEEPEST: usize = 64;
 
 /// Writes the normal form of a JSON text. A text that is no JSON is written as it is.
-pub(super) fn write_normal(text: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn write_normal(text: &[u8], out: &mut Vec<u8>) {
     write_without(text, &[], out);
 }
 
 /// As [`write_normal`], without the members `left_out` of an object; the names are JSON strings.
-pub(super) fn write_without(text: &[u8], left_out: &[&[u8]], out: &mut Vec<u8>) {
+pub(crate) fn write_without(text: &[u8], left_out: &[&[u8]], out: &mut Vec<u8>) {
     let from = out.len();
-    let mut reader = JsonReader { text, at: 0, left_out };
-    let is_whole = reader.value(0, out).is_some() && {
-        reader.skip_space();
-        reader.at == text.len()
-    };
-    if !is_whole {
+    let mut reader = JsonReader { text, at: 0, left_out, is_strict: false };
+    if !reader.takes_all(out) {
         out.truncate(from);
         out.extend_from_slice(text);
     }
+}
+
+/// Whether a text is one JSON value, as strict readers take it.
+pub(crate) fn is_json(text: &str) -> bool {
+    let text = text.as_bytes();
+    JsonReader { text, at: 0, left_out: &[], is_strict: true }.takes_all(&mut Vec::new())
 }
 
 struct JsonReader<'a> {
     text: &'a [u8],
     at: usize,
     left_out: &'a [&'a [u8]],
+    /// Whether words other than JSON's own, and what no string may hold, end the reading. Clients write such texts too,
+    /// and their normal form was the same in earlier versions.
+    is_strict: bool,
 }
 
 impl JsonReader<'_> {
+    /// Writes the value that the text is. False where it is none, or more than one.
+    fn takes_all(&mut self, out: &mut Vec<u8>) -> bool {
+        self.value(0, out).is_some() && self.peek().is_none()
+    }
+
     fn skip_space(&mut self) {
         let rest = &self.text[self.at..];
         self.at += rest.iter().take_while(|byte| b" \t\r\n".contains(byte)).count();
@@ -61,9 +71,10 @@ impl JsonReader<'_> {
             _ => {
                 let is_plain = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
                 let length = self.text[self.at..].iter().take_while(is_plain).count();
-                out.extend_from_slice(&self.text[self.at..self.at + length]);
+                let word = &self.text[self.at..self.at + length];
+                out.extend_from_slice(word);
                 self.at += length;
-                (length > 0).then_some(())
+                (length > 0 && (!self.is_strict || is_word(word))).then_some(())
             }
         }
     }
@@ -122,7 +133,9 @@ impl JsonReader<'_> {
         loop {
             match self.text.get(end)? {
                 b'"' => break,
+                b'\\' if self.is_strict && !is_escape(&self.text[end + 1..]) => return None,
                 b'\\' => end += 2,
+                control if self.is_strict && *control < b' ' => return None,
                 _ => end += 1,
             }
         }
@@ -133,9 +146,66 @@ impl JsonReader<'_> {
     }
 }
 
+/// Whether these bytes are a number or a word of JSON.
+fn is_word(bytes: &[u8]) -> bool {
+    let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
+    let is_number = || {
+        let starts = match digits {
+            [b'0', next, ..] => !next.is_ascii_digit(),
+            [first, ..] => first.is_ascii_digit(),
+            [] => false,
+        };
+        let point = digits.iter().position(|byte| *byte == b'.').map(|at| at + 1);
+        let is_fraction = point.is_none_or(|at| digits.get(at).is_some_and(u8::is_ascii_digit));
+        let text = std::str::from_utf8(bytes);
+        starts && is_fraction && text.is_ok_and(|text| text.parse::<f64>().is_ok())
+    };
+    matches!(bytes, b"true" | b"false" | b"null") || is_number()
+}
+
+/// Whether an escape of a JSON string goes on so behind its backslash.
+fn is_escape(rest: &[u8]) -> bool {
+    match rest {
+        [b'u', digits @ ..] => digits.len() >= 4 && digits[..4].iter().all(u8::is_ascii_hexdigit),
+        [first, ..] => b"\"\\/bfnrt".contains(first),
+        [] => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{write_normal, write_without};
+    use super::{is_json, write_normal, write_without};
+
+    #[test]
+    fn a_strict_reader_takes_no_other_words() {
+        for text in ["{}", "[1,-0.5e+3,0]", r#" {"a":[true,null,"\u00e9\n"]} "#, "1E9"] {
+            assert!(is_json(text) && serde_json::from_str::<serde_json::Value>(text).is_ok());
+        }
+        for text in [
+            "",
+            "nan",
+            "01",
+            "1.",
+            ".5",
+            "+1",
+            "-",
+            "{\"a\":nope}",
+            "{\"a\":1,}",
+            "[1",
+            "{} {}",
+            "\"\n\"",
+            r#""\x""#,
+            r#""\u12""#,
+            "{'a':1}",
+            "1.e3",
+            "infinity",
+        ] {
+            assert!(
+                !is_json(text) && serde_json::from_str::<serde_json::Value>(text).is_err(),
+                "{text}"
+            );
+        }
+    }
 
     fn normal(text: &str) -> String {
         let mut out = Vec::new();
