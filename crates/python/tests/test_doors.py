@@ -238,7 +238,7 @@ def test_a_refusal_is_judged_alike(cli, stores, tmp_path, session_messages, stat
 
 @pytest.mark.parametrize("form", ["stateless", "session", "both"])
 def test_replay_measures_by_the_same_names(cli, form):
-    done = cli("replay", EXAMPLE, "--window", 16_000, "--preset", "raw,sliding,lean", "--form",
+    done = cli("measure", "replay", EXAMPLE, "--window", 16_000, "--preset", "raw,sliding,lean", "--form",
                form, "--tokenizer", "o200k", "--prices", "reference", "--json")  # fmt: skip
     runs = json.loads(done.stdout)["runs"]
     rows = midfold.replay(
@@ -263,7 +263,7 @@ def test_replay_measures_by_the_same_names(cli, form):
     ],
 )
 def test_what_replay_does_not_know_is_told_alike(refused, flags, options):
-    message, hints = refused("replay", EXAMPLE, "--window", 16_000, *flags)
+    message, hints = refused("measure", "replay", EXAMPLE, "--window", 16_000, *flags)
     with pytest.raises(midfold.Error) as caught:
         midfold.replay(EXAMPLE.read_bytes(), **options)
     assert (caught.value.message, caught.value.hint) == (message, "; ".join(hints))

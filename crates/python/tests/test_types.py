@@ -142,6 +142,6 @@ def test_policies(cli):
     import tomllib
 
     for name in midfold.presets():
-        policy = tomllib.loads(cli("presets", name).stdout.decode())
+        policy = tomllib.loads(cli("print", "presets", name).stdout.decode())
         assert misfits(policy, shapes.Policy) == []
         assert midfold.compact([{"role": "user", "content": "hi"}], policy=policy).reason

@@ -247,6 +247,23 @@ export interface AskedAgain {
   seq: number
 }
 
+/**
+ * Who speaks in an event. `system`: System prompt. `developer`: Developer message (`OpenAI`): a system message by
+ * another name. `user`: The user, or what a client sends in the user's role. `assistant`: The model. `tool`: A tool's
+ * result. `other`: A role that no dialect knows (`exit`, `critic`, …). Carried, never interpreted.
+ */
+export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'other'
+
+/** A message that has words of the text, where no message has the text. */
+export interface NearMessage {
+  /** Who wrote the event; `tool` for results. */
+  role: Role
+  /** The number of the event. */
+  seq: number
+  /** The line with most of the words. */
+  snippet: string
+}
+
 /** The fold since which an event has not shown the text. */
 export interface WhenLeft {
   /** The fold. */
@@ -258,13 +275,6 @@ export interface WhenLeft {
 }
 
 /**
- * Who speaks in an event. `system`: System prompt. `developer`: Developer message (`OpenAI`): a system message by
- * another name. `user`: The user, or what a client sends in the user's role. `assistant`: The model. `tool`: A tool's
- * result. `other`: A role that no dialect knows (`exit`, `critic`, …). Carried, never interpreted.
- */
-export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'other'
-
-/**
  * The region of the context that holds a verbatim event. `head`: The head: before the fold's span. `pinned`: In the
  * span, pinned or carried as the user's last request. `kept`: In the span, but not covered by the fold. `tail`: The
  * tail; also for every event where there is no fold.
@@ -274,6 +284,11 @@ export type VerbatimPlace = 'head' | 'pinned' | 'kept' | 'tail'
 /** The event came later. */
 export interface SightNotYet {
   is: 'not-yet'
+}
+
+/** The event is in a transcript whose client decides what is sent. */
+export interface SightTranscript {
+  is: 'transcript'
 }
 
 /** The event was in the context, unchanged. */
@@ -316,7 +331,7 @@ export interface SightMarker {
 }
 
 /** The form in which the model saw one event. */
-export type Sight = SightNotYet | SightVerbatim | SightEdited | SightRepaired | SightRecap | SightMarker
+export type Sight = SightNotYet | SightTranscript | SightVerbatim | SightEdited | SightRepaired | SightRecap | SightMarker
 
 /** A later event that used the text. */
 export interface TextUse {
@@ -334,7 +349,7 @@ export interface Occurrence {
   left: WhenLeft | null
   /** Whether recall can bring the event back. True for every event that the log had at that moment. */
   recall: boolean
-  /** Who wrote the event. */
+  /** Who wrote the event; `tool` for results, whatever role the dialect gives them. */
   role: Role
   /** The number of the event, as recall takes it. */
   seq: number
@@ -345,6 +360,28 @@ export interface Occurrence {
   /** The first later message of the user or the model that has the text; null if there is none. */
   used: TextUse | null
 }
+
+/** The model reads the contexts that midfold hands out. */
+export interface ContextReaderMidfold {
+  is: 'midfold'
+}
+
+/** As before, but the present context does not fit, so it is folded before it is sent. */
+export interface ContextReaderOverfull {
+  is: 'overfull'
+  /** Tokens of the context. */
+  tokens: number
+  /** The model's window in tokens. */
+  window: number
+}
+
+/** A client sends its own messages, of which midfold has a copy. */
+export interface ContextReaderClient {
+  is: 'client'
+}
+
+/** Who decides what the model reads of a session. */
+export type ContextReader = ContextReaderMidfold | ContextReaderOverfull | ContextReaderClient
 
 /** The answer to the question whether the model saw a text. */
 export interface Explanation {
@@ -362,10 +399,16 @@ export interface Explanation {
   in_recap: boolean
   /** The fold since which neither an event nor the recap has the text; null unless the answer is `gone`. */
   lost_with: FoldRef | null
+  /** Where no event has the text: the newest events with most of its words. */
+  near?: NearMessage[]
   /** Every event that has the text, in the order of the log. */
   occurrences: Occurrence[]
+  /** Who decides what the model reads. */
+  reader: ContextReader
   /** The text that was looked for. */
   text: string
+  /** The answer in a sentence, for people. */
+  verdict: string
 }
 
 /** The text that one hook added to one request. */

@@ -88,7 +88,7 @@ class Hooks:
         log = self.work / ".local/share/midfold/hooks.log"
         said = log.read_text().strip() if log.exists() else "nothing"
         self.holds(f"the hooks log {said}", not log.exists())
-        self.midfold("hooks", "uninstall", "claude")
+        self.midfold("connect", "claude", "--remove")
         self.holds("taken out, and the settings are as before", settings.read_text() == SETTINGS)
 
     def after(self, bodies: list[str]) -> None:

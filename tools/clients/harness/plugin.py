@@ -89,7 +89,7 @@ class Plugin:
         self.says_facts()
         self.recalls(session)
         self.fails(plugin)
-        self.midfold("hooks", "uninstall", "claude", "--user")
+        self.midfold("connect", "claude", "--remove", "--user")
         same = settings.read_text() == SETTINGS
         self.holds("taken out byte for byte, and the plug-in with it", same and not plugin.exists())
 

@@ -1022,6 +1022,27 @@ export interface components {
             /** @description Whether to write a call into the ledger; `true` without it. */
             record?: boolean | null;
         };
+        /** @description Who decides what the model reads of a session. */
+        ContextReader: {
+            /** @constant */
+            is: "midfold";
+        } | {
+            /** @constant */
+            is: "overfull";
+            /**
+             * Format: uint64
+             * @description Tokens of the context.
+             */
+            tokens: number;
+            /**
+             * Format: uint64
+             * @description The model's window in tokens.
+             */
+            window: number;
+        } | {
+            /** @constant */
+            is: "client";
+        };
         /** @description The size of a context. */
         ContextSize: {
             /**
@@ -1147,10 +1168,16 @@ export interface components {
             in_recap: boolean;
             /** @description The fold since which neither an event nor the recap has the text; null unless the answer is `gone`. */
             lost_with: components["schemas"]["FoldRef"] | null;
+            /** @description Where no event has the text: the newest events with most of its words. */
+            near?: components["schemas"]["NearMessage"][];
             /** @description Every event that has the text, in the order of the log. */
             occurrences: components["schemas"]["Occurrence"][];
+            /** @description Who decides what the model reads. */
+            reader: components["schemas"]["ContextReader"];
             /** @description The text that was looked for. */
             text: string;
+            /** @description The answer in a sentence, for people. */
+            verdict: string;
         };
         /**
          * @description The messages of a session in columns, and their fates in each fold. It has no texts, because a session can have
@@ -2161,6 +2188,18 @@ export interface components {
         };
         /** @description The form of a narrated section. */
         NarrationStyle: "bullets" | "headings";
+        /** @description A message that has words of the text, where no message has the text. */
+        NearMessage: {
+            /** @description Who wrote the event; `tool` for results. */
+            role: components["schemas"]["Role"];
+            /**
+             * Format: uint32
+             * @description The number of the event.
+             */
+            seq: number;
+            /** @description The line with most of the words. */
+            snippet: string;
+        };
         /** @description The result of a change of policy, or of its preview. */
         NewRules: {
             /** @description The policy from the next fold on. */
@@ -2250,7 +2289,7 @@ export interface components {
             left: components["schemas"]["WhenLeft"] | null;
             /** @description Whether recall can bring the event back. True for every event that the log had at that moment. */
             recall: boolean;
-            /** @description Who wrote the event. */
+            /** @description Who wrote the event; `tool` for results, whatever role the dialect gives them. */
             role: components["schemas"]["Role"];
             /**
              * Format: uint32
@@ -3389,6 +3428,9 @@ export interface components {
         Sight: {
             /** @constant */
             is: "not-yet";
+        } | {
+            /** @constant */
+            is: "transcript";
         } | {
             /** @constant */
             is: "verbatim";

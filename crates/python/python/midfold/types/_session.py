@@ -15,6 +15,10 @@ __all__ = [
     "AskedAgain",
     "Audit",
     "AuditFinding",
+    "ContextReader",
+    "ContextReaderClient",
+    "ContextReaderMidfold",
+    "ContextReaderOverfull",
     "Due",
     "Explanation",
     "FoldReceipt",
@@ -23,6 +27,7 @@ __all__ = [
     "Injection",
     "LineRule",
     "NameReference",
+    "NearMessage",
     "Occurrence",
     "RemovedByRule",
     "Role",
@@ -34,6 +39,7 @@ __all__ = [
     "SightNotYet",
     "SightRecap",
     "SightRepaired",
+    "SightTranscript",
     "SightVerbatim",
     "TextUse",
     "TierName",
@@ -322,6 +328,25 @@ class AskedAgain(TypedDict):
     """The first event after the fold in which the user or the assistant used it."""
 
 
+Role = Literal["system", "developer", "user", "assistant", "tool", "other"]
+"""Who speaks in an event. `system`: System prompt. `developer`: Developer message (`OpenAI`): a
+system message by another name. `user`: The user, or what a client sends in the user's role.
+`assistant`: The model. `tool`: A tool's result. `other`: A role that no dialect knows (`exit`,
+`critic`, …). Carried, never interpreted.
+"""
+
+
+class NearMessage(TypedDict):
+    """A message that has words of the text, where no message has the text."""
+
+    role: Role
+    """Who wrote the event; `tool` for results."""
+    seq: int
+    """The number of the event."""
+    snippet: str
+    """The line with most of the words."""
+
+
 class WhenLeft(TypedDict):
     """The fold since which an event has not shown the text."""
 
@@ -331,14 +356,6 @@ class WhenLeft(TypedDict):
     """The reason: the reducer's code, or what the recap was made of."""
     rule: str
     """The rule: `recap`, `marker`, or the name of a reducer."""
-
-
-Role = Literal["system", "developer", "user", "assistant", "tool", "other"]
-"""Who speaks in an event. `system`: System prompt. `developer`: Developer message (`OpenAI`): a
-system message by another name. `user`: The user, or what a client sends in the user's role.
-`assistant`: The model. `tool`: A tool's result. `other`: A role that no dialect knows (`exit`,
-`critic`, …). Carried, never interpreted.
-"""
 
 
 VerbatimPlace = Literal["head", "pinned", "kept", "tail"]
@@ -355,6 +372,15 @@ SightNotYet = TypedDict(
     },
 )
 """The event came later."""
+
+
+SightTranscript = TypedDict(
+    "SightTranscript",
+    {
+        "is": 'Literal["transcript"]',
+    },
+)
+"""The event is in a transcript whose client decides what is sent."""
 
 
 SightVerbatim = TypedDict(
@@ -418,6 +444,7 @@ SightMarker = TypedDict(
 
 Sight = Union[
     SightNotYet,
+    SightTranscript,
     SightVerbatim,
     SightEdited,
     SightRepaired,
@@ -448,7 +475,7 @@ class Occurrence(TypedDict):
     moment.
     """
     role: Role
-    """Who wrote the event."""
+    """Who wrote the event; `tool` for results, whatever role the dialect gives them."""
     seq: int
     """The number of the event, as recall takes it."""
     sight: Sight
@@ -457,6 +484,45 @@ class Occurrence(TypedDict):
     """The text with some words around it."""
     used: TextUse | None
     """The first later message of the user or the model that has the text; null if there is none."""
+
+
+ContextReaderMidfold = TypedDict(
+    "ContextReaderMidfold",
+    {
+        "is": 'Literal["midfold"]',
+    },
+)
+"""The model reads the contexts that midfold hands out."""
+
+
+ContextReaderOverfull = TypedDict(
+    "ContextReaderOverfull",
+    {
+        "is": 'Literal["overfull"]',
+        # Tokens of the context.
+        "tokens": "int",
+        # The model's window in tokens.
+        "window": "int",
+    },
+)
+"""As before, but the present context does not fit, so it is folded before it is sent."""
+
+
+ContextReaderClient = TypedDict(
+    "ContextReaderClient",
+    {
+        "is": 'Literal["client"]',
+    },
+)
+"""A client sends its own messages, of which midfold has a copy."""
+
+
+ContextReader = Union[
+    ContextReaderMidfold,
+    ContextReaderOverfull,
+    ContextReaderClient,
+]
+"""Who decides what the model reads of a session."""
 
 
 class Explanation(TypedDict):
@@ -478,10 +544,16 @@ class Explanation(TypedDict):
     """The fold since which neither an event nor the recap has the text; null unless the answer is
     `gone`.
     """
+    near: NotRequired[list[NearMessage]]
+    """Where no event has the text: the newest events with most of its words."""
     occurrences: list[Occurrence]
     """Every event that has the text, in the order of the log."""
+    reader: ContextReader
+    """Who decides what the model reads."""
     text: str
     """The text that was looked for."""
+    verdict: str
+    """The answer in a sentence, for people."""
 
 
 class Injection(TypedDict):
