@@ -21,6 +21,7 @@ pub mod event;
 pub mod exchanges;
 pub mod explain;
 pub mod fabric;
+pub mod fill;
 pub mod fold;
 pub mod fold_standing;
 pub mod hooks;

@@ -23,6 +23,11 @@ impl<V, const MOST: usize> BoundedMap<V, MOST> {
         self.entries.get(key)
     }
 
+    /// Returns the value of a key, to change it.
+    pub fn get_mut(&mut self, key: &Hash) -> Option<&mut V> {
+        self.entries.get_mut(key)
+    }
+
     /// Adds an entry, or replaces the value of one; a replaced entry keeps its age.
     pub fn insert(&mut self, key: Hash, value: V) {
         if self.entries.insert(key, value).is_some() {

@@ -8,7 +8,7 @@ use midfold_core::log::{Event, EventLog};
 use midfold_core::meter::Meter;
 use midfold_core::profile::ReasoningBinding;
 use midfold_core::project::Context;
-use midfold_core::{Counter, Hash, RawEvent, Role};
+use midfold_core::{Hash, RawEvent, Role};
 use midfold_formats::recall_tool::{ToolOffer, tools};
 use midfold_formats::request::{Request, without_marks};
 use midfold_formats::vendor::is_compaction;
@@ -17,6 +17,7 @@ use midfold_store::{Millis, SessionMeta, StoreError};
 use super::calls::CallLedger;
 use super::fold_marks::FoldMarks;
 use super::learned_windows::{WindowOwner, WindowReport};
+use super::opened::OpenedConversation;
 use super::recalled::RecalledCalls;
 use super::rules::RequestReading;
 use super::sender::RequestSender;
@@ -86,6 +87,8 @@ pub(super) struct ProxyConversation {
     pub saved: StoredParts,
     /// About how many bytes of memory its messages take.
     bytes: usize,
+    /// The tokens of its largest request, as the client was shown them.
+    pub tokens_before: u64,
 }
 
 /// Bytes of memory for a conversation without messages: a session with its policy, and tables.
@@ -119,7 +122,7 @@ impl ProxyConversation {
         let RequestReading { kind, profile, counter, .. } = reading;
         let log = EventLog::new(kind.shared(), *profile, counter.clone());
         let log = if reading.is_replay { log } else { log.kept() };
-        let meter = first_meter(&**counter);
+        let meter = Meter::first(counter.name());
         let policy = reading.policy_for(request, told, reading.fixed(request));
         let session =
             Session::over(&id, log, policy, meter).with_answers_behind().with_turns_kept();
@@ -149,6 +152,7 @@ impl ProxyConversation {
             parent: None,
             saved: StoredParts::default(),
             bytes: CONVERSATION,
+            tokens_before: 0,
         }
     }
 
@@ -188,6 +192,7 @@ impl ProxyConversation {
             parent: meta.parent.clone(),
             saved,
             session,
+            tokens_before: 0,
         }
     }
 
@@ -256,6 +261,7 @@ impl ProxyConversation {
             parent: (at > 0).then(|| (self.session.id().to_owned(), at as u64)),
             saved: StoredParts::default(),
             bytes,
+            tokens_before: 0,
         }
     }
 
@@ -269,8 +275,10 @@ impl ProxyConversation {
         }
     }
 
-    /// Takes over that its opening came under the same name, and with the id that was promised for it then.
-    pub fn take_promise(&mut self) {
+    /// Takes over what its opening cost, that it came under the same name, and with the id that was promised for it then.
+    pub fn take_promise(&mut self, opened: &OpenedConversation) {
+        self.session.take_spent(opened.spent);
+        self.tokens_before = opened.before;
         self.is_named = self.hint.is_some();
         self.course = Course::New;
     }
@@ -376,7 +384,7 @@ impl ProxyConversation {
 
     /// Forgets what counts taught the meter: some of them were counts of a cut prompt.
     pub fn forget_counts(&mut self) {
-        let meter = first_meter(&**self.session.log().counter());
+        let meter = Meter::first(self.session.log().counter().name());
         self.session.forget_counts(meter);
     }
 
@@ -469,11 +477,6 @@ impl ProxyConversation {
     pub fn bytes(&self) -> usize {
         self.bytes
     }
-}
-
-/// The meter of a conversation whose prompts nobody has counted yet.
-fn first_meter(counter: &dyn Counter) -> Meter {
-    if counter.name() == "chars:4" { Meter::chars_over_four() } else { Meter::exact() }
 }
 
 /// The id for a new conversation. `end` is the last link of its history.

@@ -1,6 +1,8 @@
-//! The cost of the prompts of all conversations.
+//! The cost of the prompts of all conversations, and the size of a client's requests.
 
 use midfold_core::spending::PromptCost;
+
+use super::conversation::ProxyConversation;
 
 /// The summed cost of the prompts of all conversations since the process started.
 #[derive(Default)]
@@ -17,5 +19,18 @@ impl PromptCosts {
 
     pub fn sum(&self) -> Option<PromptCost> {
         self.0
+    }
+}
+
+impl ProxyConversation {
+    /// The tokens of a request as its client sent it, in the provider's count: what the provider counted, and an estimate
+    /// of what was added since. The messages behind the history have `newest` tokens in midfold's own count. A client
+    /// only adds messages, so the figure never falls.
+    pub fn tokens_before(&mut self, newest: u64) -> u64 {
+        let (session, counted) = (&self.session, self.session.log().tokens() + newest);
+        let known = session.spent().whole_at(counted, session.meter().ratio);
+        let tokens = known.unwrap_or_else(|| session.meter().calibrated(counted));
+        self.tokens_before = self.tokens_before.max(tokens);
+        self.tokens_before
     }
 }

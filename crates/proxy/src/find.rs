@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use midfold_core::spending::SessionSpending;
 use midfold_core::{Hash, Role};
 use midfold_formats::recall_tool::ToolOffer;
 use midfold_formats::request::Request;
@@ -10,6 +11,7 @@ use midfold_store::Millis;
 use super::chain::Chain;
 use super::conversation::{Course, ProxyConversation, id_of_new};
 use super::lock::lock;
+use super::opened::OpenedConversation;
 use super::rules::RequestReading;
 use super::sender::RequestSender;
 use super::shared::Proxy;
@@ -56,24 +58,24 @@ impl Proxy {
         // Only the first request with one answer of the model can use the id that was promised to its opening.
         let opening = chain.begins_with().filter(|_| previous == 0);
         let promised = opening.and_then(|it| lock(&self.promised).remove(&hinted(it, who)));
-        let is_promised = promised.is_some();
+        let id = promised.as_ref().map(|opened| opened.id.clone());
         let mut made = match &known {
             // The history leaves the conversation at an earlier message, or it belongs to another session of the client
             // with the same messages so far: fork.
             Some(known) => {
                 let held = lock(known);
-                let id = promised.unwrap_or_else(|| held.id_of_fork(at, end, who, now));
+                let id = id.unwrap_or_else(|| held.id_of_fork(at, end, who, now));
                 held.fork(at, id, who)
             }
             None => {
-                let id = promised.unwrap_or_else(|| id_of_new(end, who, now));
+                let id = id.unwrap_or_else(|| id_of_new(end, who, now));
                 ProxyConversation::new(request, id, reading, who)
             }
         };
         made.extend(request, &chain.links[at..]);
         made.count_envelope(request, reading.offer);
-        if is_promised {
-            made.take_promise();
+        if let Some(opened) = promised {
+            made.take_promise(&opened);
         }
         let is_new = known.is_none();
         let made = Arc::new(Mutex::new(made));
@@ -89,14 +91,23 @@ impl Proxy {
     /// The id for a conversation that begins with these messages. A request without an answer of the model begins no
     /// conversation yet; the next request with its answer does, and gets this id. A repeated first request gets the
     /// same id. A request that reaches another process gets another one, because the promise is only kept in memory.
-    pub(super) fn promise_id(&self, opening: Hash, who: &RequestSender, now: Millis) -> String {
+    ///
+    /// Returns the key of the opening, too.
+    pub(super) fn promise_id(
+        &self,
+        opening: Hash,
+        who: &RequestSender,
+        now: Millis,
+    ) -> (Hash, String) {
         let (mut promised, opening_of) = (lock(&self.promised), hinted(opening, who));
-        if let Some(id) = promised.get(&opening_of) {
-            return id.clone();
+        if let Some(opened) = promised.get(&opening_of) {
+            return (opening_of, opened.id.clone());
         }
         let id = id_of_new(opening, who, now);
-        promised.insert(opening_of, id.clone());
-        id
+        let opened =
+            OpenedConversation { id: id.clone(), spent: SessionSpending::default(), before: 0 };
+        promised.insert(opening_of, opened);
+        (opening_of, id)
     }
 
     /// Makes a conversation for a request that is no turn but a question of the client about its conversation (does it

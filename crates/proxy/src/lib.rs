@@ -43,6 +43,7 @@ mod learned_windows;
 mod lock;
 mod narrate;
 mod newest;
+mod opened;
 mod pending_answer;
 mod placeholders;
 mod prefer;
@@ -112,10 +113,10 @@ impl Proxy {
         let mut turn = match read {
             Err(fault) => MatchedRequest::passing(self, request, model, Some(fault)).with(recall),
             Ok(reading) if stable == 0 => {
-                let session = opening.map(|opening| self.promise_id(opening, &who, now));
+                let opened = opening.map(|opening| self.promise_id(opening, &who, now));
                 let may = ToolOffer { recall: false, ..reading.offer };
                 let recall = RecallOffer { may, ..recall };
-                self.first(&reading, request, &who, model).with_session(session).with(recall)
+                self.first(&reading, request, &who, model).with_opening(opened).with(recall)
             }
             Ok(mut reading) => {
                 let aside = self.aside(&request, &chain, &reading, &who, now);

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use midfold_core::Hash;
+use midfold_core::budget::Ratio;
+use midfold_core::engine::Session;
 use midfold_core::event::Usage;
 use midfold_core::ledger::ClientHistory;
-use midfold_core::spending::FoldedPrompt;
+use midfold_core::spending::SpentPrompt;
 use midfold_formats::answer::AnswerFacts;
 use midfold_formats::request::Request;
 use midfold_store::Millis;
@@ -19,17 +21,30 @@ use super::narrate::NarrationTarget;
 use super::shared::Proxy;
 use super::slot::ConversationSlot;
 use super::truncation::{CountKind, CountPair};
+use super::turn::MatchedRequest;
+
+/// The prompt of a request whose answer has not come yet.
+pub(super) struct SentPrompt {
+    /// The fold that it was read through.
+    pub fold: Option<Hash>,
+    /// Its tokens in the provider's count, as estimated.
+    pub tokens: u64,
+    /// Its tokens in midfold's own count.
+    pub counted: u64,
+    /// The same with every message.
+    pub whole: u64,
+    /// Whether it goes on after a look-up, of which the client does not know.
+    pub is_own: bool,
+}
 
 /// A request whose answer has not come yet.
 pub struct PendingAnswer {
     pub(super) proxy: Arc<Proxy>,
     pub(super) place: Option<ConversationSlot>,
-    /// The fold that the request was read through.
-    pub(super) fold: Option<Hash>,
-    /// The size of the prompt as it was sent, and as it would have been without that fold.
-    pub(super) carried: FoldedPrompt,
-    /// The tokens of the prompt, in midfold's own count.
-    pub(super) counted: u64,
+    /// The key of the conversation that the request opened, if there is no history yet.
+    pub(super) opening: Option<Hash>,
+    /// The prompt that was sent.
+    pub(super) sent: SentPrompt,
     /// The owner of the window that the request fitted.
     pub(super) source: Option<WindowOwner>,
     /// The request, if a later one may name its answer.
@@ -38,6 +53,37 @@ pub struct PendingAnswer {
     pub(super) client: Option<ClientHistory>,
     /// Finds placeholders in the answer, where it is only watched.
     pub(super) watched: Option<WatchedAnswer>,
+}
+
+impl MatchedRequest {
+    /// Turns the request into a pending answer after the provider accepted it. It will not be sent again, so its bytes
+    /// need not stay in memory.
+    #[must_use]
+    pub fn into_pending(self) -> PendingAnswer {
+        let (client, watched, is_own) = (self.recall.record(), self.watched(), self.is_own());
+        let named = self.wants_output().then_some((self.request, self.kept));
+        let Self { proxy, place, opening, sent, source, .. } = self;
+        let sent = SentPrompt {
+            fold: sent.fold,
+            tokens: sent.tokens_after,
+            counted: sent.counted,
+            whole: sent.whole,
+            is_own,
+        };
+        PendingAnswer { proxy, place, opening, sent, source, named, client, watched }
+    }
+
+    /// Whether it goes on after a look-up, of which the client does not know.
+    pub(super) fn is_own(&self) -> bool {
+        self.recall.rounds > 0
+    }
+
+    /// The shape of the request, for the account of its session.
+    pub(super) fn spent(&self, session: &Session, now: Millis) -> SpentPrompt {
+        let sent = &self.sent;
+        let prompt = session.prompt_of(sent.fold, sent.whole, sent.counted, now);
+        SpentPrompt { is_own: self.is_own(), ..prompt }
+    }
 }
 
 impl PendingAnswer {
@@ -70,7 +116,10 @@ impl PendingAnswer {
         {
             self.proxy.keep(request, kept, id, &seen.output, self.place.as_ref());
         }
-        let place = self.place.as_ref()?;
+        let Some(place) = self.place.as_ref() else {
+            self.spend_opening(seen.usage?, now);
+            return None;
+        };
         // A stream without usage is normal: not every client asks its provider for it. An incomplete one proves
         // nothing.
         if seen.usage.is_none() && !seen.is_complete {
@@ -99,11 +148,12 @@ impl PendingAnswer {
         let mut held = lock(&place.conversation);
         let ProxyConversation { session, calls, .. } = &mut *held;
         if let Some(usage) = seen.usage {
-            self.proxy.spend(session, usage, self.fold.map(|_| self.carried));
+            let prompt = session.prompt_of(self.sent.fold, self.sent.whole, self.sent.counted, now);
+            self.proxy.spend(session, usage, SpentPrompt { is_own: self.sent.is_own, ..prompt });
         }
         // If another request has changed the session meanwhile, the count belongs to an earlier state and is not used.
         let is_current = session.log().len() == place.events
-            && session.active().map(|fold| fold.id) == self.fold;
+            && session.active().map(|fold| fold.id) == self.sent.fold;
         if is_current && self.proxy.is_stored() {
             // Messages behind the history are recorded with the next request, if that one still has them.
             // Recorded before `observe` moves the meter: the record holds the meter that this request was made with.
@@ -111,18 +161,30 @@ impl PendingAnswer {
         }
         let is_count = is_current && !place.is_aside && count == CountKind::Prompt;
         if let Some(usage) = seen.usage.filter(|_| is_count) {
-            // The meter compares counts of the history only, so the tokens of the messages behind it are subtracted.
-            let prompt = usage.prompt.saturating_sub(place.newest.tokens).max(1);
-            session.observe(Usage { prompt, ..usage }, now);
+            session.observe_with(usage, place.newest.tokens, now);
         }
         drop(held);
         self.proxy.queue(&place.conversation);
         truncation
     }
 
+    /// Counts a request without a history. Its session takes that over with its second request.
+    fn spend_opening(&self, usage: Usage, now: Millis) {
+        let counted = self.sent.whole;
+        let prompt = SpentPrompt {
+            counted,
+            ratio: Ratio::ONE,
+            folded: None,
+            is_own: false,
+            at: now,
+            lifetime: None,
+        };
+        self.proxy.spend_opening(self.opening, usage, prompt);
+    }
+
     /// Decides what the provider's count is evidence of.
     fn judge(&self, place: &ConversationSlot, usage: Usage) -> CountKind {
-        let counted = CountPair::of(self.counted, usage);
+        let counted = CountPair::of(self.sent.counted, usage);
         let (Some(counted), Some(source)) = (counted, &self.source) else {
             return CountKind::Other;
         };
@@ -143,7 +205,7 @@ impl PendingAnswer {
     fn truncation(&self, place: &ConversationSlot, count: CountKind) -> Option<SilentTruncation> {
         let CountKind::Truncated(window) = count else { return None };
         let session = lock(&place.conversation).session.id().to_owned();
-        Some(SilentTruncation { session, sent: self.carried.sent, window })
+        Some(SilentTruncation { session, sent: self.sent.tokens, window })
     }
 }
 

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
 use bytes::Bytes;
+use midfold_core::Hash;
 use midfold_core::engine::Session;
 use midfold_core::event::Usage;
-use midfold_core::spending::{FoldedPrompt, PromptCost};
+use midfold_core::spending::{PromptCost, SessionSpending, SpentPrompt};
 use midfold_formats::recall_tool::ToolOffer;
 use midfold_formats::request::Request;
 
@@ -19,6 +20,7 @@ use super::index::Index;
 use super::items::ProviderItems;
 use super::learned_windows::LearnedWindows;
 use super::lock::lock;
+use super::opened::OpenedConversation;
 use super::prefer::CompactionPreference;
 use super::recall::HiddenExchanges;
 use super::rules::ProxyRules;
@@ -46,8 +48,8 @@ pub struct Proxy {
     pub(super) begun: Mutex<HashMap<SenderKey, Weak<Mutex<ProxyConversation>>>>,
     /// Histories that clients leave to the provider.
     pub(super) histories: Mutex<HistoryCache>,
-    /// Promised ids of conversations that have only begun, by their opening.
-    pub(super) promised: Mutex<BoundedMap<String, MOST_PROMISED>>,
+    /// Conversations that have only begun, by their opening.
+    pub(super) promised: Mutex<BoundedMap<OpenedConversation, MOST_PROMISED>>,
     /// Answers of threads whose beginning only the provider has. No store is asked for them, because it cannot have
     /// them.
     pub(super) threads: Mutex<BoundedMap<(), MOST_THREADS>>,
@@ -201,10 +203,21 @@ impl Proxy {
     }
 
     /// Adds the cost of an answer to a session, and to the sum of all.
-    pub(super) fn spend(&self, session: &mut Session, usage: Usage, folded: Option<FoldedPrompt>) {
+    pub(super) fn spend(&self, session: &mut Session, usage: Usage, prompt: SpentPrompt) {
         let before = session.spent().cost();
-        session.spend(usage, folded);
+        session.spend(usage, Some(prompt));
         lock(&self.cost).add(before, session.spent().cost());
+    }
+
+    /// Adds the cost of an answer without a history to the conversation with this opening, and to the sum of all.
+    pub(super) fn spend_opening(&self, opening: Option<Hash>, usage: Usage, prompt: SpentPrompt) {
+        let mut alone = SessionSpending::default();
+        alone.add(usage, Some(prompt));
+        lock(&self.cost).add(None, alone.cost());
+        let mut promised = lock(&self.promised);
+        if let Some(opened) = opening.and_then(|opening| promised.get_mut(&opening)) {
+            opened.spent.add(usage, Some(prompt));
+        }
     }
 
     /// The cost of the prompts so far, over all conversations; `None` if no provider reported any usage.

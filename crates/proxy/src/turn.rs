@@ -6,9 +6,9 @@ use bytes::Bytes;
 use midfold_core::Hash;
 use midfold_core::budget::Budget;
 use midfold_core::engine::{ReportedOverflow, Session};
+use midfold_core::meter::Meter;
 use midfold_core::project::{Context, ContextPiece, PieceFate};
 use midfold_core::repair::RepairReason;
-use midfold_core::spending::FoldedPrompt;
 use midfold_core::trigger::FoldCause;
 use midfold_formats::DialectKind;
 use midfold_formats::overflow::{Diagnosis, diagnose, is_echo};
@@ -20,7 +20,6 @@ use super::history::RequestHistory;
 use super::learned_windows::{WindowOwner, WindowReport};
 use super::lock::lock;
 use super::newest::{NewestMessages, tokens};
-use super::pending_answer::PendingAnswer;
 use super::recall::RecallOffer;
 use super::rules::{LEAST_REPLY, RequestReading, reserved};
 use super::sender::RequestSender;
@@ -54,6 +53,8 @@ pub struct OutgoingRequest {
     pub tokens_after: u64,
     /// The tokens of the request that is sent, in midfold's own count, uncorrected.
     pub counted: u64,
+    /// The same of the client's request.
+    pub whole: u64,
     /// The window that it has to fit in tokens, with its source; `None` if the request passes without being read.
     pub window: Option<(u64, WindowSource)>,
     /// The tokens that are left out of results, because with them the request would not fit; 0 if all are whole.
@@ -114,8 +115,6 @@ impl OutgoingRequest {
         self.fold = fold;
         self.cause = session.active().map(|fold| fold.cause);
         self.is_new_fold = fold.is_some() && before != fold;
-        let whole = session.meter().calibrated(session.log().tokens());
-        self.tokens_before = whole + newest.tokens + newest.left_out;
         self.tokens_after = session.meter().calibrated(context.tokens()) + newest.tokens;
         self.counted = context.tokens() + newest.counted;
         self.cut = newest.left_out;
@@ -128,6 +127,8 @@ pub struct MatchedRequest {
     pub(super) request: Request,
     pub(super) model: String,
     pub(super) place: Option<ConversationSlot>,
+    /// The key of the conversation that it opens, if there is no history yet.
+    pub(super) opening: Option<Hash>,
     pub(super) sent: OutgoingRequest,
     pub(super) kept: RequestHistory,
     /// The owner of the window that it has to fit.
@@ -162,6 +163,7 @@ impl MatchedRequest {
             tokens_before: 0,
             tokens_after: 0,
             counted: 0,
+            whole: 0,
             cut: 0,
             window: None,
             reply: None,
@@ -173,6 +175,7 @@ impl MatchedRequest {
             request,
             model,
             place: None,
+            opening: None,
             sent,
             kept: RequestHistory::default(),
             source: None,
@@ -181,9 +184,15 @@ impl MatchedRequest {
         }
     }
 
-    /// Sets the id of the session that the request begins.
-    pub(super) fn with_session(mut self, session: Option<String>) -> Self {
-        self.sent.session = session;
+    /// Sets the conversation that the request opens: its key, and the id of its session.
+    pub(super) fn with_opening(mut self, opening: Option<(Hash, String)>) -> Self {
+        (self.opening, self.sent.session) = opening.unzip();
+        if let Some(opened) = self.opening
+            && let Some(opened) = lock(&self.proxy.promised).get_mut(&opened)
+        {
+            opened.before = opened.before.max(self.sent.tokens_before);
+            self.sent.tokens_before = opened.before;
+        }
         self
     }
 
@@ -215,6 +224,7 @@ impl MatchedRequest {
         let is_aside = is_aside || is_summary_request(&self.request);
         let mut held = lock(&conversation);
         let mut newest = NewestMessages::of(&self.request, stable, reading, held.session.meter());
+        let asked = newest.counted;
         let fixed = held.fixed_tokens();
         let policy = reading.policy_in(told.window.saturating_sub(fixed));
         let injections = policy.trigger.injection_reserve;
@@ -234,10 +244,12 @@ impl MatchedRequest {
                 context = context.or_else(|| Some(held.session.view()));
             }
         }
+        let before_tokens = held.tokens_before(asked);
         let session = &mut held.session;
         let whole = session.meter().calibrated(session.log().tokens()) + newest.tokens;
         self.sent.window = Some((told.window, reading.window_source(told)));
-        self.sent.tokens_before = whole;
+        self.sent.whole = session.log().tokens() + asked;
+        self.sent.tokens_before = before_tokens;
         self.sent.tokens_after = whole;
         self.sent.counted = session.log().tokens() + newest.counted;
         self.sent.fault = fault;
@@ -320,19 +332,6 @@ impl MatchedRequest {
         let Some(place) = &self.place else { return };
         lock(&place.conversation).is_accepted = true;
         self.proxy.queue(&place.conversation);
-    }
-
-    /// Turns the request into a pending answer after the provider accepted it. It will not be sent again, so its bytes
-    /// need not stay in memory.
-    #[must_use]
-    pub fn into_pending(self) -> PendingAnswer {
-        let (client, watched) = (self.recall.record(), self.watched());
-        let named = self.wants_output().then_some((self.request, self.kept));
-        let Self { proxy, place, sent, source, .. } = self;
-        let carried = FoldedPrompt { sent: sent.tokens_after, whole: sent.tokens_before };
-        let counted = sent.counted;
-        let fold = sent.fold;
-        PendingAnswer { proxy, place, fold, carried, counted, source, named, client, watched }
     }
 
     /// Judges a stream that ended before it said anything. `None` if the prompt is too short to be the reason.
@@ -457,9 +456,11 @@ impl Proxy {
         let learned = lock(&self.learned).of(&source);
         let told = learned.unwrap_or(WindowReport { window: reading.window, counts_reply: false });
         let messages = request.messages().map(|message| tokens(&message, reading));
-        let tokens = messages.sum::<u64>() + reading.beside(&request);
+        let counted = messages.sum::<u64>() + reading.beside(&request);
+        let tokens = Meter::first(reading.counter.name()).calibrated(counted);
         let mut turn = MatchedRequest::passing(self, request, model, None);
         (turn.sent.tokens_before, turn.sent.tokens_after) = (tokens, tokens);
+        (turn.sent.counted, turn.sent.whole) = (counted, counted);
         turn.sent.window = Some((told.window.min(reading.window), reading.window_source(told)));
         turn.source = Some(source);
         turn.shorten_reply(told, None);

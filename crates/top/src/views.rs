@@ -1,8 +1,9 @@
 //! The answers of a source: the parts of `midfold::view` that are shown, read from JSON.
 
 use midfold::core::fabric::FabricCell;
+use midfold::core::fill::FillSource;
 use midfold::core::spending::PromptCost;
-use midfold::plural;
+use midfold::{number, plural};
 use serde::Deserialize;
 
 use crate::clean::{Clean, CleanText};
@@ -74,8 +75,11 @@ pub struct SessionRow {
     pub events: u64,
     /// The model's window, in tokens.
     pub window: u64,
-    /// The tokens of the last prompt.
+    /// The tokens of the context.
     pub fill: u64,
+    /// The source of `fill`; `None` for a server that does not report it.
+    #[serde(default)]
+    pub fill_source: Option<FillSource>,
     /// The tokens at which the next fold is due.
     pub threshold: u64,
     pub folds: u64,
@@ -107,7 +111,13 @@ impl SessionRow {
         self.title.as_ref().map_or(self.id.shown(), Clean::as_str)
     }
 
-    /// The share of the window that the last prompt takes.
+    /// How full it is, in words, with the source of the figure.
+    pub fn fill_words(&self) -> String {
+        let of = format!("{} of {}", number(self.fill), number(self.window));
+        self.fill_source.map_or_else(|| format!("{of} tokens"), |source| source.said_of(&of))
+    }
+
+    /// The share of the window that the context takes.
     pub fn filled(&self) -> f64 {
         share(self.fill, self.window)
     }

@@ -3,6 +3,26 @@
 import type { RepairReason } from './entry.js'
 import type { Meter } from './fold.js'
 
+/** The provider counted the last prompt, and nothing was added since. */
+export interface FillSourceCounted {
+  kind: 'counted'
+}
+
+/** The provider counted the last prompt. Newer messages are estimated. */
+export interface FillSourceCountedAndNewer {
+  /** Tokens of the last prompt, as the provider counted them. */
+  counted: number
+  kind: 'counted-and-newer'
+}
+
+/** All of it is estimated. */
+export interface FillSourceEstimated {
+  kind: 'estimated'
+}
+
+/** The source of a context's tokens. */
+export type FillSource = FillSourceCounted | FillSourceCountedAndNewer | FillSourceEstimated
+
 /**
  * A class of content that can have a cap. `results`: Results of tool calls. `arguments`: Arguments of tool calls.
  * `dialogue`: Text of the user and the assistant.
@@ -64,9 +84,11 @@ export interface SessionStatus {
   compression_count: number
   /** The model's window in tokens, as far as the provider revealed it. */
   context_length: number
-  /** The percentage of the window that the context takes, as estimated. */
+  /** The percentage of the window that `context_tokens` take. */
   context_percent: number
-  /** Tokens of the context, as the provider is expected to count them. */
+  /** The source of `context_tokens`. */
+  context_source: FillSource
+  /** Tokens of the context with what travels beside it, in the provider's tokens. */
   context_tokens: number
   /** Seconds until a model may be asked for a narration again. */
   cooldown_seconds: number

@@ -183,6 +183,7 @@ export class Session {
       id: this.id, title: this.hostile ? HOSTILE[0] + HOSTILE[1] : this.title, source: this.source, client: strange(this.client, 2), model: strange(this.model, 3), owner: this.hostile ? HOSTILE[1] : null, dialect: "openai-chat", policy: strange(this.policy, 4),
       created: this.created, changed: this.changed, tick: this.changed, events: this.events, turns: this.turn(Math.max(0, this.size - 1)), tokens, window: this.window, threshold: Math.floor(this.window * 0.78),
       fill: Math.floor(this.window * (active ? 0.24 : 0.02) + chance(this.seed, 14) * this.window * 0.5) + this.extra.length * 40,
+      fill_source: { kind: "counted" },
       folds: this.folds().length, active: active?.number ?? null, calls,
       usage: reported ? { calls, prompt: Math.floor(sent * 3), output: calls * 140, cache_read: Math.floor(sent * 3 * share), cache_write: Math.floor(sent * 3 * (1 - share)) } : { calls: 0, prompt: 0, output: 0, cache_read: 0, cache_write: 0 },
       cost: reported && calls ? { sent, everything, unit: "tokens" } : null, cache_share: reported && calls ? share : null,

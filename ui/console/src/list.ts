@@ -10,7 +10,7 @@ import type { Overview } from "./types.js";
 import { failure, gather, waiting } from "./view.js";
 import type { View } from "./view.js";
 import { VirtualList } from "./virtual.js";
-import { ago, amount, faultLines, fillBar, moment, saving, sourceText } from "./words.js";
+import { ago, amount, faultLines, fillBar, fillSource, moment, saving, sourceText } from "./words.js";
 
 const narrow = matchMedia("(max-width: 860px)");
 const rem = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
@@ -127,7 +127,7 @@ function rowOf(session: Overview | undefined, fresh: Map<string, number>, titles
   return el("div", { class: isFresh ? "row fresh" : "row", "data-session": session.id },
     el("a", { class: "row-link", href: toSession(session.id), "data-stop": true, title: session.title || session.id },
       el("span", { class: "c0" }, el("b", {}, session.title || "Untitled"), el("small", {}, faultTag(session), madeText(session, titles), el("span", { class: "mono" }, session.id))),
-      el("span", { class: "c1" }, fillBar(session), el("small", {}, el("span", { class: "figure" }, session.window ? `${short(session.fill)} of ${short(session.window)}` : short(session.fill)), el("span", { class: "quiet-word" }, `${count(session.events)} messages`))),
+      el("span", { class: "c1" }, fillBar(session), el("small", {}, el("span", { class: "figure", title: fillSource(session.fill_source) }, session.fill_source.kind === "counted" ? "" : "~", session.window ? `${short(session.fill)} of ${short(session.window)}` : short(session.fill)), el("span", { class: "quiet-word" }, `${count(session.events)} messages`))),
       el("span", { class: "c2" }, session.cost
         ? session.folds === 0 && cut?.share === 0 ? [el("span", {}, amount(session.cost.sent, session.cost.unit)), el("small", {}, "nothing folded")]
         : [el("span", {}, cut ? el("b", { class: cut.share > 0 ? "good" : cut.share < 0 ? "bad" : "" }, cut.text) : "–"), el("small", {}, `${amount(session.cost.sent, "")}of ${amount(session.cost.everything, session.cost.unit)}`)]

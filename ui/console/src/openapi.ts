@@ -1277,6 +1277,22 @@ export interface components {
              */
             see: number;
         };
+        /** @description The source of a context's tokens. */
+        FillSource: {
+            /** @constant */
+            kind: "counted";
+        } | {
+            /**
+             * Format: uint64
+             * @description Tokens of the last prompt, as the provider counted them.
+             */
+            counted: number;
+            /** @constant */
+            kind: "counted-and-newer";
+        } | {
+            /** @constant */
+            kind: "estimated";
+        };
         /** @description The immutable record of one compaction. */
         Fold: {
             /** @description The number of events with each fate. */
@@ -2439,9 +2455,11 @@ export interface components {
             faults: components["schemas"]["FaultCount"][];
             /**
              * Format: uint64
-             * @description Tokens of the context: of the last prompt as the provider counted them, else an estimate.
+             * @description Tokens of the context with what travels beside it, in the provider's tokens.
              */
             fill: number;
+            /** @description The source of `fill`. */
+            fill_source: components["schemas"]["FillSource"];
             /**
              * Format: uint64
              * @description The number of folds that were in force.
@@ -3182,9 +3200,11 @@ export interface components {
             faults: components["schemas"]["FaultCount"][];
             /**
              * Format: uint64
-             * @description Tokens of the context: of the last prompt as the provider counted them, else an estimate.
+             * @description Tokens of the context with what travels beside it, in the provider's tokens.
              */
             fill: number;
+            /** @description The source of `fill`. */
+            fill_source: components["schemas"]["FillSource"];
             /**
              * Format: uint64
              * @description The number of folds that were in force.
@@ -3307,12 +3327,14 @@ export interface components {
             context_length: number;
             /**
              * Format: uint64
-             * @description The percentage of the window that the context takes, as estimated.
+             * @description The percentage of the window that `context_tokens` take.
              */
             context_percent: number;
+            /** @description The source of `context_tokens`. */
+            context_source: components["schemas"]["FillSource"];
             /**
              * Format: uint64
-             * @description Tokens of the context, as the provider is expected to count them.
+             * @description Tokens of the context with what travels beside it, in the provider's tokens.
              */
             context_tokens: number;
             /**

@@ -56,6 +56,12 @@ export function amount(value: number, unit: string): string {
 
 export const percentOf = (part: number, whole: number): string => (whole > 0 ? `${Math.round((part / whole) * 100)} %` : "–");
 
+/** The source of a session's fill, in words. */
+export const fillSource = (source: Overview["fill_source"]): string =>
+  source.kind === "counted" ? "as the provider counted"
+  : source.kind === "counted-and-newer" ? `about; the provider counted ${count(source.counted)}, newer messages are estimated`
+  : "about; nothing was counted yet";
+
 /** A bar for how full the window is, with a mark at the threshold; says it in words too. */
 export function fillBar({ fill, window, threshold }: Pick<Overview, "fill" | "window" | "threshold">): HTMLElement {
   const share = window > 0 ? fill / window : 0;

@@ -1,13 +1,14 @@
 //! `midfold session status` and `list`: show the state of one session, or all sessions.
 
 use midfold::core::engine::SessionStatus;
+use midfold::core::fill::FillSource;
 use midfold::core::fold_standing;
 use midfold::core::policy::{EngineName, Policy, RecapFallback};
 use midfold::core::trigger::{FoldDue, HoldReason};
 use midfold::store::{JobState, NewestQuery, StoredSession};
 use midfold::view::{Overview, SessionDetail, counts_exactly};
-use midfold_top::age;
 use midfold_args::{ListArgs, StatusArgs as Args};
+use midfold_top::age;
 
 use crate::error::CommandError;
 use crate::host::OpenStore;
@@ -96,13 +97,16 @@ fn context(
     );
     page.field("log", &log);
     let text = format!(
-        "{}, {} tokens: {} % of the window",
+        "{}, {}: {} % of the window",
         plural(status.messages, "message"),
-        about(
-            status.context_tokens,
-            exact && status.last_prompt_tokens == 0 && status.meter.samples == 0
-        ),
-        (status.context_tokens * 100).checked_div(status.context_length).unwrap_or(0)
+        match status.context_source {
+            FillSource::Estimated => format!(
+                "{} tokens",
+                about(status.context_tokens, exact && status.meter.samples == 0)
+            ),
+            counted => counted.said_of(&number(status.context_tokens)),
+        },
+        status.context_percent
     );
     page.field("context", &text);
     let reserve = status.context_length.saturating_sub(status.budget_tokens);

@@ -16,7 +16,7 @@ use crate::meter::Meter;
 use crate::policy::Policy;
 use crate::profile::ProviderProfile;
 use crate::project::Context;
-use crate::spending::FoldedPrompt;
+use crate::spending::SpentPrompt;
 use crate::trigger::{FoldDue, Millis};
 
 /// How the events of a brief session are read.
@@ -177,15 +177,15 @@ impl BriefSession {
         self.session.observe(usage, now);
     }
 
-    /// As [`Session::carried`].
+    /// As [`Session::last_prompt`].
     #[must_use]
-    pub fn carried(&self, whole: u64) -> Option<FoldedPrompt> {
-        self.session.carried(whole)
+    pub fn last_prompt(&self, whole: u64, at: Millis) -> SpentPrompt {
+        self.session.last_prompt(whole, at)
     }
 
     /// As [`Session::spend`].
-    pub fn spend(&mut self, usage: Usage, folded: Option<FoldedPrompt>) {
-        self.session.spend(usage, folded);
+    pub fn spend(&mut self, usage: Usage, prompt: Option<SpentPrompt>) {
+        self.session.spend(usage, prompt);
     }
 
     /// Tokens of the envelope.

@@ -25,6 +25,7 @@ use crate::budget::Budget;
 use crate::counter::Counter;
 use crate::dialect::Dialect;
 use crate::event::{Hash, RawEvent, Usage};
+pub use crate::fill::SentContext;
 use crate::fold::{Fold, FoldJoin};
 use crate::hooks::{FoldHooks, NoHooks};
 use crate::log::EventLog;
@@ -100,17 +101,6 @@ pub struct Session {
     gathered: GatherMemo,
     ahead: GatherAhead,
     hooks: Arc<dyn FoldHooks>,
-}
-
-/// What the last sent context was made of, kept until the provider reports its count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct SentContext {
-    /// Tokens as our counter counts them, not calibrated.
-    pub counted: u64,
-    /// Events of the log at that time.
-    pub events: u32,
-    /// The fold that it was read through; `None` where nothing was folded.
-    pub fold: Option<Hash>,
 }
 
 /// Why a fold cannot be undone.
@@ -259,8 +249,9 @@ impl Session {
     fn sending(&self) -> SentContext {
         SentContext {
             counted: self.projection.context().tokens(),
-            events: u32::try_from(self.log.len()).unwrap_or(u32::MAX),
+            events: self.log.events().last().map_or(0, |event| event.seq + 1),
             fold: self.active().map(|fold| fold.id),
+            beside: 0,
         }
     }
 
@@ -422,6 +413,11 @@ impl Session {
 
     /// Takes the provider's token count for the last context. It anchors the meter and judges what the last fold saved.
     pub fn observe(&mut self, usage: Usage, now: Millis) {
+        self.observe_with(usage, 0, now);
+    }
+
+    /// As [`Session::observe`], where `beside` of the counted tokens are of messages that are not in the log yet.
+    pub fn observe_with(&mut self, usage: Usage, beside: u64, now: Millis) {
         self.usage = usage;
         // A reply without a count reports 0. It must neither anchor the meter nor judge the fold.
         if usage.prompt == 0 {
@@ -429,12 +425,14 @@ impl Session {
         }
         // A host may report a count without having asked for a context here.
         let sent = self.sent.unwrap_or_else(|| self.sending());
-        if self.meter.may_count(sent.counted, usage.prompt) {
-            self.settle(sent, usage.prompt);
+        // Meter, line and breaker compare counts of the history alone.
+        let history = usage.prompt.saturating_sub(beside).max(1);
+        if self.meter.may_count(sent.counted, history) {
+            self.settle(SentContext { beside: usage.prompt - history, ..sent }, usage.prompt);
         }
         self.gate.recovering = false;
-        self.gate.note_accepted(usage.prompt);
-        self.gate.breaker.judge(usage.prompt, now);
+        self.gate.note_accepted(history);
+        self.gate.breaker.judge(history, now);
     }
 
     /// The identifier of the session.

@@ -38,18 +38,20 @@ impl Session {
         made
     }
 
-    /// Moves the meter by the provider's count of a context.
+    /// Moves the meter by the provider's count of a context and of what was sent behind it.
     pub(super) fn settle(&mut self, sent: SentContext, prompt: u64) {
+        let history = prompt.saturating_sub(sent.beside);
         // Two counts under the same fold differ by the appended events alone: the meter learns its ratio from these.
         if let Some((before, settled)) = self.settled
             && before.fold == sent.fold
-            && prompt > settled
+            && history > settled.saturating_sub(before.beside)
         {
-            self.meter.observe(sent.counted.saturating_sub(before.counted), prompt - settled);
+            let grown = history - settled.saturating_sub(before.beside);
+            self.meter.observe(sent.counted.saturating_sub(before.counted), grown);
         }
         self.settled = Some((sent, prompt));
         // After the ratio: the anchor takes what the ratio does not explain for tokens outside the log.
-        self.meter.anchor(sent.counted, prompt);
+        self.meter.anchor(sent.counted, history);
     }
 
     /// Asks the hooks about a planned fold. Where they pin events or bring a recap, the fold is planned again; of the

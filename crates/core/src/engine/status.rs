@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::{AgentWishes, NarrationQueue, SentContext, Session};
 use crate::budget::{Budget, Ratio};
 use crate::event::{Hash, Usage};
+use crate::fill::{ContextFill, FillSource, PresentContext};
 use crate::fold_standing::{RecordedRequests, in_force, standings};
 use crate::meter::Meter;
 use crate::policy::{EngineName, Policy};
 use crate::profile::VoidReasoning;
-use crate::spending::{FoldedPrompt, SessionSpending};
+use crate::spending::{FoldedPrompt, SessionSpending, SpentPrompt};
 use crate::trigger::{FoldDue, FoldGate, HoldReason, Millis, TriggerLine};
 
 /// The figures of a session: `status` in `midfold session status --json` and in the HTTP API.
@@ -38,8 +39,10 @@ pub struct SessionStatus {
     pub messages: u64,
     /// Counted tokens of the whole log.
     pub log_tokens: u64,
-    /// Tokens of the context, as the provider is expected to count them.
+    /// Tokens of the context with what travels beside it, in the provider's tokens.
     pub context_tokens: u64,
+    /// The source of `context_tokens`.
+    pub context_source: FillSource,
     /// The model's window in tokens, as far as the provider revealed it.
     pub context_length: u64,
     /// The tokens that a context may take: the window without its reserves.
@@ -53,7 +56,7 @@ pub struct SessionStatus {
     /// The fewest messages at the end that the policy leaves unchanged: the larger of its tail and of what its reducers
     /// may not touch (Hermes Agent: 6).
     pub protect_last_n: u64,
-    /// The percentage of the window that the context takes, as estimated.
+    /// The percentage of the window that `context_tokens` take.
     pub context_percent: u64,
     /// The percentage of the window that the last prompt took, as the provider counted it (Hermes Agent).
     pub usage_percent: f64,
@@ -168,6 +171,7 @@ impl Session {
         let stand = standings(&self.folds, self.active().map(|fold| fold.id), requests);
         let budget = self.gate.budget(budget, &self.policy);
         let load = self.load_at(&budget, now);
+        let fill = self.fill(budget.window);
         let ready = self.narration.accepted();
         SessionStatus {
             session: self.id.clone(),
@@ -182,14 +186,15 @@ impl Session {
             events: self.log.len() as u64,
             messages: self.view().len() as u64,
             log_tokens: self.log.tokens(),
-            context_tokens: load.estimate,
-            context_length: budget.window,
+            context_tokens: fill.tokens,
+            context_source: fill.source,
+            context_length: fill.window,
             budget_tokens: budget.tokens(),
             threshold: self.policy.trigger.line(budget.tokens()),
             threshold_percent: self.policy.trigger.threshold,
             protect_first_n: self.policy.head.messages as u64,
             protect_last_n: self.policy.tail.protected() as u64,
-            context_percent: (load.estimate * 100).checked_div(budget.window).unwrap_or(0).min(100),
+            context_percent: fill.percent().unwrap_or(0),
             usage_percent: percent(self.usage.prompt, budget.window),
             threshold_tokens: self.policy.trigger.line(budget.tokens()).tokens,
             due: match self.policy.engine {
@@ -211,17 +216,44 @@ impl Session {
         }
     }
 
-    /// Adds a request to what was spent: the provider's usage, and the prompt's size where it was folded.
-    pub fn spend(&mut self, usage: Usage, folded: Option<FoldedPrompt>) {
-        self.spent.add(usage, folded);
+    /// How full a window of so many tokens is.
+    #[must_use]
+    pub fn fill(&self, window: u64) -> ContextFill {
+        let SentContext { counted, events, fold, .. } = self.sending();
+        let settled = self.settled.filter(|(sent, _)| sent.fold == fold);
+        let newer = settled.map_or(0, |(sent, _)| self.tokens_since(sent.events));
+        let now = PresentContext { events: events.into(), counted, newer };
+        ContextFill::of(settled, &now, &self.meter, window)
     }
 
-    /// The size of the last request beside the size that it would have had without a fold: `whole` tokens, as the
-    /// provider would count them. `None` where the request was not folded.
+    /// Adds a request to what was spent: the provider's usage, and the prompt's shape if that is known.
+    pub fn spend(&mut self, usage: Usage, prompt: Option<SpentPrompt>) {
+        self.spent.add(usage, prompt);
+    }
+
+    /// The shape of a request that was read through `fold`. Without the fold it has `whole` tokens, with it `sent`, both
+    /// in midfold's own count.
     #[must_use]
-    pub fn carried(&self, whole: u64) -> Option<FoldedPrompt> {
-        let sent = self.sent.filter(|sent| sent.fold.is_some())?;
-        Some(FoldedPrompt { sent: self.meter.calibrated(sent.counted), whole })
+    pub fn prompt_of(&self, fold: Option<Hash>, whole: u64, sent: u64, at: Millis) -> SpentPrompt {
+        let folded = fold.and_then(|id| self.by_id(id)).map(|fold| FoldedPrompt {
+            fold: fold.id,
+            head: fold.head_tokens,
+            left_out: whole.saturating_sub(sent),
+        });
+        let (ratio, lifetime) = (self.meter.ratio, self.cache_lifetime);
+        SpentPrompt { counted: whole, ratio, folded, is_own: false, at, lifetime }
+    }
+
+    /// The shape of the request that was sent last, if it has `whole` tokens with every message in midfold's own count.
+    #[must_use]
+    pub fn last_prompt(&self, whole: u64, at: Millis) -> SpentPrompt {
+        let sent = self.sent.unwrap_or_else(|| self.sending());
+        self.prompt_of(sent.fold, whole, sent.counted, at)
+    }
+
+    /// Takes over what was spent before this session had a log.
+    pub fn take_spent(&mut self, spent: SessionSpending) {
+        self.spent = spent;
     }
 
     /// The tokens spent so far.

@@ -42,7 +42,12 @@ impl Session {
     /// has counted none.
     fn unsure_tokens(&self) -> Option<u64> {
         let (sent, _) = self.settled.as_ref()?;
-        let new = (sent.events as usize).min(self.log.len())..self.log.len();
-        Some(UNDERCOUNT.of(self.meter.calibrated(self.log.tokens_in(new))))
+        Some(UNDERCOUNT.of(self.meter.calibrated(self.tokens_since(sent.events))))
+    }
+
+    /// Tokens of the messages from event `seq` on, in midfold's own count.
+    pub(super) fn tokens_since(&self, seq: u32) -> u64 {
+        let from = self.log.events().partition_point(|event| event.seq < seq);
+        self.log.tokens_in(from..self.log.len())
     }
 }

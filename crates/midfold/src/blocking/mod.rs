@@ -46,7 +46,6 @@ use midfold_store::recall::ToolListShape;
 use midfold_store::{InjectedRequest, Millis, NewSession, StoreError, StoredSession};
 
 use crate::failure::{Failure, FailureArea};
-use crate::feedback::ContextSize;
 use crate::recover::RefusedRequest;
 use crate::start::{InMemory, KeyedAppends};
 use crate::view::CompactionSummary;
@@ -368,8 +367,7 @@ impl Session {
         // The status is read before the fold, which changes both of its counts.
         let status = self.status()?;
         let outcome = fold(self)?;
-        let before = ContextSize { messages: status.messages, tokens: status.context_tokens };
-        let summary = CompactionSummary::of(&outcome, before);
+        let summary = CompactionSummary::of_session(&outcome, &status);
         Ok((outcome, summary))
     }
 

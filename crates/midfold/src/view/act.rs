@@ -46,12 +46,11 @@ pub async fn compact(
     now: Millis,
 ) -> Result<CompactionView, StoredError> {
     let status = stored.status(now).await?;
-    let before = ContextSize { messages: status.messages, tokens: status.context_tokens };
     let outcome = match preview {
         true => stored.preview(focus).await?,
         false => stored.compact(focus, now).await?,
     };
-    let summary = CompactionSummary::of(&outcome, before);
+    let summary = CompactionSummary::of_session(&outcome, &status);
     let (id, counter) = (stored.row().new.id.clone(), stored.row().new.counter.clone());
     let estimate = !counts_exactly(stored);
     let budget = stored.budget();

@@ -1,6 +1,8 @@
 //! What a compaction did: one shape for the command line, Python, Node and HTTP, for a session and for messages
 //! without one.
 
+use midfold_core::budget::Ratio;
+use midfold_core::engine::SessionStatus;
 use midfold_core::fold::{Fold, StandIn};
 use midfold_core::plan::PlanOutcome;
 use midfold_formats::ReadProblem;
@@ -38,17 +40,34 @@ pub struct CompactionSummary {
 }
 
 impl CompactionSummary {
-    /// Describes the outcome of a plan. `before` is the size of the context if nothing was folded.
+    /// Describes the outcome of a plan in midfold's own count. `before` is the size of the context if nothing was
+    /// folded.
     #[must_use]
     pub fn of(outcome: &PlanOutcome, before: ContextSize) -> Self {
-        let size = |messages: u32, tokens| ContextSize { messages: messages.into(), tokens };
-        let (before, after, reason) = match outcome {
-            PlanOutcome::Folded(fold) => (
-                size(fold.messages_before, fold.tokens_before),
-                size(fold.messages_after, fold.tokens_after),
-                None,
-            ),
-            PlanOutcome::Nothing(reason) => (before, before, Some(grouped(&reason.to_string()))),
+        let before = outcome.fold().map_or(before, |fold| ContextSize {
+            messages: fold.messages_before.into(),
+            tokens: fold.tokens_before,
+        });
+        Self::in_tokens_of(outcome, before, Ratio::ONE)
+    }
+
+    /// As [`CompactionSummary::of`] for a session with this fill and meter, in the provider's tokens.
+    #[must_use]
+    pub fn of_session(outcome: &PlanOutcome, status: &SessionStatus) -> Self {
+        let before = ContextSize { messages: status.messages, tokens: status.context_tokens };
+        Self::in_tokens_of(outcome, before, status.meter.ratio)
+    }
+
+    /// Describes the outcome for a context of the size `before`, whose tokens are `ratio` times those of the fold.
+    fn in_tokens_of(outcome: &PlanOutcome, before: ContextSize, ratio: Ratio) -> Self {
+        let (after, reason) = match outcome {
+            PlanOutcome::Folded(fold) => {
+                let less = ratio.of(fold.tokens_before.saturating_sub(fold.tokens_after));
+                let more = ratio.of(fold.tokens_after.saturating_sub(fold.tokens_before));
+                let tokens = (before.tokens + more).saturating_sub(less);
+                (ContextSize { messages: fold.messages_after.into(), tokens }, None)
+            }
+            PlanOutcome::Nothing(reason) => (before, Some(grouped(&reason.to_string()))),
         };
         let fold = outcome.fold();
         let said = CompactionFeedback::new(before, after, fold.is_none());

@@ -3,12 +3,16 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use midfold_core::budget::Budget;
 use midfold_core::engine::SessionState;
+use midfold_core::fill::{ContextFill, FillSource, PresentContext};
 use midfold_core::fold::Fold;
 use midfold_core::fold_standing::{in_force, standings};
+use midfold_core::log::EventLog;
 use midfold_core::meter::Meter;
 use midfold_core::policy::Policy;
 use midfold_core::spending::SessionSpending;
+use midfold_formats::{DialectKind, profile};
 use midfold_store::{
     Millis, NewestQuery, SessionActivity, SessionMeta, SessionRow, Store, StoreError,
 };
@@ -54,8 +58,10 @@ pub struct Overview {
     pub tokens: u64,
     /// The model's window in tokens.
     pub window: u64,
-    /// Tokens of the context: of the last prompt as the provider counted them, else an estimate.
+    /// Tokens of the context with what travels beside it, in the provider's tokens.
     pub fill: u64,
+    /// The source of `fill`.
+    pub fill_source: FillSource,
     /// The number of tokens at which the next fold is due.
     pub threshold: u64,
     /// The number of folds that were in force.
@@ -218,12 +224,19 @@ impl OverviewCache {
             None => session_title(&*self.store, &row).await?,
         };
         let state: SessionState = serde_json::from_str(&row.state).unwrap_or_default();
-        let fill = self.fill(&row, &state, activity.tokens).await?;
+        let meta: Option<SessionMeta> = serde_json::from_str(&row.new.meta).ok();
+        let changed = state.policy.as_ref().map(|changed| changed.policy.clone());
+        let policy = changed.or_else(|| Policy::from_stored(&row.new.policy).ok());
+        let budget = meta.as_ref().zip(policy.as_ref());
+        let budget = budget.map(|(meta, policy)| state.gate.budget(&meta.budget, policy));
+        let window = budget.as_ref().map_or(0, |budget| budget.window);
+        let fill = self.fill(&row, meta.as_ref(), &state, window).await?;
         let folds = match before.filter(|before| before.has_folds_of(&activity)) {
             Some(before) => before.folds,
             None => folds_in_force(&*self.store, &activity).await?,
         };
-        let overview = Arc::new(overview(&row, &state, activity, title, (fill, folds)));
+        let set = SessionSettings { meta, policy, budget };
+        let overview = Arc::new(overview(&row, &state, set, activity, title, (fill, folds)));
         let mut known = self.lock();
         if known.len() >= REMEMBERED {
             known.clear();
@@ -232,26 +245,40 @@ impl OverviewCache {
         Ok(overview)
     }
 
-    /// The tokens of the session's context. Taken from the first that is known: the provider's count of the last
-    /// request, midfold's count of it, the size after a fold that was made since, the whole log.
+    /// How full the session is: the figure of [`Session::fill`](midfold_core::engine::Session::fill), from what a store
+    /// has of it.
     async fn fill(
         &self,
         row: &SessionRow,
+        meta: Option<&SessionMeta>,
         state: &SessionState,
-        all: u64,
-    ) -> Result<u64, StoreError> {
-        let meter = state.meter.unwrap_or_else(Meter::exact);
-        // A context that was sent under another fold says nothing about the present one.
-        if let Some(sent) = state.sent.filter(|sent| sent.fold == row.active) {
-            // The provider's count of that same context is exact, so it comes before the meter's estimate.
-            let counted = state.settled.filter(|(settled, _)| *settled == sent).map(|(_, it)| it);
-            return Ok(counted.unwrap_or_else(|| meter.calibrated(sent.counted)));
+        window: u64,
+    ) -> Result<ContextFill, StoreError> {
+        let meter = state.meter.unwrap_or_else(|| Meter::first(&row.new.counter));
+        let mut now = PresentContext { events: row.head, counted: 0, newer: 0 };
+        let settled = state.settled.filter(|(sent, _)| sent.fold == row.active);
+        if let Some((sent, _)) = settled {
+            now.newer = self.tokens_since(row, sent.events).await?;
+        } else if let Some(fold) = self.active_fold(row).await? {
+            now.counted = fold.tokens_after + self.tokens_since(row, fold.accounts.events).await?;
+        } else {
+            now.counted = self.tokens_since(row, 0).await?
+                + meta.map_or(0, |meta| envelope_tokens(row, meta));
         }
-        let Some(active) = row.active else { return Ok(meter.calibrated(all)) };
+        Ok(ContextFill::of(settled, &now, &meter, window))
+    }
+
+    /// Tokens of the messages from event `seq` on, by the session's own counter.
+    async fn tokens_since(&self, row: &SessionRow, seq: u32) -> Result<u64, StoreError> {
+        let newer = self.store.events(&row.new.id, u64::from(seq).min(row.head)..row.head).await?;
+        Ok(newer.iter().map(|row| u64::from(row.event.tokens)).sum())
+    }
+
+    async fn active_fold(&self, row: &SessionRow) -> Result<Option<Fold>, StoreError> {
+        let Some(active) = row.active else { return Ok(None) };
         let folds = self.store.folds(&row.new.id).await?;
         let made = folds.iter().find(|it| it.fold.id == active);
-        let fold = made.and_then(|it| serde_json::from_str::<Fold>(&it.fold.body).ok());
-        Ok(meter.calibrated(fold.map_or(all, |fold| fold.tokens_after)))
+        Ok(made.and_then(|it| serde_json::from_str(&it.fold.body).ok()))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Overview>>> {
@@ -278,21 +305,35 @@ pub async fn folds_in_force(
     Ok(in_force(&standings(&folds, activity.active, &requests)))
 }
 
-/// Builds the overview. The pair has the tokens of the context, and the number of folds in force.
+/// Tokens of the system prompt and the tools of a session, by its own counter.
+fn envelope_tokens(row: &SessionRow, meta: &SessionMeta) -> u64 {
+    let kind = DialectKind::from_name(&row.new.dialect);
+    let profile = profile::by_name(&row.new.profile);
+    let counter = midfold_tokens::by_name(&row.new.counter).ok();
+    let (Some(kind), Some(profile), Some(counter)) = (kind, profile, counter) else { return 0 };
+    let mut log = EventLog::new(kind.shared(), *profile, counter);
+    log.set_envelope(meta.envelope.iter().map(String::as_bytes));
+    log.envelope_tokens()
+}
+
+/// What a session was set to, as far as it can be read.
+struct SessionSettings {
+    meta: Option<SessionMeta>,
+    policy: Option<Policy>,
+    budget: Option<Budget>,
+}
+
+/// Builds the overview. The pair has the fill of the context, and the number of folds in force.
 fn overview(
     row: &SessionRow,
     state: &SessionState,
+    SessionSettings { meta, policy, budget }: SessionSettings,
     activity: SessionActivity,
     title: Option<String>,
-    (fill, folds): (u64, u64),
+    (fill, folds): (ContextFill, u64),
 ) -> Overview {
-    let meta: Option<SessionMeta> = serde_json::from_str(&row.new.meta).ok();
-    let changed = state.policy.as_ref().map(|changed| changed.policy.clone());
-    let policy = changed.or_else(|| Policy::from_stored(&row.new.policy).ok());
     let named = meta.as_ref().and_then(|meta| meta.model.clone()).unwrap_or_default();
     let model = if state.model.is_empty() { named } else { state.model.clone() };
-    let budget = meta.as_ref().zip(policy.as_ref());
-    let budget = budget.map(|(meta, policy)| state.gate.budget(&meta.budget, policy));
     let line = budget.as_ref().zip(policy.as_ref()).map_or(0, |(budget, policy)| {
         policy.trigger.for_model(&model).line(budget.tokens()).tokens
     });
@@ -314,8 +355,9 @@ fn overview(
         events: activity.head,
         turns: row.turn,
         tokens: activity.tokens,
-        window: budget.map_or(0, |budget| budget.window),
-        fill,
+        window: fill.window,
+        fill: fill.tokens,
+        fill_source: fill.source,
         folds,
         recorded: activity.folds,
         active: activity.active_number,

@@ -6,7 +6,6 @@ mod unrun;
 mod wishes;
 
 use bytes::Bytes;
-use midfold_core::spending::FoldedPrompt;
 use midfold_formats::answer::AnswerFacts;
 use midfold_formats::recall_tool::{
     AnsweredCall, HiddenTool, OwnTool, RecallCall, calls, results, with_unrun, withheld,
@@ -105,7 +104,7 @@ impl MatchedRequest {
         };
         // Only the client can answer calls of its own tools. Then the answer goes to it, and our results wait for its
         // results.
-        if round.asks_again && self.go_on(seen, &answered).is_some() {
+        if round.asks_again && self.go_on(seen, &answered, now).is_some() {
             return round;
         }
         seen.output.extend(results(kind, &answered));
@@ -175,7 +174,7 @@ impl MatchedRequest {
     }
 
     /// Prepares the same request with the answer and the results behind it. `None` if that cannot be read as a request.
-    fn go_on(&mut self, seen: &AnswerFacts, answered: &[AnsweredCall]) -> Option<()> {
+    fn go_on(&mut self, seen: &AnswerFacts, answered: &[AnsweredCall], now: Millis) -> Option<()> {
         let kind = self.request.kind();
         let new: Vec<Bytes> = seen.output.iter().cloned().chain(results(kind, answered)).collect();
         let longer = |request: &Request| {
@@ -184,7 +183,7 @@ impl MatchedRequest {
         // Both are read before anything is changed, because on failure the answer goes to the client as it is.
         let sent = longer(&Request::read(kind, self.sent.body.clone()).ok()?);
         let request = Request::read(kind, longer(&self.request)).ok()?;
-        self.spend(seen);
+        self.spend(seen, now);
         self.take_room(&new);
         self.request = request;
         self.kept.before.add_own_messages(new.len());
@@ -198,11 +197,11 @@ impl MatchedRequest {
     }
 
     /// Adds the cost of an answer that is not the last one.
-    fn spend(&self, seen: &AnswerFacts) {
+    fn spend(&self, seen: &AnswerFacts, now: Millis) {
         let (Some(place), Some(usage)) = (&self.place, seen.usage) else { return };
-        let carried = FoldedPrompt { sent: self.sent.tokens_after, whole: self.sent.tokens_before };
         let mut held = lock(&place.conversation);
-        self.proxy.spend(&mut held.session, usage, self.sent.fold.map(|_| carried));
+        let prompt = self.spent(&held.session, now);
+        self.proxy.spend(&mut held.session, usage, prompt);
     }
 
     /// Reserves room in the window for the added messages, which are beside the history until a later request makes
@@ -214,6 +213,7 @@ impl MatchedRequest {
             let (counted, tokens) = place.newest.add(message, &place.reading, &meter);
             place.budget.injection_reserve += tokens;
             self.sent.counted += counted;
+            self.sent.whole += counted;
             self.sent.tokens_before += tokens;
             self.sent.tokens_after += tokens;
         }

@@ -44,6 +44,7 @@ mod sound;
 mod state;
 mod stub;
 mod tls;
+mod truth;
 mod tunnel;
 mod unpack;
 mod upstreams;

@@ -365,28 +365,28 @@ impl StoredSession {
         let everything = if is_newest { Some(self.everything().await?) } else { None };
         match &mut self.inner {
             LoadedParts::Brief(brief) => {
-                let folded = everything.and_then(|all| brief.carried(all));
+                let prompt = everything.map(|all| brief.last_prompt(all, now));
                 is_newest.then(|| brief.observe(usage, now));
-                is_new.then(|| brief.spend(usage, folded));
+                is_new.then(|| brief.spend(usage, prompt));
             }
             LoadedParts::Whole(session) => {
-                let folded = everything.and_then(|all| session.carried(all));
+                let prompt = everything.map(|all| session.last_prompt(all, now));
                 is_newest.then(|| session.observe(usage, now));
-                is_new.then(|| session.spend(usage, folded));
+                is_new.then(|| session.spend(usage, prompt));
             }
         }
         Ok(())
     }
 
-    /// Tokens of all messages and of the envelope, in the provider's tokens.
+    /// Tokens of all messages and of the envelope, in midfold's own count.
     async fn everything(&self) -> Result<u64, StoredError> {
         Ok(match &self.inner {
             LoadedParts::Brief(brief) => {
                 // The folded events are not loaded, so the sum comes from the store.
                 let activity = self.store.activity(&self.row.new.id).await?;
-                brief.meter().calibrated(activity.tokens + brief.envelope_tokens())
+                activity.tokens + brief.envelope_tokens()
             }
-            LoadedParts::Whole(session) => session.meter().calibrated(session.log().tokens()),
+            LoadedParts::Whole(session) => session.log().tokens(),
         })
     }
 

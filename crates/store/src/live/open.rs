@@ -40,7 +40,8 @@ impl StoredSession {
         rows::check(&row)?;
         let (reading, meta) = (rows::reading(&row, &state.model)?, rows::meta(&row)?);
         let log = rows::log(reading, &meta, Vec::new());
-        let mut session = Session::over(&new.id, log, rows::policy(&row)?, meter(&row));
+        let mut session =
+            Session::over(&new.id, log, rows::policy(&row)?, Meter::first(&row.new.counter));
         let is_plain = state == SessionState::default();
         if !is_plain {
             session.set_state(state);
@@ -114,7 +115,7 @@ impl StoredSession {
         if log.head_hash() != self.row.head_hash {
             return Err(chain(&id));
         }
-        let meter = state.meter.unwrap_or_else(|| meter(&self.row));
+        let meter = state.meter.unwrap_or_else(|| Meter::first(&self.row.new.counter));
         self.stored_folds = folds.len();
         let session = Session::over(&id, log, rows::policy(&self.row)?, meter);
         let session =
@@ -263,10 +264,12 @@ fn assemble(meta: &SessionMeta, loaded: LoadedSession) -> Result<LoadedParts, St
         if log.head_hash() != row.head_hash {
             return Err(chain(&id));
         }
-        let session = held_so(Session::over(&id, log, policy, meter(&row)), meta).with_state(state);
+        let session =
+            held_so(Session::over(&id, log, policy, Meter::first(&row.new.counter)), meta)
+                .with_state(state);
         return Ok(LoadedParts::Whole(Box::new(session)));
     };
-    state.meter.get_or_insert_with(|| meter(&row));
+    state.meter.get_or_insert_with(|| Meter::first(&row.new.counter));
     let fold = rows::fold(&id, &fold)?;
     let take = |rows: Vec<crate::types::EventRow>| rows.iter().map(|row| row.event.raw()).collect();
     let (head, kept, tail) = (take(loaded.head), take(loaded.kept), take(loaded.tail));
@@ -308,9 +311,4 @@ fn chain(id: &str) -> StoredError {
         "the events of session `{id}` do not lead to its chain hash; `store fsck` says where"
     ))
     .into()
-}
-
-/// The meter with which a session starts.
-fn meter(row: &SessionRow) -> Meter {
-    if row.new.counter == "chars:4" { Meter::chars_over_four() } else { Meter::exact() }
 }

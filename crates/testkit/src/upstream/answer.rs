@@ -199,6 +199,7 @@ fn model_answer(
         status: 200,
         prompt_tokens: 0,
         cached_tokens: 0,
+        written_tokens: 0,
         output_tokens: 0,
         messages: 0,
         bytes: request.body.len(),
@@ -283,6 +284,7 @@ fn replied(
         made.cut(0);
     }
     entry.cached_tokens = cached;
+    entry.written_tokens = if dialect == WireDialect::Messages { made.written } else { 0 };
     entry.output_tokens = made.output;
     if answered {
         if reply.kind == ReplyKind::Turn {

@@ -58,6 +58,8 @@ pub struct StatsEntry {
     pub prompt_tokens: u64,
     /// The tokens of the prompt that the cache had.
     pub cached_tokens: u64,
+    /// The tokens of the prompt that were written to the cache. 0 in dialects that report no writes.
+    pub written_tokens: u64,
     /// The tokens of the reply.
     pub output_tokens: u64,
     /// The number of messages, items or contents.
@@ -94,6 +96,7 @@ impl StatsEntry {
             "model": self.model, "session": self.session, "kind": self.kind.name(),
             "outcome": self.outcome.name(), "status": self.status,
             "prompt_tokens": self.prompt_tokens, "cached_tokens": self.cached_tokens,
+            "written_tokens": self.written_tokens,
             "output_tokens": self.output_tokens, "messages": self.messages, "bytes": self.bytes,
             "digest": format!("{:016x}", self.digest), "append_only": self.append_only, "shared": self.shared,
             "same_bytes": self.same_bytes,

@@ -169,7 +169,7 @@ fn about(state: &TopState, room: ViewRoom) -> Vec<Line<'static>> {
     let mut all = vec![row.id.shown().to_owned(), row.model.to_string()];
     all.extend(row.client.as_ref().map(ToString::to_string));
     all.push(format!("policy {}", row.policy));
-    all.push(format!("{} of {} tokens", number(row.fill), number(row.window)));
+    all.push(row.fill_words());
     all.push(format!("folds at {}", number(row.threshold)));
     all.push(plural(row.events, "message"));
     if let Some(cost) = row.cost {

@@ -44,7 +44,7 @@ fn head(state: &TopState, opened: &OpenedSession, room: ViewRoom) -> Vec<Line<'s
     let full = percent(row.filled());
     gauge.push_span(match room.is_narrow() {
         true => format!("  {full} of {}", short(row.window)),
-        false => format!("  {} of {} tokens, {full}", number(row.fill), number(row.window)),
+        false => format!("  {}, {full}", row.fill_words()),
     });
     lines.push(gauge);
     let all = facts(&figures(state, row), room.width.saturating_sub(2));

@@ -21,6 +21,10 @@ __all__ = [
     "ContextReaderOverfull",
     "Due",
     "Explanation",
+    "FillSource",
+    "FillSourceCounted",
+    "FillSourceCountedAndNewer",
+    "FillSourceEstimated",
     "FoldReceipt",
     "FoldRef",
     "FoldStanding",
@@ -47,6 +51,34 @@ __all__ = [
     "VerbatimPlace",
     "WhenLeft",
 ]
+
+
+class FillSourceCounted(TypedDict):
+    """The provider counted the last prompt, and nothing was added since."""
+
+    kind: Literal["counted"]
+
+
+class FillSourceCountedAndNewer(TypedDict):
+    """The provider counted the last prompt. Newer messages are estimated."""
+
+    counted: int
+    """Tokens of the last prompt, as the provider counted them."""
+    kind: Literal["counted-and-newer"]
+
+
+class FillSourceEstimated(TypedDict):
+    """All of it is estimated."""
+
+    kind: Literal["estimated"]
+
+
+FillSource = Union[
+    FillSourceCounted,
+    FillSourceCountedAndNewer,
+    FillSourceEstimated,
+]
+"""The source of a context's tokens."""
 
 
 TierName = Literal["results", "arguments", "dialogue"]
@@ -121,9 +153,11 @@ class SessionStatus(TypedDict):
     context_length: int
     """The model's window in tokens, as far as the provider revealed it."""
     context_percent: int
-    """The percentage of the window that the context takes, as estimated."""
+    """The percentage of the window that `context_tokens` take."""
+    context_source: FillSource
+    """The source of `context_tokens`."""
     context_tokens: int
-    """Tokens of the context, as the provider is expected to count them."""
+    """Tokens of the context with what travels beside it, in the provider's tokens."""
     cooldown_seconds: int
     """Seconds until a model may be asked for a narration again."""
     due: Due
