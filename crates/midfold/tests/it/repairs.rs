@@ -408,7 +408,7 @@ fn a_result_of_a_server_tool_without_its_call_leaves() {
         let (first, last) = (message(&[call("b"), uses]), message(&[result("b"), text.clone()]));
         assert_eq!(run(&[user, &first, answers, &last]).0, []);
         assert_eq!(run(&[user, &first, answers]).0, []);
-        let open = run(&[user, &first, answers, &message(&[text.clone()]), user]);
+        let open = run(&[user, &first, answers, &message(std::slice::from_ref(&text)), user]);
         assert_eq!(open.0, [("lone-server-call", 1)]);
     }
 }

@@ -160,7 +160,8 @@ async fn clouds_that_take_a_token_are_read_and_get_the_clients_own() {
         let answer = agent(&setting, &headers).post(&path, &body).await;
         assert!(answer.header("midfold-fold").is_some(), "{path}: {answer:?}");
         let asked = stub.last();
-        assert_eq!((asked.path.as_str(), &asked.headers["authorization"]), (&*path, headers[0].1));
+        assert_eq!(asked.path, path);
+        assert_eq!(asked.headers["authorization"], headers[0].1, "{path}");
         assert!(asked.body.len() < body.len() / 2, "{path}: {} bytes", asked.body.len());
         let sent: serde_json::Value = serde_json::from_slice(&asked.body).unwrap();
         assert!(sent.get("model").is_none() && sent.get("tools").is_none(), "{path}");
