@@ -30,7 +30,21 @@ pub enum CheckCommand {
     /// Check the folds and calls of a session against its log, and print what each fold lost
     Session(AuditArgs),
     /// Compute every hash chain and account of the store again
-    Store(StoreAt),
+    Store(StoreCheckArgs),
+}
+
+/// The arguments of `midfold check store`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  midfold check store
+  midfold check store --store postgres://me@db/midfold
+
+Ends with 1 if something is wrong.")]
+pub struct StoreCheckArgs {
+    /// The store.
+    #[command(flatten)]
+    pub at: StoreAt,
 }
 
 /// The arguments of `midfold check file`.

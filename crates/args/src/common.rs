@@ -24,7 +24,12 @@ pub struct MeasureArgs {
     pub window: Option<u64>,
     /// How to count: o200k, cl100k, estimate:claude, chars:3.2, a tokenizer.json, …
     /// [default: what fits the model that the input names]
-    #[arg(long, value_name = "NAME|FILE|chars:R", help_heading = "Measuring", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "NAME|FILE|chars:R",
+        help_heading = "Measuring",
+        hide_short_help = true
+    )]
     pub tokenizer: Option<String>,
     /// The rules of the provider that the result goes to: openai, responses, anthropic, gemini, bedrock,
     /// ollama, strict, deepseek, sharegpt [default: the provider of the dialect]

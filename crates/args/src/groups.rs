@@ -1,9 +1,7 @@
 //! The commands in groups, for help.
 
+use clap::Command;
 use clap::builder::StyledStr;
-use clap::{Command, CommandFactory};
-
-use crate::Cli;
 
 /// The groups of commands, in the order of the help text.
 pub const GROUPS: [(&str, &[&str]); 5] = [
@@ -14,15 +12,8 @@ pub const GROUPS: [(&str, &[&str]); 5] = [
     ("Others", &["print"]),
 ];
 
-/// The whole command, with its subcommands in [`GROUPS`]. By itself, `clap` lists them in one.
-///
-/// ```
-/// let help = midfold_args::command().render_help().to_string();
-/// assert!(help.contains("Sessions:\n  session"));
-/// ```
-#[must_use]
-pub fn command() -> Command {
-    let command = Cli::command();
+/// The command with its subcommands in [`GROUPS`]. By itself, `clap` lists them in one.
+pub(crate) fn grouped(command: Command) -> Command {
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}\n{}\n{{options}}{{after-help}}",
         lists(&command),

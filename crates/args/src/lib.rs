@@ -28,15 +28,15 @@ mod trajectories;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 
 pub use about::{CompletionsArgs, ConfigArgs, LoggingArgs, ManArgs, Shell};
-pub use check::{AuditArgs, CheckArgs, CheckCommand, VerifyArgs};
+pub use check::{AuditArgs, CheckArgs, CheckCommand, StoreCheckArgs, VerifyArgs};
 pub use common::{ColorChoice, FoldingArgs, MeasureArgs, tokens};
 pub use connect::{ConnectArgs, ConnectedClient};
 pub use doctor::DoctorArgs;
 pub use exam::{ExamArgs, ExamPart};
-pub use groups::{GROUPS, command};
+pub use groups::GROUPS;
 pub use hooks::{HookCallArgs, HooksArgs, HooksCommand, SettingsScope};
 pub use key::{KeyCommand, KeyCommands, KeysFile, NewKey, RemoveKey, ScopeName};
 pub use mcp::McpArgs;
@@ -53,9 +53,9 @@ pub use session::{
     SessionPolicyArgs, StartArgs, StatusArgs, StoreAt, UndoArgs,
 };
 pub use stores::{
-    DescribeArgs, ExplainArgs, ExportArgs, FindArgs, ImportArgs, LoadArgs, NamesArgs,
-    OutlineArgs, PruneArgs, RecallArgs, RecallCommand, ShowArgs, StoreCommand, StoreCommands,
-    ToolsArgs, ToolsShape, WorkerArgs,
+    DescribeArgs, ExplainArgs, ExportArgs, FindArgs, ImportArgs, LoadArgs, NamesArgs, OutlineArgs,
+    PruneArgs, RecallArgs, RecallCommand, ShowArgs, StoreCommand, StoreCommands, ToolsArgs,
+    ToolsShape, WorkerArgs,
 };
 pub use top::TopArgs;
 pub use trajectories::TrajectoriesArgs;
@@ -108,6 +108,17 @@ pub struct Cli {
     pub logging: LoggingArgs,
 }
 
+/// The whole command, with its subcommands in [`GROUPS`].
+///
+/// ```
+/// let help = midfold_args::command().render_help().to_string();
+/// assert!(help.contains("Sessions:\n  session"));
+/// ```
+#[must_use]
+pub fn command() -> clap::Command {
+    groups::grouped(Cli::command())
+}
+
 /// The commands of `midfold`. [`GROUPS`] has the order in which help lists them.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -121,27 +132,27 @@ pub enum Command {
     Recall(RecallArgs),
     /// Say whether the model saw a text, and if not, when it left and why
     Explain(ExplainArgs),
-    /// Check what midfold needs: store, providers, settings, clients; say what to do about it
+    /// Check what midfold needs, and say what to do about it
     Doctor(Box<DoctorArgs>),
-    /// Keep a conversation in a store: append, get the context to send, compact, undo
+    /// Keep a conversation in a store: append, context, compact, undo
     Session(Box<SessionArgs>),
     /// Load the conversations of a transcript into the store
     Import(Box<ImportArgs>),
     /// Export, load and prune a whole store
     Store(StoreCommands),
-    /// Watch sessions in the terminal: how full, what each fold did, why a text was forgotten
+    /// Watch sessions in the terminal: how full, what each fold did
     Top(TopArgs),
     /// Check a compacted file, a session or a store
     Check(Box<CheckArgs>),
-    /// Put midfold into the settings of a client: compaction and recall without a proxy
+    /// Put midfold into the settings of a client, without a proxy
     Connect(ConnectArgs),
-    /// Be the server through which an agent recalls what was folded away (MCP)
+    /// Be the server with which an agent recalls what was folded (MCP)
     Mcp(McpArgs),
     /// Have a model write the narrations that wait in the queue
     Worker(Box<WorkerArgs>),
     /// Show what a transcript is made of and what each preset would do
     Inspect(InspectArgs),
-    /// Compare strategies on transcripts: what is kept, at which cost, and is it enough
+    /// Compare strategies: what is kept, at which cost, and is it enough
     Measure(MeasureCommands),
     /// Shorten rows of training sets that are too long, by one summary in each
     Trajectories(Box<TrajectoriesArgs>),
@@ -240,13 +251,25 @@ pub struct NarratorArgs {
     #[arg(long, value_name = "URL", help_heading = "Narration")]
     pub model: Option<String>,
     /// The model's name at that service
-    #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Narration", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "default",
+        help_heading = "Narration",
+        hide_short_help = true
+    )]
     pub model_name: String,
     /// The environment variable that holds the key
     #[arg(long, value_name = "NAME", help_heading = "Narration", hide_short_help = true)]
     pub key_env: Option<String>,
     /// The file that holds the key
-    #[arg(long, value_name = "FILE", conflicts_with = "key_env", help_heading = "Narration", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "key_env",
+        help_heading = "Narration",
+        hide_short_help = true
+    )]
     pub key_file: Option<PathBuf>,
     /// The model's window [default: built in, where the model is known]
     #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Narration", hide_short_help = true)]

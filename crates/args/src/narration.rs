@@ -15,13 +15,23 @@ pub struct NarrationArgs {
     #[arg(long = "narrator", value_name = "URL")]
     pub url: Option<String>,
     /// The model's name at that service
-    #[arg(long = "narrator-model", value_name = "NAME", default_value = "default", hide_short_help = true)]
+    #[arg(
+        long = "narrator-model",
+        value_name = "NAME",
+        default_value = "default",
+        hide_short_help = true
+    )]
     pub model: String,
     /// The environment variable that holds its key
     #[arg(long = "narrator-key-env", value_name = "NAME", hide_short_help = true)]
     pub key_env: Option<String>,
     /// The file that holds the key
-    #[arg(long = "narrator-key-file", value_name = "FILE", conflicts_with = "key_env", hide_short_help = true)]
+    #[arg(
+        long = "narrator-key-file",
+        value_name = "FILE",
+        conflicts_with = "key_env",
+        hide_short_help = true
+    )]
     pub key_file: Option<PathBuf>,
     /// The most narrations in an hour
     #[arg(long = "narrator-calls", value_name = "N", default_value_t = 60, hide_short_help = true)]

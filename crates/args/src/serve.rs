@@ -127,7 +127,13 @@ pub struct ProxyArgs {
     pub cache_lifetime: Option<u64>,
     /// Who does the compaction that clients ask their provider for (`/v1/responses/compact`,
     /// `context_management`, `compaction`): midfold, or the upstream
-    #[arg(long, value_name = "WHO", default_value = "midfold", hide_possible_values = true, hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "WHO",
+        default_value = "midfold",
+        hide_possible_values = true,
+        hide_short_help = true
+    )]
     pub compaction: CompactedBy,
     /// Keys that seal such compactions, one a line: 32 bytes in base64; the first seals, all open
     /// [default: MIDFOLD_SEAL_KEYS, else `seal.key` beside the default store, made at first need]

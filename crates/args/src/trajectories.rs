@@ -87,17 +87,29 @@ pub struct TrajectoriesArgs {
     #[arg(long, value_name = "URL", help_heading = "Summaries by a model")]
     pub model: Option<String>,
     /// The model's name at that service
-    #[arg(long, value_name = "NAME", help_heading = "Summaries by a model", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Summaries by a model",
+        hide_short_help = true
+    )]
     pub model_name: Option<String>,
     /// The environment variable that holds the key
-    #[arg(long, value_name = "NAME", help_heading = "Summaries by a model", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Summaries by a model",
+        hide_short_help = true
+    )]
     pub key_env: Option<String>,
     /// The file that holds the key
     #[arg(
         long,
         value_name = "FILE",
         conflicts_with = "key_env",
-        help_heading = "Summaries by a model", hide_short_help = true)]
+        help_heading = "Summaries by a model",
+        hide_short_help = true
+    )]
     pub key_file: Option<PathBuf>,
     /// The model's window [default: built in, where the model is known]
     #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Summaries by a model", hide_short_help = true)]

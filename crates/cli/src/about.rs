@@ -13,7 +13,12 @@ use crate::output::{Output, OutputColor, reason};
 
 pub fn completions(args: &CompletionsArgs, output: &Output) -> Result<(), CommandError> {
     let mut script = Vec::new();
-    clap_complete::generate(generator(args.shell), &mut midfold_args::command(), "midfold", &mut script);
+    clap_complete::generate(
+        generator(args.shell),
+        &mut midfold_args::command(),
+        "midfold",
+        &mut script,
+    );
     output.stdout(String::from_utf8_lossy(&script).into_owned())
 }
 
@@ -70,7 +75,8 @@ pub fn say_renamed(renamed: RenamedCommand, output: &Output) {
 /// The error with the command that was perhaps meant: one of this name below another command, or one that is spelled
 /// almost so. By itself, `clap` only knows the commands of one level, and takes `run` for `undo`.
 pub fn with_near_command(mut error: clap::Error) -> clap::Error {
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand).cloned() else {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand).cloned()
+    else {
         return error;
     };
     let command = midfold_args::command();

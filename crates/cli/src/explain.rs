@@ -1,8 +1,6 @@
 //! `midfold explain`: finds a text in a session, and tells whether the model sees it.
 
-use midfold::core::explain::{
-    ContextReader, Explanation, FoldRef, Occurrence, Sight, SightAnswer,
-};
+use midfold::core::explain::{ContextReader, Explanation, FoldRef, Occurrence, Sight, SightAnswer};
 use midfold::view;
 use midfold_args::ExplainArgs;
 
@@ -89,11 +87,7 @@ fn one(page: &mut LabelledPage<'_>, occurrence: &Occurrence, session: &str) {
         page.text += &format!("    {} {text}\n", page.style.paint(OutputColor::Dim, "│"));
     }
     if let Some(left) = &occurrence.left {
-        detail(
-            page,
-            "left",
-            &format!("with {}: {}, {}", name(&left.fold), left.rule, left.reason),
-        );
+        detail(page, "left", &format!("with {}: {}, {}", name(&left.fold), left.rule, left.reason));
     }
     if let Some(used) = &occurrence.used {
         let when = if used.after_left { "after it had left" } else { "while it was there" };
@@ -103,7 +97,8 @@ fn one(page: &mut LabelledPage<'_>, occurrence: &Occurrence, session: &str) {
             &format!("in message {} by the {}, {when}", used.seq, used.by.name()),
         );
     }
-    if occurrence.recall && !matches!(occurrence.sight, Sight::Verbatim { .. } | Sight::Transcript) {
+    if occurrence.recall && !matches!(occurrence.sight, Sight::Verbatim { .. } | Sight::Transcript)
+    {
         detail(page, "original", &format!("midfold recall show {session} {seq}"));
     }
 }

@@ -257,7 +257,7 @@ fn over_sessions(command: &Command, json: bool, output: &Output) -> Result<(), C
         Command::Top(args) => top::run(args, json, output),
         Command::Check(args) => match &args.command {
             CheckCommand::Session(args) => audit::run(args, json, output),
-            CheckCommand::Store(at) => store::check(at, json, output),
+            CheckCommand::Store(args) => store::check(&args.at, json, output),
             CheckCommand::File(_) => Ok(()),
         },
         _ => Ok(()),

@@ -88,3 +88,12 @@ impl LabelledPage<'_> {
         self.field(label, &text);
     }
 }
+
+/// The text with the head lines of messages in bold.
+pub fn heads_bold(text: &str, style: &OutputStyle) -> String {
+    let one = |line: &str| match line.starts_with("── @") || line.starts_with('@') {
+        true => format!("{}\n", style.paint(OutputColor::Bold, line)),
+        false => format!("{line}\n"),
+    };
+    text.lines().map(one).collect()
+}

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::error::CommandError;
 use crate::output::{Output, OutputColor, OutputStyle};
-use crate::page::LabelledPage;
+use crate::page::{LabelledPage, heads_bold};
 use crate::presets::pretty;
 use crate::runtime::block_on;
 use crate::session::find;
@@ -142,15 +142,6 @@ async fn outline(
         text += &next("--from", &from.to_string());
     }
     output.stdout(text)
-}
-
-/// The text with the head lines of messages in bold.
-fn heads_bold(text: &str, style: &OutputStyle) -> String {
-    let one = |line: &str| match line.starts_with("── @") || line.starts_with('@') {
-        true => format!("{}\n", style.paint(OutputColor::Bold, line)),
-        false => format!("{line}\n"),
-    };
-    text.lines().map(one).collect()
 }
 
 /// The command line that shows the next page: this very command with another value of an option.

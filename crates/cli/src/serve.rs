@@ -194,8 +194,9 @@ fn provider_keys(
     if !serving.upstream_key.is_empty() && serving.keys.is_none() {
         let text =
             "the server's own keys are for clients with a key of ours, and none are asked for";
-        return Err(CommandError::usage(text)
-            .hint("ask for keys: `midfold serve key new NAME --keys keys.toml`, then --keys keys.toml"));
+        return Err(CommandError::usage(text).hint(
+            "ask for keys: `midfold serve key new NAME --keys keys.toml`, then --keys keys.toml",
+        ));
     }
     for (provider, variable) in &serving.upstream_key {
         let is_there = |name| to.others().any(|(known, _)| known == name);

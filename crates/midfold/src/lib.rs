@@ -105,9 +105,9 @@ mod recover;
 mod regular;
 mod rows;
 mod serving;
-mod settings;
 #[cfg(feature = "store")]
 mod session_word;
+mod settings;
 #[cfg(feature = "store")]
 mod start;
 mod texts;
@@ -152,9 +152,9 @@ pub use recover::{RecoveryOutcome, recover};
 pub use recover::{RefusalJudgement, RefusedRequest};
 pub use regular::unblocked;
 pub use rows::{ROW_TOKENIZER, RowSettings};
+pub use serving::{PROVIDERS, ServerSettings, ServingUpstream, ServingUpstreams};
 #[cfg(feature = "store")]
 pub use session_word::{find_session, session_named};
-pub use serving::{PROVIDERS, ServerSettings, ServingUpstream, ServingUpstreams};
 pub use settings::{
     DoorHost, PolicyFrom, Settings, by_name, dialect, format, tokenizer, usual_preset,
 };

@@ -59,7 +59,10 @@ fn provider_check(
             format!("it answers with status {status}")
         }
         Ok(provider) => {
-            return DoctorCheck::good(name.to_owned(), format!("{url} answers{}", windows(provider)));
+            return DoctorCheck::good(
+                name.to_owned(),
+                format!("{url} answers{}", windows(provider)),
+            );
         }
         Err(trouble) => trouble.to_string(),
     };

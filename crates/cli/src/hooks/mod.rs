@@ -4,6 +4,7 @@ mod called;
 pub mod claude;
 pub mod client_rows;
 pub mod plugin;
+mod program;
 mod recall_server;
 pub mod session_compact;
 pub mod settings;
@@ -13,22 +14,19 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use midfold::Failure;
-use midfold::store::mask;
-use midfold_args::{
-    ConnectArgs, ConnectedClient, HooksArgs, HooksCommand, SettingsScope, StoreAt,
-};
+use midfold_args::{ConnectArgs, ConnectedClient, HooksArgs, HooksCommand, SettingsScope, StoreAt};
 use serde_json::json;
 
 use crate::clients::ClientSurroundings;
 use crate::env;
 use crate::error::CommandError;
-use crate::host::sqlite_path;
 use crate::output::{Output, OutputColor, reason};
 use crate::presets::pretty;
 use crate::regular;
 use crate::words::quoted;
 
 use plugin::{ClientPlugin, PluginCommand};
+use program::{absolute, program};
 use settings::{HookSetting, SettingsChange};
 
 /// `midfold connect`.
@@ -234,41 +232,4 @@ fn hooks(at: &StoreAt) -> Result<[HookSetting; 2], CommandError> {
 fn plugin_command(at: &StoreAt) -> Result<PluginCommand, CommandError> {
     let store = at.store.as_deref().map(absolute).transpose()?;
     Ok(PluginCommand { program: program()?, store })
-}
-
-/// The program as others start it: `midfold` if the `PATH` leads to this very file, else its full path.
-fn program() -> Result<String, CommandError> {
-    let me = std::env::current_exe().and_then(fs::canonicalize).map_err(|error| {
-        CommandError::failed(format!("this program cannot be found: {}", reason(&error)))
-    })?;
-    let name = format!("midfold{}", std::env::consts::EXE_SUFFIX);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let by_name = std::env::split_paths(&path).map(|folder| folder.join(&name));
-    let by_name = by_name.filter_map(|file| fs::canonicalize(file).ok()).next();
-    if by_name.as_ref() == Some(&me) {
-        return Ok("midfold".to_owned());
-    }
-    Ok(me.display().to_string())
-}
-
-/// The URL of a store with an absolute path, because hooks run in many folders. Fails where the URL has a password or
-/// names a store in memory.
-fn absolute(url: &str) -> Result<String, CommandError> {
-    if mask(url) != url {
-        return Err(CommandError::usage(
-            "--store has a password, and settings are no place for it",
-        )
-        .hint("leave --store out, and set MIDFOLD_STORE where Claude Code is started"));
-    }
-    let Some(path) = sqlite_path(url) else {
-        if url.starts_with("memory") {
-            return Err(CommandError::usage("a store in memory ends with each hook")
-                .hint("name a file: --store sqlite:PATH"));
-        }
-        return Ok(url.to_owned());
-    };
-    let path = std::path::absolute(&path).map_err(|error| {
-        CommandError::failed(format!("{} has no full path: {}", path.display(), reason(&error)))
-    })?;
-    Ok(format!("sqlite:{}", path.display()))
 }

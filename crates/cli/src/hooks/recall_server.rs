@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use midfold_args::{ConnectArgs, ConnectedClient};
 use serde_json::json;
 
-use super::{absolute, program};
+use super::program::{absolute, program};
 use crate::error::CommandError;
 use crate::output::{Output, reason};
 use crate::presets::pretty;
@@ -64,7 +64,8 @@ fn words(
         return Ok((called, [owned(&["mcp", "remove"]), owned(scope), owned(&[NAME])].concat()));
     }
     let mut words =
-        [owned(&["mcp", "add"]), owned(scope), owned(&[NAME]), owned(end), vec![program()?]].concat();
+        [owned(&["mcp", "add"]), owned(scope), owned(&[NAME]), owned(end), vec![program()?]]
+            .concat();
     words.push("mcp".to_owned());
     if let Some(store) = &args.at.store {
         words.extend(["--store".to_owned(), absolute(store)?]);

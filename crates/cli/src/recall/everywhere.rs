@@ -1,17 +1,17 @@
 //! `midfold recall find` without a session: searches the sessions that changed last.
 
+use midfold::Door;
 use midfold::advise_recall;
 use midfold::store::recall::{self, GrepQuery, RecallError};
 use midfold::store::{NewestQuery, StoreError};
 use midfold::view::Overview;
-use midfold::Door;
 use midfold_args::StoreAt;
 use serde_json::json;
 
-use super::heads_bold;
 use crate::error::CommandError;
 use crate::host::{OpenStore, StoreCreation};
 use crate::output::{Output, OutputColor};
+use crate::page::heads_bold;
 use crate::presets::pretty;
 use crate::words::{line, plural};
 
@@ -31,7 +31,9 @@ pub async fn find(
     let host = OpenStore::open(at, StoreCreation::No).await?;
     let mut ask = match ask {
         Ok(ask) => ask,
-        Err(error) => return Err(advise_recall(&*host.store, error, "", Door::Command).await.into()),
+        Err(error) => {
+            return Err(advise_recall(&*host.store, error, "", Door::Command).await.into());
+        }
     };
     ask.limit = ask.limit.min(HITS);
     let newest = NewestQuery { limit: SEARCHED, ..NewestQuery::default() };
@@ -48,7 +50,9 @@ pub async fn find(
                 text += &style.paint(OutputColor::Cyan, &format!("{}\n", head(session)));
                 text += &heads_bold(&recall::hits_text(&hits), &style);
                 text.push('\n');
-                found.push(json!({ "session": session.id, "title": session.title, "hits": hits.found }));
+                found.push(
+                    json!({ "session": session.id, "title": session.title, "hits": hits.found }),
+                );
             }
             // The session was deleted after the list was read.
             Err(RecallError::Store(StoreError::NoSession(_))) => {}

@@ -111,7 +111,11 @@ fn what_holds_no_message_is_refused() {
     refused(&["compact", &text], 1, &["text.json", "whose `messages` is no list", "hint"]);
     let csv = write("rows.csv", "a,b\n1,2\n");
     let out = tmp.join("out.jsonl").display().to_string();
-    refused(&["trajectories", &csv, "-o", &out], 1, &["all rows were rejected (2 rows)", "out.rejects", "hint"]);
+    refused(
+        &["trajectories", &csv, "-o", &out],
+        1,
+        &["all rows were rejected (2 rows)", "out.rejects", "hint"],
+    );
 }
 
 #[test]
@@ -125,7 +129,15 @@ fn a_share_above_one_is_refused() {
 
 #[test]
 fn an_engine_that_never_answers_is_refused() {
-    let args = ["measure", "replay", "examples/coding-session.jsonl", "--window", "4k", "--engine", "false"];
+    let args = [
+        "measure",
+        "replay",
+        "examples/coding-session.jsonl",
+        "--window",
+        "4k",
+        "--engine",
+        "false",
+    ];
     refused(
         &args,
         1,

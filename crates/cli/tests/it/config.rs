@@ -34,7 +34,8 @@ fn the_nearer_file_wins_and_flags_win_over_both() {
     settings.add_filter(" {2,}", "  ");
     settings.set_omit_expression(true);
     settings.set_prepend_module_to_snapshot(false);
-    settings.bind(|| insta::assert_snapshot!("config", seen(&at(&below, &home, &["print", "config"]))));
+    settings
+        .bind(|| insta::assert_snapshot!("config", seen(&at(&below, &home, &["print", "config"]))));
 
     let file = root().join("examples/coding-session.jsonl").display().to_string();
     let report = |more: &[&str]| {

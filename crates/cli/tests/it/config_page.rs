@@ -122,7 +122,8 @@ fn every_variable_says_its_key_and_no_other_is_read() {
     for key in KEYS {
         for variable in key.variables {
             known.insert(variable);
-            let shown = midfold(&["print", "config", "--json"]).env(variable, value_for(key.name)).output();
+            let shown =
+                midfold(&["print", "config", "--json"]).env(variable, value_for(key.name)).output();
             let shown: Value = serde_json::from_slice(&shown.unwrap().stdout).unwrap();
             let mut all = shown.as_object().unwrap().iter();
             let says = |(name, it): (&String, &Value)| {

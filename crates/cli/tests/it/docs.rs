@@ -43,7 +43,10 @@ const PAGES: &[Page] = &[
         ],
     },
     Page { path: "docs/COMPARE.md", left_out: &[] },
-    Page { path: "docs/SERVE.md", left_out: &[("midfold serve", SERVES), ("midfold run", AGENT)] },
+    Page {
+        path: "docs/SERVE.md",
+        left_out: &[("midfold serve --", SERVES), ("midfold run", AGENT)],
+    },
     Page {
         path: "docs/API.md",
         left_out: &[("midfold serve", "it is started for the page, on a port of its own")],
@@ -137,12 +140,7 @@ fn prepare(folder: &Path) {
 type Instead<'a> = [(&'a str, &'a str)];
 
 /// Runs an example of a page in its folder. All pages have one home, as with a reader who goes from one to the next.
-fn run(
-    example: &Example,
-    folder: &Path,
-    home: &Path,
-    instead: &Instead<'_>,
-) -> Result<(), String> {
+fn run(example: &Example, folder: &Path, home: &Path, instead: &Instead<'_>) -> Result<(), String> {
     let binary = Path::new(env!("CARGO_BIN_EXE_midfold"));
     let paths = [binary.parent().unwrap().display().to_string(), "/usr/bin:/bin".to_owned()];
     let command = instead

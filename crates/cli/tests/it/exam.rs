@@ -78,8 +78,17 @@ fn an_exam_of_ones_own_is_read_and_written_out_for_a_reader() {
     let out = folder("exam-own-contexts");
     let page = folder("exam-own-page");
     let write = out.display().to_string();
-    let args =
-        ["measure", "exam", "--exam", &exams, "--preset", "default,sliding", "--write", &write, "--json"];
+    let args = [
+        "measure",
+        "exam",
+        "--exam",
+        &exams,
+        "--preset",
+        "default,sliding",
+        "--write",
+        &write,
+        "--json",
+    ];
     let figures = json(&args);
     let score = |at: usize| figures["reading"][at]["exams"]["tiny"]["score"].as_f64().unwrap();
     assert_eq!((score(0), score(1)), (1.0, 0.0), "the newest messages alone do not have it");
@@ -112,7 +121,8 @@ fn an_exam_of_ones_own_is_read_and_written_out_for_a_reader() {
 fn an_engine_outside_that_changes_nothing_keeps_all_and_is_over_the_window() {
     let exams = tiny("exam-echo");
     let exams = exams.display().to_string();
-    let args = ["measure", "exam", "--exam", &exams, "--engine", "cat", "--engine", "cat", "--json"];
+    let args =
+        ["measure", "exam", "--exam", &exams, "--engine", "cat", "--engine", "cat", "--json"];
     let figures = json(&args);
     let [one, two] = [0, 1].map(|at| figures["reading"][at].clone());
     assert_eq!((&one["strategy"], &two["strategy"]), (&"cat".into(), &"cat-2".into()));
@@ -144,7 +154,8 @@ fn an_engine_that_breaks_under_way_is_named_and_the_others_have_their_figures() 
     // Small questions are answered, larger ones end it.
     let script = "while read -r line; do [ ${#line} -lt 5000 ] || exit 4; echo \"$line\"; done";
     let command = engine("exam-midway-engine", "weak.sh", script);
-    let output = run(&["measure", "exam", "--exam", &exams, "--preset", "raw", "--engine", &command], b"");
+    let output =
+        run(&["measure", "exam", "--exam", &exams, "--preset", "raw", "--engine", &command], b"");
     let [out, said] =
         [&output.stdout, &output.stderr].map(|b| String::from_utf8_lossy(b).into_owned());
     assert_eq!(output.status.code(), Some(1));

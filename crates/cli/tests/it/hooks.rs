@@ -198,7 +198,7 @@ fn what_a_compaction_takes_away_is_kept_and_told() {
     // The client's compaction took it away, and that is known.
     for text in ["port must stay 8003", "part_3.py: code K3-77"] {
         let explained = place.ok(&["explain", ID, text], "");
-        let left = explained.contains("by the rule recap");
+        let left = explained.contains(": recap, computed from the messages");
         assert!(left && !explained.contains("word for word"), "{explained}");
     }
 

@@ -312,8 +312,7 @@ fn the_plug_in_comes_and_goes_with_the_hooks() {
     let server: Value = serde_json::from_str(&text).unwrap();
     let server = &server["mcpServers"]["midfold"];
     assert_eq!(*server, json!({ "command": program, "args": ["mcp", "--store", store] }));
-    let status: Value =
-        serde_json::from_str(&place.ok(&["connect", "--json"], "")).unwrap();
+    let status: Value = serde_json::from_str(&place.ok(&["connect", "--json"], "")).unwrap();
     assert_eq!(status["files"][0]["plugin"], ".claude/skills/midfold", "{status}");
 
     // What the client writes beside it goes, too; what somebody else put there stays.

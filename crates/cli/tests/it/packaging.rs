@@ -101,7 +101,8 @@ fn the_compose_file_starts_a_server_that_is_watched() {
         assert!(config.contains(&format!("`{name}`")), "{name} is no variable of midfold");
     }
     let keys = folder("packaging-keys").join("keys.toml").display().to_string();
-    let key = stdout(&["serve", "key", "new", "prometheus", "--scope", "admin", "--keys", &keys], b"");
+    let key =
+        stdout(&["serve", "key", "new", "prometheus", "--scope", "admin", "--keys", &keys], b"");
     let words: Vec<&str> =
         midfold["command"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert_eq!(words.first(), Some(&"serve"));

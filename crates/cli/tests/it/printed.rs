@@ -105,12 +105,19 @@ fn of_help(command: &Command, found: &mut Vec<Printed>) {
 /// What of it the command line does not know.
 fn unknown(words: &[String], top: &Command) -> Option<String> {
     let mut at = top;
-    for word in words.iter().skip(1).take_while(|word| *word != "--") {
+    let mut words = words.iter().skip(1).take_while(|word| *word != "--");
+    while let Some(word) = words.next() {
         if let Some(flag) = word.strip_prefix("--") {
             let name = flag.split_once('=').map_or(flag, |(name, _)| name);
-            let is_it = |long: Option<&str>| long == Some(name);
-            if name != "help" && !at.get_arguments().any(|arg| is_it(arg.get_long())) {
+            let known = at.get_arguments().find(|arg| arg.get_long() == Some(name));
+            let Some(known) =
+                known.or_else(|| top.get_arguments().find(|arg| arg.get_long() == Some(name)))
+            else {
                 return Some(format!("--{name}"));
+            };
+            let takes = known.get_num_args().is_some_and(|range| range.min_values() > 0);
+            if takes && known.get_action().takes_values() && !flag.contains('=') {
+                words.next();
             }
         } else if let Some(below) = at.find_subcommand(word) {
             at = below;

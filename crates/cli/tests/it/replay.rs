@@ -51,7 +51,8 @@ fn the_table_fits_the_terminal() {
     }
     snapshot("replay", &args, "80");
     snapshot("replay-wide", &args, "120");
-    let both = ["measure", "replay", &file, "--window", "8k", "--preset", "clear", "--form", "both"];
+    let both =
+        ["measure", "replay", &file, "--window", "8k", "--preset", "clear", "--form", "both"];
     snapshot("replay-both", &both, "80");
     let priced = ["measure", "replay", &file, "--window", "8k,16k", "--preset", "raw,head-tail"];
     let table = folder("replay-prices").join("mine.toml");
@@ -70,7 +71,8 @@ fn what_cannot_be_done_is_said_with_a_way_out() {
     fs::create_dir(&empty).unwrap();
     fs::write(empty.join("notes.md"), "# Notes\n").unwrap();
     let [broken, empty, none] = [broken, empty, none].map(|path| path.display().to_string());
-    let with = |more: &[&'static str]| [&["measure", "replay", "FILE", "--window", "8k"], more].concat();
+    let with =
+        |more: &[&'static str]| [&["measure", "replay", "FILE", "--window", "8k"], more].concat();
     let at = |args: Vec<&str>| {
         args.into_iter()
             .map(|a| if a == "FILE" { &file[..] } else { a }.to_owned())
@@ -83,7 +85,10 @@ fn what_cannot_be_done_is_said_with_a_way_out() {
     seen("replay-unknown", at(with(&["--preset", "defualt"])));
     seen("replay-unknown-prices", at(with(&["--prices", "claude-sonet-4-5"])));
     let owned = |args: &[&str]| args.iter().map(|a| (*a).to_owned()).collect::<Vec<_>>();
-    seen("replay-bad-prices", owned(&["measure", "replay", &file, "--window", "8k", "--prices", &broken]));
+    seen(
+        "replay-bad-prices",
+        owned(&["measure", "replay", &file, "--window", "8k", "--prices", &broken]),
+    );
     seen("replay-empty-folder", owned(&["measure", "replay", &empty, "--window", "8k"]));
     seen("replay-missing", owned(&["measure", "replay", &none, "--window", "8k"]));
     seen("replay-no-engine", at(with(&["--engine", "no-such-engine --fast"])));
@@ -150,9 +155,11 @@ fn a_short_conversation_names_a_window_that_works() {
     let text = String::from_utf8(output.stderr).unwrap();
     let (_, rest) = text.split_once("try --window ").unwrap();
     let window = rest.split_whitespace().next().unwrap();
-    let found = json(&["measure", "replay", &file, "--window", window, "--preset", "head-tail", "--json"]);
+    let found =
+        json(&["measure", "replay", &file, "--window", window, "--preset", "head-tail", "--json"]);
     assert!(found["runs"][0]["totals"]["folds"].as_u64().unwrap() > 0, "{text}");
-    let args = ["measure", "replay", &file, "--window", "20k", "--longer-than", "0.8", "--preset", "raw"];
+    let args =
+        ["measure", "replay", &file, "--window", "20k", "--longer-than", "0.8", "--preset", "raw"];
     assert!(stdout(&args, b"").contains("1 conversation"));
 }
 
@@ -183,7 +190,17 @@ fn arguments_can_be_read_as_they_were_sent_and_the_report_says_so() {
 #[test]
 fn json_is_the_documented_form() {
     let file = session("replay-json");
-    let args = ["measure", "replay", &file, "--window", "8k,16k", "--preset", "raw,default", "--form", "both"];
+    let args = [
+        "measure",
+        "replay",
+        &file,
+        "--window",
+        "8k,16k",
+        "--preset",
+        "raw,default",
+        "--form",
+        "both",
+    ];
     let found = json(&[&args[..], &["--json"]].concat());
     assert_eq!(
         keys(&found),
@@ -251,7 +268,17 @@ fn engine(test: &str, command: &str) -> (Value, String) {
 /// The same with a limit for each answer, in seconds.
 fn engine_within(test: &str, command: &str, limit: &str) -> (Value, String) {
     let file = session(test);
-    let args = ["measure", "replay", &file, "--window", "8k", "--engine", command, "--engine-timeout", limit];
+    let args = [
+        "measure",
+        "replay",
+        &file,
+        "--window",
+        "8k",
+        "--engine",
+        command,
+        "--engine-timeout",
+        limit,
+    ];
     // An engine that got through nothing has its page, and an exit code that says so.
     let output = run(&args, b"");
     let found = run(&[&args[..], &["--json"]].concat(), b"").stdout;
@@ -333,7 +360,10 @@ fn what_is_left_out_is_named() {
         fs::write(folder.join(name), lines.join("\n")).unwrap();
     }
     let folder = folder.display().to_string();
-    let text = stdout(&["measure", "replay", &folder, "--window", "16k", "--preset", "default,hermes"], b"");
+    let text = stdout(
+        &["measure", "replay", &folder, "--window", "16k", "--preset", "default,hermes"],
+        b"",
+    );
     let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for strategy in ["default", "hermes"] {
         let says = format!(
@@ -356,7 +386,10 @@ fn engine_of_many(test: &str, command: impl FnOnce(&Path) -> String) -> Vec<Valu
         fs::write(talks.join(format!("{seed}.jsonl")), talk).unwrap();
     }
     let (talks, command) = (talks.display().to_string(), command(&tmp));
-    let args = ["measure", "replay", &talks, "--window", "6k", "--jobs", "2", "--engine", &command, "--json"];
+    let args = [
+        "measure", "replay", &talks, "--window", "6k", "--jobs", "2", "--engine", &command,
+        "--json",
+    ];
     let parts = json(&args)["runs"][0]["conversations"].take();
     let parts = parts.as_array().unwrap().clone();
     assert_eq!(parts.len(), 6, "{parts:?}");
@@ -417,7 +450,17 @@ fn an_engine_that_hangs_is_left_out_in_time() {
         assert!(error.ends_with("did not answer within 0.1 s"), "{error}");
         assert!(text.contains("1 of 1 conversation left out"), "{text}");
     }
-    let args = ["measure", "replay", "x.jsonl", "--window", "8k", "--engine", "cat", "--engine-timeout", "0"];
+    let args = [
+        "measure",
+        "replay",
+        "x.jsonl",
+        "--window",
+        "8k",
+        "--engine",
+        "cat",
+        "--engine-timeout",
+        "0",
+    ];
     let refused = run(&args, b"");
     assert!(!refused.status.success());
     let said = String::from_utf8(refused.stderr).unwrap();
@@ -522,7 +565,10 @@ fn a_model_narrates_in_replay() {
                 ## Tried & Failed\nnone\n## Values & Facts\nnone\n## Open & Next\nnone\n";
     let totals = |answer: ScriptedAnswer| {
         let server = runtime.block_on(ModelServer::always(answer)).unwrap();
-        let args = ["measure", "replay", &file, "--window", "8k", "--preset", "default", "--form", "session"];
+        let args = [
+            "measure", "replay", &file, "--window", "8k", "--preset", "default", "--form",
+            "session",
+        ];
         let found = json(&[&args[..], &["--json", "--model", server.url()]].concat());
         let runs = found["runs"].as_array().unwrap();
         assert_eq!((&runs[1]["strategy"], runs.len()), (&"default + model".into(), 2));

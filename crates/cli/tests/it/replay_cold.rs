@@ -26,7 +26,8 @@ fn session(test: &str) -> String {
 #[test]
 fn a_cache_that_went_cold_is_paid_for_and_said() {
     let file = session("replay-cold");
-    let args = ["measure", "replay", &file, "--window", "32k", "--longer-than", "0", "--preset", "raw"];
+    let args =
+        ["measure", "replay", &file, "--window", "32k", "--longer-than", "0", "--preset", "raw"];
     let totals = |more: &[&str]| {
         let text = stdout(&[&args[..], &["--json"], more].concat(), b"");
         let found: Value = serde_json::from_str(&text).unwrap();

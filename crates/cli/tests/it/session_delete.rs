@@ -85,7 +85,7 @@ fn sessions_are_deleted_by_name() {
     shown!("delete-dry", store, ["session", "delete", "monday", "tuesday", "monday"]);
     shown!("delete-unknown", store, ["session", "delete", "monday", "tusday", "--yes"]);
     assert!(planted(store) >= 3);
-    assert_eq!(ids(store), ["monday", "tuesday", "wednesday"]);
+    assert_eq!(ids(store), ["wednesday", "tuesday", "monday"], "the newest change first");
     let dry = at(store, &["session", "delete", "monday", "--json"], b"");
     assert_eq!(dry.status.code(), Some(1));
     let told = parsed(std::str::from_utf8(&dry.stdout).unwrap());

@@ -31,7 +31,10 @@ fn a_fold_is_proved_and_a_change_is_found() {
 
     fs::write(&prose, "{\"not\":\"a fold\"}").unwrap();
     sees!("verify-no-record", [&files[..], &["--record", &prose]].concat());
-    sees!("verify-counts", ["check", "file", "--before", "fixtures/tau-bench.json", "--after", &after]);
+    sees!(
+        "verify-counts",
+        ["check", "file", "--before", "fixtures/tau-bench.json", "--after", &after]
+    );
 }
 
 /// What `compact` makes of every fixture proves, whatever it is converted to.
@@ -61,7 +64,8 @@ fn every_fixture_proves() {
                 b"",
             );
             if made.status.success() {
-                let files = ["check", "file", "--before", &name, "--after", &after, "--record", &record];
+                let files =
+                    ["check", "file", "--before", &name, "--after", &after, "--record", &record];
                 let proof = run(&[&files[..], to].concat(), b"");
                 let text = String::from_utf8(proof.stdout).unwrap();
                 assert!(proof.status.success(), "{name} {to:?}: {text}");

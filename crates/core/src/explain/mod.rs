@@ -10,8 +10,8 @@ mod render;
 
 use rustc_hash::FxHashSet;
 
-use crate::event::Hash;
 use crate::codes::StandIn;
+use crate::event::Hash;
 use crate::fold::{Fold, FoldEntry};
 use crate::ids::identifiers;
 use crate::ledger::CallRecord;

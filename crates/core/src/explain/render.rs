@@ -3,8 +3,8 @@
 use std::fmt::{Display, Formatter, Result};
 
 use super::{
-    AskedAgain, ContextReader, Explanation, FoldRef, NearMessage, Occurrence, Sight, SightAnswer, TextUse, VerbatimPlace,
-    WhenLeft,
+    AskedAgain, ContextReader, Explanation, FoldRef, NearMessage, Occurrence, Sight, SightAnswer,
+    TextUse, VerbatimPlace, WhenLeft,
 };
 
 use crate::reduce::thousands;
@@ -34,7 +34,8 @@ impl Explanation {
             (SightAnswer::NeverSaid, _) => "no message says it in these words".to_owned(),
             (SightAnswer::NotYet, _) => format!("it had not been said {at}"),
             (_, ContextReader::Client) if in_messages => {
-                "the transcript has it; its client decides what the model sees, not midfold".to_owned()
+                "the transcript has it; its client decides what the model sees, not midfold"
+                    .to_owned()
             }
             (_, ContextReader::Overfull { tokens, window }) if in_messages => format!(
                 "the messages have it, but their {} tokens do not fit the window of {}: \

@@ -194,6 +194,8 @@ impl FloorError {
 fn too_few(messages: usize, floor: usize) -> String {
     match messages {
         0 => "there are no messages to compact".to_owned(),
-        _ => format!("{messages} messages are too few to compact: the policy folds more than {floor}"),
+        _ => format!(
+            "{messages} messages are too few to compact: the policy folds more than {floor}"
+        ),
     }
 }

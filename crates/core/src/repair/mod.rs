@@ -1,6 +1,7 @@
 //! Repairs: added messages and recorded edits that make a log valid for a provider which would refuse it. A state
 //! machine that is fed piece by piece, so a context that grows is the same as one that is built anew.
 
+mod fixed_texts;
 mod kinds;
 mod plain;
 mod server_tools;
@@ -30,27 +31,13 @@ use crate::repair::thoughts::ThoughtWalk;
 use crate::repair::twins::{StepIds, given_ids, logged_id};
 use crate::unit::{CallPairs, WaitingCall};
 use crate::view::{BlockKind, BlockView, EventView, Role};
+pub(crate) use fixed_texts::{
+    CONTINUE_ASSISTANT, CONTINUE_USER, EMPTY, NO_CALL, NO_REASONING, NO_REPLY, NO_RESULT, OPENING,
+};
+pub use fixed_texts::{OF_OTHER, OF_RESULT, OF_SYSTEM};
 pub(crate) use plain::{is_of_other_shape, labelled, plain_text, told, without};
 pub(crate) use thoughts::{with_blank, without_blank};
 pub(crate) use twins::{is_given, is_renamed, with_ids};
-
-pub(crate) const NO_RESULT: &str = "[no result was recorded for this call]";
-pub(crate) const EMPTY: &str = "[empty message]";
-pub(crate) const NO_REPLY: &str = "[no reply was recorded]";
-pub(crate) const OPENING: &str = "[start of the conversation]";
-pub(crate) const CONTINUE_USER: &str = "[continue]";
-pub(crate) const CONTINUE_ASSISTANT: &str = "[noted]";
-pub(crate) const NO_CALL: &str = "[a result whose call is gone was left out]";
-pub(crate) const NO_REASONING: &str = "[reasoning removed]";
-
-/// The label before the text of a message whose role no provider knows.
-pub const OF_OTHER: &str = "[from another role] ";
-/// The label before the text of a system message at a place where none is allowed.
-pub const OF_SYSTEM: &str = "[from the system] ";
-/// The label before the text of a result whose call is missing.
-pub const OF_RESULT: &str = "[result of ";
-/// The label before the text of a call that cannot be sent as a call.
-const OF_CALL: &str = "[called ";
 
 /// The state machine that repairs a context.
 #[derive(Clone)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
-use super::{EMPTY, OF_CALL};
+use super::fixed_texts::{EMPTY, OF_CALL};
 use crate::dialect::Dialect;
 use crate::edit::{self, BlockChange};
 use crate::view::{BlockKind, BlockView, EventView, Role, TextRef};

@@ -354,8 +354,8 @@ impl StoredSession {
         Ok(SessionChanges { usages, job, ..self.changes(now)? })
     }
 
-    /// Counts a call's usage in memory: as spent where it is new, and in the meter where the call is the newest one,
-    /// because the meter compares the count with the context that was sent last.
+    /// Counts a call's usage in memory: as spent where it is new, and in the meter where the call is the newest one. The
+    /// meter compares the count with the context that was sent last.
     async fn count(
         &mut self,
         usage: Usage,

@@ -22,6 +22,7 @@ fn the_line_says_what_happened() {
         prompt_tokens: 100_000,
         cache_read_tokens: 54_900,
         faults: 2,
+        fault_reason: Some("what may not be folded does not fit"),
         ..none
     };
     assert_eq!(
