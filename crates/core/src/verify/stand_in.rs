@@ -1,9 +1,10 @@
 //! Checks the recap or marker in the place of a span: it holds no secret, and no text that it quotes can be taken for a
 //! line of midfold's own or for the system's.
 
-use super::{ProofChecker, rule};
+use super::{ProofChecker, ReadMessage, rule};
 use crate::recap::{LEFT_OUT, NOTE_START, RULES, section, state};
 use crate::redact::Redactor;
+use crate::repair::without_blank;
 use crate::seal::is_end;
 use crate::view::{Role, TextOrigin};
 
@@ -26,7 +27,7 @@ impl ProofChecker<'_> {
     /// Checks the message in the place of the span: its role, its lines, and that it holds no secret.
     pub(super) fn check_stand_in(&mut self, at: usize) {
         let role = self.after[at].view.role;
-        let text = self.after[at].text().into_owned();
+        let text = self.stand_in_text(at);
         self.expect_at(
             rule::AUTHORITY,
             matches!(role, Role::User | Role::Assistant),
@@ -46,6 +47,15 @@ impl ProofChecker<'_> {
                 self.fail(rule::AUTHORITY, Some(at), detail);
             }
             self.check(rule::AUTHORITY);
+        }
+    }
+
+    /// The text of the message, without blank reasoning that a repair gave it.
+    fn stand_in_text(&self, at: usize) -> String {
+        let message = &self.after[at];
+        match without_blank(&message.bytes, self.case.dialect) {
+            Some(bare) => ReadMessage::new(self.case.dialect, &bare).text().into_owned(),
+            None => message.text().into_owned(),
         }
     }
 
