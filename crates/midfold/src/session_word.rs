@@ -79,8 +79,8 @@ pub async fn session_named(
         let title = titles.one(id).await.ok().and_then(|it| it.title.clone());
         failure = failure.hint(title.map_or_else(|| id.clone(), |title| format!("{id}  {title}")));
     }
-    Ok(Err(match found.len() > LISTED {
+    Err(match found.len() > LISTED {
         true => failure.hint("and more: `midfold session list`"),
         false => failure,
-    })?)
+    })
 }
