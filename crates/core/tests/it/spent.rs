@@ -25,9 +25,12 @@ fn plain(prompt: u64) -> Usage {
     Usage { prompt, ..Usage::default() }
 }
 
+/// The cost where none is known: equal to no other.
+const NO_COST: PromptCost = PromptCost { sent: f64::NAN, everything: f64::NAN };
+
 /// The sides of the account, rounded: prices have no exact number in binary.
 fn sides(spent: &SessionSpending) -> (f64, f64) {
-    let PromptCost { sent, everything } = spent.cost().unwrap();
+    let PromptCost { sent, everything } = spent.cost().unwrap_or(NO_COST);
     (sent.round(), everything.round())
 }
 

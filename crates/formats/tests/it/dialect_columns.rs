@@ -2,7 +2,6 @@
 //! field is read from it.
 //!
 //! The same table is in `docs/FORMATS.md`: MIDFOLD_WRITE_DOCS=1 writes it anew.
-#![expect(clippy::unwrap_used, reason = "a stale page may fail loudly")]
 
 use bytes::Bytes;
 use midfold_core::{BlockKind, EventView, MediaKind, TextRef};
