@@ -290,6 +290,9 @@ pub struct Fold {
     /// Whether user and assistant took turns so far. If so, the messages that the fold adds keep to that.
     #[serde(default, skip_serializing_if = "is_false")]
     pub keeps_turns: bool,
+    /// Whether a message up to the end of the span has reasoning, for a model that then wants some in each later message.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub follows_reasoning: bool,
     /// The name of the policy.
     pub policy: String,
     /// A hash over the whole policy.
@@ -495,6 +498,9 @@ impl Fold {
         if let Some(PutBackRecord { hash, .. }) = &self.put_back {
             id = id.chain(b"put back").chain(&hash.0);
         }
-        if self.keeps_turns { id.chain(b"turns") } else { id }
+        if self.keeps_turns {
+            id = id.chain(b"turns");
+        }
+        if self.follows_reasoning { id.chain(b"reasoning") } else { id }
     }
 }

@@ -199,8 +199,7 @@ impl ContextProjection {
         // From here on no state is saved: it would hold for this fold alone.
         self.folded = true;
         let held = self.state.upto;
-        let read = &log.events()[..log.len().min(fold.span.end as usize)];
-        self.state.repairer.note_thoughts(read.iter().map(|event| &event.view));
+        self.state.repairer.note_reasoning(fold.follows_reasoning);
         // Turns are kept only for messages that the fold puts together, up to the first event behind it.
         self.state.repairer.keep_turns(fold.keeps_turns);
         for entry in &fold.entries {

@@ -244,6 +244,16 @@ pub struct ExplainedText {
     #[serde(default)]
     pub asked_again: Vec<AskedAgain>,
     pub occurrences: Vec<OccurrenceLine>,
+    #[serde(default)]
+    pub near: Vec<NearLine>,
+}
+
+/// A message that has words of the text, where no message has the text.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct NearLine {
+    pub seq: u64,
+    pub role: Clean,
+    pub snippet: Clean,
 }
 
 /// A fold, as answers name it.

@@ -224,6 +224,11 @@ export interface Fold {
   fallback: string | null
   /** Whether `fallback` is one of midfold's own texts: the flag of Summarizing Evicted Turns. */
   fallback_used: boolean
+  /**
+   * Whether a message up to the end of the span has reasoning, for a model that then wants some in each later
+   * message.
+   */
+  follows_reasoning?: boolean
   /** Tokens of the head, with system prompt and tools. */
   head_tokens: number
   /** Whether every message of the head is sent with the bytes of the log. */

@@ -18,14 +18,14 @@ export function holds(text, part) {
   if (!String(text).includes(part)) throw new Error(`${JSON.stringify(part)} is not in ${JSON.stringify(String(text).slice(0, 600))}`);
 }
 
-/** What axe finds that is serious or worse. */
+/** What axe finds, whatever its weight. */
 export async function axeFaults(page) {
   await page.evaluate(axe);
   const found = await page.evaluate(async () => {
     const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
     return violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.slice(0, 3).map(({ target, failureSummary }) => `${target.join(" ")}: ${failureSummary?.split("\n")[1]?.trim() ?? ""}`), all: nodes.length }));
   });
-  return found.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id, nodes, all }) => `${id} (${all}): ${nodes.join(" | ")}`);
+  return found.map(({ id, impact, nodes, all }) => `${id} (${impact}, ${all}): ${nodes.join(" | ")}`);
 }
 
 /** A session of the check's own, to be deleted again. */

@@ -135,6 +135,15 @@ function sight(fate, isNamed) {
   }
 }
 
+/** As `Explanation::sentence` says it of a context that midfold hands out. */
+const VERDICTS = {
+  "never-said": "no message says it in these words",
+  verbatim: "the model sees it now, word for word",
+  edited: "the model sees it now, in a shortened message",
+  "in-recap": "the model sees it now, in the recap only",
+  gone: "the model does not see it now",
+};
+
 export function explain(session, text) {
   const active = session.active();
   const ref = (one) => (one ? { number: one.number, id: one.id, events: one.at } : null);
@@ -151,13 +160,14 @@ export function explain(session, text) {
     occurrences.push({
       seq, role: session.role(seq), snippet: said.slice(Math.max(0, at - 60), at + text.length + 60), recall: true,
       sight: sight(fate, recap),
-      left: "vp".includes(fate) || !took ? null : { fold: ref(took), rule: edit ? (fate === "s" ? "supersede" : "terminal") : "recap", reason: edit ? session.why(seq, fate) : "covered: computed" },
+      left: "vp".includes(fate) || !took ? null : { fold: ref(took), rule: edit ? (fate === "s" ? "supersede" : "terminal") : "recap", reason: edit ? session.why(seq, fate) : "computed from the messages" },
       used: occurrences.length === 0 && seq + 30 < session.events ? { seq: seq + 30, by: "assistant", after_left: false } : null,
     });
   }
   const has = (is) => occurrences.some(({ sight }) => sight.is === is);
   const answer = occurrences.length === 0 ? "never-said" : has("verbatim") ? "verbatim" : has("edited") ? "edited" : recap ? "in-recap" : "gone";
-  return { text, call: null, events: session.events, fold: ref(active), answer, lost_with: answer === "gone" ? occurrences[0].left?.fold ?? null : null, in_recap: recap, asked_again: [], occurrences };
+  const lostWith = answer === "gone" ? occurrences[0].left?.fold ?? null : null;
+  return { text, call: null, events: session.events, fold: ref(active), answer, reader: { is: "midfold" }, verdict: VERDICTS[answer], lost_with: lostWith, in_recap: recap, asked_again: [], occurrences };
 }
 
 /** Messages with a text, the newest first; all that is asked of here is a regular expression. */
@@ -177,12 +187,12 @@ export function compact(session, { focus, preview }) {
   const size = (tokens, messages) => ({ tokens, messages });
   const { fill } = session.overview();
   if (last && session.events - last.at < 12) {
-    return { outcome: "nothing", preview: Boolean(preview), reason: "nothing new since the last fold", headline: "No changes from compression", token_line: "", note: null, instead: null, before: size(fill, 60), after: size(fill, 60), fold: null, recap: null, cache: null };
+    return { session: session.id, counter: "openai:o200k", estimate: false, outcome: "nothing", preview: Boolean(preview), reason: "nothing new since the last fold", headline: "No changes from compression", token_line: "", note: null, instead: null, before: size(fill, 60), after: size(fill, 60), fold: null, recap: null, cache: null };
   }
   const made = { ...session.fold(session.folds().length + 1, session.events, "manual"), made: Date.now(), before: fill };
   made.after = Math.min(made.after, Math.floor(fill * 0.5));
   if (!preview) session.list.push(made);
-  return { outcome: "folded", preview: Boolean(preview), reason: null, headline: `Compressed: ${session.events} → 24 messages`, token_line: `Rough transcript estimate: ~${fill} → ~${made.after} tokens`, note: focus ? `Focus: ${focus}` : null, instead: "a recap, computed from the log, 3,952 tokens", before: size(fill, session.events), after: size(made.after, 24), fold: { ...brief(session, made), ...(preview ? { number: null, made: null, standing: null } : {}) }, recap: recapText(session, made), cache: null };
+  return { session: session.id, counter: "openai:o200k", estimate: false, outcome: "folded", preview: Boolean(preview), reason: null, headline: `Compressed: ${session.events} → 24 messages`, token_line: `Rough transcript estimate: ~${fill} → ~${made.after} tokens`, note: focus ? `Focus: ${focus}` : null, instead: "a recap, computed from the log, 3,952 tokens", before: size(fill, session.events), after: size(made.after, 24), fold: { ...brief(session, made), ...(preview ? { number: null, made: null, standing: null } : {}) }, recap: recapText(session, made), cache: null };
 }
 
 export function undo(session, { fold: which, preview }) {

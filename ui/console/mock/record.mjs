@@ -48,7 +48,7 @@ export function status(session, overview) {
   const left = overview.threshold - overview.fill;
   return {
     session: session.id, engine: "midfold", model: overview.model, policy: overview.policy, policy_fingerprint: hash(overview.policy), events: overview.events, messages: Math.min(overview.events, 90),
-    log_tokens: overview.tokens, context_tokens: overview.fill, context_length: overview.window, budget_tokens: overview.window, threshold: { tokens: overview.threshold, rule: "share" }, threshold_percent: 0.78,
+    log_tokens: overview.tokens, context_tokens: overview.fill, context_source: { kind: "counted" }, context_length: overview.window, budget_tokens: overview.window, threshold: { tokens: overview.threshold, rule: "share" }, threshold_percent: 0.78,
     threshold_tokens: overview.threshold, protect_first_n: 2, protect_last_n: 8, context_percent: Math.floor((overview.fill / overview.window) * 100), usage_percent: (overview.fill / overview.window) * 100,
     due: left > 0 ? { state: "below", tokens: overview.fill } : { state: "threshold", rule: "share" }, last_prompt_tokens: overview.fill, last_completion_tokens: 140, last_total_tokens: overview.fill + 140,
     compaction_count: overview.folds, compression_count: overview.folds, pins: [...session.pins], strikes: 0, cooldown_seconds: 0, narration_asked: false, narration_ready: false, meter: METER,

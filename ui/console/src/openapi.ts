@@ -1325,6 +1325,8 @@ export interface components {
              * @default false
              */
             fallback_used: boolean;
+            /** @description Whether a message up to the end of the span has reasoning, for a model that then wants some in each later message. */
+            follows_reasoning?: boolean;
             /**
              * Format: uint64
              * @description Tokens of the head, with system prompt and tools.

@@ -21,7 +21,7 @@ use crate::put_back::lines_in;
 use crate::recap::rank::with_parts;
 use crate::redact::REPLACEMENT;
 use crate::reduce::MiddleEdit;
-use crate::repair::takes_turns;
+use crate::repair::{asks_for_reasoning, takes_turns};
 use crate::view::Role;
 use crate::void::voided;
 
@@ -78,6 +78,7 @@ pub(super) fn record(
         told_round: void.told_round,
         void_before: request.void,
         keeps_turns: request.keeps_turns && takes_turns(views(), log.profile()),
+        follows_reasoning: asks_for_reasoning(views().take(open.end), log.profile()),
         policy: policy.name.clone(),
         policy_fingerprint: policy.fingerprint(),
         profile: log.profile().name.to_owned(),

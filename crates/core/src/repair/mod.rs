@@ -36,7 +36,7 @@ pub(crate) use fixed_texts::{
 };
 pub use fixed_texts::{OF_OTHER, OF_RESULT, OF_SYSTEM};
 pub(crate) use plain::{is_of_other_shape, labelled, plain_text, told, without};
-pub(crate) use thoughts::{with_blank, without_blank};
+pub(crate) use thoughts::{asks_for_reasoning, with_blank, without_blank};
 pub(crate) use twins::{is_given, is_renamed, with_ids};
 
 /// The state machine that repairs a context.
@@ -93,9 +93,9 @@ impl ContextRepairer {
         self.keeps_turns = keeps_turns;
     }
 
-    /// Takes in the messages that a fold reads, of which a recap may come first.
-    pub fn note_thoughts<'a>(&mut self, views: impl IntoIterator<Item = &'a EventView>) {
-        self.thoughts.note(views);
+    /// Notes whether a message that the fold has put away had reasoning. The recap may come before all others.
+    pub fn note_reasoning(&mut self, had_reasoning: bool) {
+        self.thoughts.note(had_reasoning);
     }
 
     /// Whether a call waits for its result.

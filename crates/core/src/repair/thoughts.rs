@@ -4,7 +4,7 @@
 use bytes::Bytes;
 
 use crate::dialect::Dialect;
-use crate::profile::ReasoningText;
+use crate::profile::{ProviderProfile, ReasoningText};
 use crate::view::{BlockView, EventView, Role};
 
 /// The reasoning of a message that has none, as JSON. DeepSeek V4 refuses an empty text
@@ -24,9 +24,9 @@ impl ThoughtWalk {
         Self { rule, thinks: false }
     }
 
-    /// Takes in messages that a fold covers.
-    pub fn note<'a>(&mut self, views: impl IntoIterator<Item = &'a EventView>) {
-        self.thinks |= self.rule == ReasoningText::Kept && views.into_iter().any(has_reasoning);
+    /// Takes in whether messages that are not in the context had reasoning.
+    pub fn note(&mut self, had_reasoning: bool) {
+        self.thinks |= had_reasoning;
     }
 
     /// Takes in the next message. True where it needs reasoning and has none.
@@ -40,6 +40,14 @@ impl ThoughtWalk {
         };
         wants && !has && view.role == Role::Assistant
     }
+}
+
+/// Whether the model wants reasoning in each message that follows these.
+pub(crate) fn asks_for_reasoning<'a>(
+    views: impl IntoIterator<Item = &'a EventView>,
+    profile: &ProviderProfile,
+) -> bool {
+    profile.reasoning_text == ReasoningText::Kept && views.into_iter().any(has_reasoning)
 }
 
 fn has_reasoning(view: &EventView) -> bool {

@@ -5,6 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{ProofChecker, ReadMessage, rule};
 use crate::recap::read_line::number_in;
 use crate::recap::{MARKER, NOTE_START};
+use crate::repair::without_blank;
 use crate::view::{BlockKind, Role};
 
 /// The source of a message of the context.
@@ -113,10 +114,16 @@ impl ProofChecker<'_> {
         found.map(MessageSource::Edited)
     }
 
-    /// Whether a message is an edited form of one of the log, as some reducer would make it.
+    /// Whether a message is an edited form of one of the log, as some reducer would make it, perhaps with blank
+    /// reasoning on top.
     fn is_edited(&self, original: &ReadMessage<'_>, message: &ReadMessage<'_>) -> bool {
-        let changes = super::forms::changes(original, message);
-        changes.is_some_and(|changes| self.is_usual(original, &changes))
+        let is_form = |form: &ReadMessage<'_>| {
+            let changes = super::forms::changes(original, form);
+            changes.is_some_and(|changes| self.is_usual(original, &changes))
+        };
+        let dialect = self.case.dialect;
+        let bare = || without_blank(&message.bytes, dialect);
+        is_form(message) || bare().is_some_and(|bare| is_form(&ReadMessage::new(dialect, &bare)))
     }
 
     /// Whether a message is a result that became text. If it was also edited first, only its label still shows that.

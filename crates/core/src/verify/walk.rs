@@ -58,9 +58,8 @@ impl ProofChecker<'_> {
             ExpectedContext::Event(event) => self.before[event].bytes == *bytes,
             ExpectedContext::Edited(_, entry) | ExpectedContext::StandIn(entry) => {
                 let own = one_line(bytes_of(&fold.entries[entry]));
-                let is_filled =
-                    || with_blank(&own, self.case.dialect).is_some_and(|it| *it == **bytes);
-                own == *bytes || matches!(expected, ExpectedContext::StandIn(_)) && is_filled()
+                let filled = || with_blank(&own, self.case.dialect);
+                own == *bytes || filled().is_some_and(|it| *it == **bytes)
             }
         }
     }

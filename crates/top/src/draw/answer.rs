@@ -38,7 +38,7 @@ fn told_of(state: &TopState, found: &ExplainedText, width: usize) -> Vec<Line<'s
     let plain = Style::new();
     let strong = plain.add_modifier(Modifier::BOLD);
     let mut lines = told(&format!("\"{}\"", found.text), 1, width, strong);
-    lines.extend(told(found.verdict.as_str(), 1, width, paint.tint(tint)));
+    lines.extend(told(&as_sentence(found.verdict.as_str()), 1, width, paint.tint(tint)));
     let read = match &found.fold {
         Some(fold) => {
             format!("{}, read through fold {}.", plural(found.events, "message"), fold.number)
@@ -66,7 +66,30 @@ fn told_of(state: &TopState, found: &ExplainedText, width: usize) -> Vec<Line<'s
         lines.push(Line::default());
         lines.push(Line::from(format!(" and {}", plural(more, "more message"))));
     }
+    for near in &found.near {
+        lines.push(Line::default());
+        let head = format!("Message {} ({}) has words of it:", near.seq, near.role);
+        lines.extend(told(&head, 1, width, strong));
+        quote(&mut lines, near.snippet.as_str(), width);
+    }
     lines
+}
+
+/// The words of an answer as a sentence of their own.
+fn as_sentence(words: &str) -> String {
+    let mut chars = words.chars();
+    let first = chars.next().map(char::to_uppercase).into_iter().flatten();
+    first.chain(chars).chain(['.']).collect()
+}
+
+/// The words of a message, behind a bar.
+fn quote(lines: &mut Vec<Line<'static>>, snippet: &str, width: usize) {
+    let dim = Style::new().add_modifier(Modifier::DIM);
+    for line in told(snippet, 0, width.saturating_sub(4), Style::new()) {
+        let mut spans = vec![Span::styled("   │ ", dim)];
+        spans.extend(line.spans);
+        lines.push(Line::from(spans));
+    }
 }
 
 fn one(lines: &mut Vec<Line<'static>>, occurrence: &OccurrenceLine, width: usize) {
@@ -75,11 +98,7 @@ fn one(lines: &mut Vec<Line<'static>>, occurrence: &OccurrenceLine, width: usize
         format!("Message {} ({}): {}", occurrence.seq, occurrence.role, sight(&occurrence.sight));
     lines.extend(told(&head, 1, width, Style::new().add_modifier(Modifier::BOLD)));
     let dim = Style::new().add_modifier(Modifier::DIM);
-    for line in told(occurrence.snippet.as_str(), 0, width.saturating_sub(4), Style::new()) {
-        let mut spans = vec![Span::styled("   │ ", dim)];
-        spans.extend(line.spans);
-        lines.push(Line::from(spans));
-    }
+    quote(lines, occurrence.snippet.as_str(), width);
     if let Some(left) = &occurrence.left {
         let text = format!("left with fold {}: {}, {}", left.fold.number, left.rule, left.reason);
         lines.extend(told(&text, 3, width, Style::new()));

@@ -11,12 +11,16 @@ use serde_json::{Value, json};
 
 pub const NOW: u64 = 1_700_000_600_000;
 
+/// A text that no message of the canned session has.
+pub const UNSAID: &str = "booked thrice";
+
 /// Answers from values.
 pub struct Canned {
     pub sessions: Value,
     pub fabric: Value,
     pub fold: Value,
     pub explained: Value,
+    pub unsaid: Value,
 }
 
 impl AnswerSource for Canned {
@@ -40,7 +44,8 @@ impl AnswerSource for Canned {
                 fold
             }
             SourceQuestion::Explain(_, text) => {
-                let mut found = self.explained.clone();
+                let known = if text == UNSAID { &self.unsaid } else { &self.explained };
+                let mut found = known.clone();
                 found["text"] = text.as_str().into();
                 found
             }
@@ -123,19 +128,25 @@ pub fn canned() -> Canned {
     let at = json!({ "number": 2, "id": "00", "events": 24 });
     let explained = json!({
         "text": "", "call": null, "events": 36, "fold": { "number": 3, "id": "00", "events": 30 },
-        "answer": "gone", "lost_with": at, "in_recap": false,
+        "answer": "gone", "verdict": "the model does not see it now", "lost_with": at, "in_recap": false,
         "asked_again": [{ "fold": at, "name": "LED-4101", "seq": 33 }],
         "occurrences": [
             { "seq": 5, "role": "tool", "snippet": "… the entry LED-4101 was booked twice on the day after …",
               "sight": { "is": "recap", "named": false },
-              "left": { "fold": at, "rule": "recap", "reason": "computed" }, "recall": true,
+              "left": { "fold": at, "rule": "recap", "reason": "computed from the messages" }, "recall": true,
               "used": { "seq": 33, "by": "assistant", "after_left": true } },
             { "seq": 20, "role": "assistant", "snippet": "LED-4101 again",
               "sight": { "is": "edited", "named": false, "reducer": "clip-results", "reason": "long" },
               "left": null, "recall": true, "used": null }
         ]
     });
-    Canned { sessions, fabric, fold, explained }
+    let unsaid = json!({
+        "text": "", "call": null, "events": 36, "fold": { "number": 3, "id": "00", "events": 30 },
+        "answer": "never-said", "verdict": "no message says it in these words", "lost_with": null,
+        "in_recap": false, "occurrences": [],
+        "near": [{ "seq": 5, "role": "tool", "snippet": "the entry LED-4101 was booked twice on the day after" }]
+    });
+    Canned { sessions, fabric, fold, explained, unsaid }
 }
 
 /// Somebody in front of a source.

@@ -6,7 +6,7 @@ use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 use serde_json::json;
 
-use crate::canned::{Canned, NOW, Person, canned, row, seen};
+use crate::canned::{Canned, NOW, Person, UNSAID, canned, row, seen};
 
 const WIDE: (u16, u16) = (80, 24);
 const NARROW: (u16, u16) = (40, 24);
@@ -98,6 +98,15 @@ async fn why_it_forgot() {
         person.press([PressedKey::Enter]).await;
         sees!(name, person.sees());
     }
+}
+
+#[tokio::test]
+async fn what_nobody_said_leads_to_the_messages_with_its_words() {
+    let mut person = Person::new(canned(), WIDE).await;
+    person.press([PressedKey::Char('/')]).await;
+    person.types(UNSAID).await;
+    person.press([PressedKey::Enter]).await;
+    sees!("unsaid-80", person.sees());
 }
 
 #[tokio::test]

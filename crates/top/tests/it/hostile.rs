@@ -3,7 +3,7 @@
 use midfold_top::PressedKey;
 use serde_json::Value;
 
-use crate::canned::{Canned, Person, canned};
+use crate::canned::{Canned, Person, UNSAID, canned};
 
 const HOSTILE: &str =
     "\u{1b}[2J\u{1b}]0;owned\u{7}a\u{9b}31m\u{85}\u{202e}gnp\u{2066}\u{200b}\u{feff}\r\n\t\u{7f}z";
@@ -27,8 +27,13 @@ fn spoil(value: &mut Value) {
 
 fn spoiled() -> Canned {
     let mut source = canned();
-    for value in [&mut source.sessions, &mut source.fabric, &mut source.fold, &mut source.explained]
-    {
+    for value in [
+        &mut source.sessions,
+        &mut source.fabric,
+        &mut source.fold,
+        &mut source.explained,
+        &mut source.unsaid,
+    ] {
         spoil(value);
     }
     source.sessions["sessions"][0]["id"] = HOSTILE.into();
@@ -53,11 +58,13 @@ async fn hostile_text_moves_no_cursor() {
             person.press([keys]).await;
             check(&person.sees());
         }
-        person.press([PressedKey::Char('/')]).await;
-        person.types("a\u{202e}b").await;
-        check(&person.sees());
-        person.press([PressedKey::Enter]).await;
-        check(&person.sees());
+        for text in [UNSAID, "a\u{202e}b"] {
+            person.press([PressedKey::Char('/')]).await;
+            person.types(text).await;
+            check(&person.sees());
+            person.press([PressedKey::Enter]).await;
+            check(&person.sees());
+        }
         check(&midfold_top::plain(&person.state, size.0));
     }
     let mut settings = insta::Settings::clone_current();

@@ -40,7 +40,8 @@ fn editing(reducers: &[ReducerName]) -> Policy {
 fn edited(wire: Wire, seed: u64, reducers: &[ReducerName]) -> Option<(Session, Fold)> {
     let log = log(wire, &session(wire.kind, seed, 2));
     let mut session = Session::over("s", log, editing(reducers), Meter::exact());
-    let budget = Budget::new(session.log().tokens());
+    // What is sent may be more than the log: a repair adds blank reasoning.
+    let budget = Budget::new(session.view().tokens());
     match session.compact(&budget, None).unwrap() {
         PlanOutcome::Folded(fold) => Some((session, *fold)),
         PlanOutcome::Nothing(_) => None,

@@ -292,6 +292,10 @@ class Fold(TypedDict):
     """
     fallback_used: bool
     """Whether `fallback` is one of midfold's own texts: the flag of Summarizing Evicted Turns."""
+    follows_reasoning: NotRequired[bool]
+    """Whether a message up to the end of the span has reasoning, for a model that then wants some
+    in each later message.
+    """
     head_tokens: int
     """Tokens of the head, with system prompt and tools."""
     head_verbatim: bool
