@@ -1,6 +1,7 @@
 //! Finds out whether a text mentions a file as read or as changed, whoever wrote the text.
 
 use memchr::memmem;
+use rustc_hash::FxHashSet;
 
 /// How a text mentions a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub(super) struct FileMentions<'a> {
     /// The start of each line, with the kind of word in the nearest heading, tag or line with a colon at its end above
     /// it.
     lines: Vec<(usize, Option<bool>)>,
+    /// The folders that the text names, with a slash at the end: paths below them may be written without.
+    folders: FxHashSet<&'a str>,
 }
 
 impl<'a> FileMentions<'a> {
@@ -41,7 +44,11 @@ impl<'a> FileMentions<'a> {
         let mut words = all(&MODIFIED, true);
         words.extend(all(&READ, false));
         words.sort_unstable();
-        let mut told = Self { text, words, lines: Vec::new() };
+        let folders =
+            text.split_whitespace().map(|word| word.trim_end_matches(['.', ',', ')', '`']));
+        let folders =
+            folders.filter(|word| word.len() > 1 && word.starts_with('/') && word.ends_with('/'));
+        let mut told = Self { text, words, lines: Vec::new(), folders: folders.collect() };
         let (mut start, mut above) = (0, None);
         for line in text.split_inclusive('\n') {
             told.lines.push((start, above));
@@ -56,6 +63,18 @@ impl<'a> FileMentions<'a> {
     /// How the text mentions `path`. The word that decides is in the same line: the nearest one before the path, or
     /// else the first one after it. Otherwise the heading above decides.
     pub(super) fn how(&self, path: &str) -> NamedFile {
+        let below = self.folders.iter().filter_map(|folder| path.strip_prefix(folder));
+        let mut found = NamedFile::default();
+        for name in std::iter::once(path).chain(below) {
+            let named = self.how_as(name);
+            found.read |= named.read;
+            found.modified |= named.modified;
+        }
+        found
+    }
+
+    /// How the text mentions a file by this name.
+    fn how_as(&self, path: &str) -> NamedFile {
         let mut found = NamedFile::default();
         for at in memmem::find_iter(self.text.as_bytes(), path) {
             let end = at + path.len();
@@ -138,6 +157,13 @@ mod tests {
         assert_eq!((both(blocks, "x.py"), both(blocks, "y.py")), ((true, false), (false, true)));
         assert_eq!(both("- src/z.rs (modified, #12)", "src/z.rs"), (false, true));
         assert_eq!(both("I edited z.rs after I had read q.rs", "q.rs"), (true, false));
+    }
+
+    #[test]
+    fn a_path_is_named_below_a_folder_that_the_text_names() {
+        let text = "Paths of files are below /srv/app/. Read again.\nchanged: src/a.rs @3, b.rs @2";
+        assert_eq!(both(text, "/srv/app/src/a.rs"), (false, true));
+        assert_eq!(both(text, "/srv/other/src/a.rs"), (false, false), "below another folder");
     }
 
     #[test]
