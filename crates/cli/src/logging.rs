@@ -47,7 +47,8 @@ pub fn start(args: &LoggingArgs, is_server: bool) -> Result<(), CommandError> {
                 })?;
                 BoxMakeWriter::new(Mutex::new(file))
             };
-            let lines = tracing_subscriber::fmt::layer().json().flatten_event(true);
+            let lines =
+                tracing_subscriber::fmt::layer().json().flatten_event(true).with_span_list(false);
             Some(lines.with_writer(writer).with_filter(ours(LevelFilter::DEBUG)))
         }
     };

@@ -238,8 +238,9 @@ def test_a_refusal_is_judged_alike(cli, stores, tmp_path, session_messages, stat
 
 @pytest.mark.parametrize("form", ["stateless", "session", "both"])
 def test_replay_measures_by_the_same_names(cli, form):
-    done = cli("measure", "replay", EXAMPLE, "--window", 16_000, "--preset", "raw,sliding,lean", "--form",
-               form, "--tokenizer", "o200k", "--prices", "reference", "--json")  # fmt: skip
+    done = cli("measure", "replay", EXAMPLE, "--window", 16_000, "--preset", "raw,sliding,lean",
+               "--form", form, "--tokenizer", "o200k", "--prices", "reference",
+               "--json")  # fmt: skip
     runs = json.loads(done.stdout)["runs"]
     rows = midfold.replay(
         EXAMPLE.read_bytes(), strategies=["raw", "sliding", "lean"], windows=[16_000], form=form,

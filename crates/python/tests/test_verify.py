@@ -36,8 +36,9 @@ def test_a_record_that_is_none_is_an_error(session_messages):
 
 
 def test_replay_measures_what_the_command_line_measures(cli):
-    done = cli("measure", "replay", EXAMPLE, "--window", 16_000, "--preset", "raw", "--preset", "default",
-               "--form", "session", "--tokenizer", "o200k", "--json")  # fmt: skip
+    done = cli("measure", "replay", EXAMPLE, "--window", 16_000, "--preset", "raw",
+               "--preset", "default", "--form", "session", "--tokenizer", "o200k",
+               "--json")  # fmt: skip
     expected = {}
     for run in json.loads(done.stdout)["runs"]:
         expected[run.get("name") or run.get("strategy")] = run

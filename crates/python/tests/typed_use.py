@@ -6,7 +6,7 @@ An `ignore` that nothing needs is an error, so each of them is something that is
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, Optional, TypedDict, Union
+from typing import Literal, TypedDict
 
 import midfold
 from midfold import trajectories
@@ -48,16 +48,16 @@ class _UserMessage(TypedDict):
 
 class _AssistantMessage(TypedDict):
     role: Literal["assistant"]
-    content: Optional[str]
+    content: str | None
 
 
-def _create(messages: Iterable[Union[_UserMessage, _AssistantMessage]]) -> str:
+def _create(messages: Iterable[_UserMessage | _AssistantMessage]) -> str:
     """Takes messages as the SDKs of providers declare them."""
     return str(list(messages))
 
 
 def messages_of_an_sdk_fit(session: midfold.Session) -> str:
-    kept: list[Union[_UserMessage, _AssistantMessage]] = [{"role": "user", "content": "hi"}]
+    kept: list[_UserMessage | _AssistantMessage] = [{"role": "user", "content": "hi"}]
     midfold.compact(kept, window=16_000)
     session.append(kept[0])
     session.append(kept)

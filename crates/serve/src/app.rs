@@ -11,7 +11,8 @@ use crate::desk::Desk;
 use crate::keeper::Keeper;
 use crate::keys::ApiKeys;
 use crate::limits::ServeLimits;
-use crate::metrics::{ServerMetrics, cost_text};
+use crate::metric_labels::ModelNames;
+use crate::metrics::{MeasuredNow, ServerMetrics};
 use crate::narrator::BackgroundNarrator;
 use crate::origin::AllowedOrigins;
 use crate::provider::ProviderKeys;
@@ -33,6 +34,8 @@ pub(crate) struct SharedApp {
     pub known: KnownWindows,
     pub rooms: BodyMemory,
     pub metrics: ServerMetrics,
+    /// The models that metrics name.
+    pub model_names: ModelNames,
     /// `None` if nobody collects traces.
     pub traces: Option<RequestTraces>,
     pub clock: Clock,
@@ -66,10 +69,15 @@ impl SharedApp {
 
     /// All metrics, as Prometheus reads them.
     pub fn figures(&self) -> String {
-        let held = (self.rooms.used(), self.rooms.peak());
-        let mut text = self.metrics.text(self.proxy.held(), self.proxy.unsaved(), held);
-        cost_text(self.proxy.cost(), &mut text);
-        text
+        let (conversations, conversation_bytes) = self.proxy.held();
+        self.metrics.text(&MeasuredNow {
+            conversations,
+            conversation_bytes,
+            unsaved: self.proxy.unsaved(),
+            request_bytes: self.rooms.used(),
+            request_bytes_peak: self.rooms.peak(),
+            cost: self.proxy.cost(),
+        })
     }
 
     /// The totals so far, for people.

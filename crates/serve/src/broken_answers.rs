@@ -9,6 +9,7 @@ use axum::BoxError;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
+use tracing::Span;
 
 /// How long bytes before a break get to be sent. In HTTP/1 and HTTP/2, an error of the body discards bytes that are not
 /// written yet.
@@ -18,11 +19,13 @@ const LEAVING: Duration = Duration::from_millis(100);
 pub(crate) struct BreakingBody<B> {
     inner: B,
     broken: Option<(axum::Error, Pin<Box<Sleep>>)>,
+    /// The request in the log. A body is read after its request was handled.
+    request: Span,
 }
 
 impl<B> BreakingBody<B> {
     pub fn new(inner: B) -> Self {
-        Self { inner, broken: None }
+        Self { inner, broken: None, request: Span::current() }
     }
 }
 
@@ -38,6 +41,8 @@ where
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let request = self.request.clone();
+        let _in_request = request.enter();
         if self.broken.is_none() {
             match ready!(Pin::new(&mut self.inner).poll_frame(context)) {
                 Some(Err(error)) => {

@@ -27,7 +27,8 @@ use crate::guard::{BodyEnd, GuardedBody};
 use crate::headers;
 use crate::keys::KeyHolder;
 use crate::logged::{log_cut, log_fold, log_unfolded, log_unknown_window};
-use crate::metrics::PassCause;
+use crate::metric_labels::RequestLabels;
+use crate::pass_cause::PassCause;
 use crate::proxy_request::{ProxyRequest, no_answer, no_key};
 use crate::reading::{self, UnreadReason, beside};
 use crate::route::{HistoryRequest, RequestRoute, RouteWork};
@@ -57,7 +58,12 @@ pub(crate) async fn forward(
             Err(ended) => return ended.response(),
         };
     let trace = app.traces.as_ref().map(|traces| traces.request(&parts)).unwrap_or_default();
-    let way = ProxyRequest { app, parts, aim, goal, watch, trace: trace.clone() };
+    let labels = Arc::new(RequestLabels {
+        model: String::new(),
+        upstream: goal.target.name.clone(),
+        key: KeyHolder::name(&parts),
+    });
+    let way = ProxyRequest { app, parts, aim, goal, watch, trace: trace.clone(), labels };
     let answer = way.go(route.work, body).await;
     trace.add_head(&answer);
     answer
@@ -175,6 +181,11 @@ impl ProxyRequest {
             return no_key(&self.app, no);
         }
         who.upstream.clone_from(&self.goal.target.name);
+        self.labels = Arc::new(RequestLabels {
+            model: self.app.model_names.label(model.as_deref().unwrap_or_default()),
+            upstream: who.upstream.clone(),
+            key: self.labels.key.clone(),
+        });
         who.is_local = self.goal.target.is_local();
         let to = (&self.goal.target, &self.goal.address);
         self.trace.add_request((self.aim.provider, purpose), to, model.as_deref());
@@ -357,6 +368,7 @@ impl ProxyRequest {
         match sent {
             Ok(answer) => {
                 let (head, body) = answer.into_parts();
+                self.app.metrics.count_answer(&self.labels, head.status.as_u16());
                 let mut headers = headers::for_client(&head.headers);
                 if let Some(cause) = cause {
                     headers.insert(headers::FAULT, HeaderValue::from_static(cause.name()));

@@ -8,7 +8,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use hyper::StatusCode;
-use hyper::header::{HeaderName, SERVER, UPGRADE};
+use hyper::header::{CONTENT_TYPE, HeaderName, SERVER, UPGRADE};
 use tokio::task::spawn_blocking;
 
 use crate::admit::admit;
@@ -19,6 +19,7 @@ use crate::forward;
 use crate::keys::KeyScope;
 use crate::logged::log_request;
 use crate::mcp;
+use crate::metrics::MEDIA_TYPE;
 use crate::route::route;
 
 /// The routes that midfold answers itself. Every other request is forwarded.
@@ -79,7 +80,7 @@ async fn trouble(app: &SharedApp) -> Option<String> {
 
 async fn metrics(State(app): State<Arc<SharedApp>>, request: Request) -> Response {
     match admit(&app, &[KeyScope::Admin], request) {
-        Ok(_) => app.figures().into_response(),
+        Ok(_) => ([(CONTENT_TYPE, MEDIA_TYPE)], app.figures()).into_response(),
         Err(refused) => refused.response(),
     }
 }

@@ -10,6 +10,8 @@ use midfold_proxy::{OutgoingRequest, RequestSender};
 const SWITCH: &str = "midfold";
 /// The preset for a request.
 const POLICY: &str = "midfold-policy";
+/// The id of the request in the log.
+pub(crate) const REQUEST: HeaderName = HeaderName::from_static("midfold-request");
 /// The id of the conversation's session.
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("midfold-session");
 /// The fold through which the request was read.

@@ -1,20 +1,47 @@
 //! The log of requests: one event for each, with what midfold did. Of the client's text it has only the path.
 
-use std::time::Instant;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
+use hyper::header::HeaderValue;
 use midfold_proxy::{MatchedRequest, OutgoingRequest, RecallRound, SilentTruncation};
+use tracing::Instrument;
 
 use crate::headers;
-use crate::metrics::PassCause;
+use crate::pass_cause::PassCause;
 
 /// Paths that monitoring requests all the time: they are only logged at the level `trace`.
 const WATCHED: [&str; 3] = ["/livez", "/readyz", "/metrics"];
 
-/// Logs a request when its answer begins.
+/// The second of the start and the number of a request, so that an id is not used again after a restart.
+static BEGUN: OnceLock<u64> = OnceLock::new();
+static NUMBER: AtomicU64 = AtomicU64::new(1);
+
+fn new_id() -> String {
+    let seconds =
+        || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    format!("{:x}-{number}", BEGUN.get_or_init(seconds))
+}
+
+/// Gives a request its id, which is in each line of the log about it and in a header of its answer, and logs it.
 pub(crate) async fn log_request(request: Request, next: Next) -> Response {
+    let id = new_id();
+    // A span of the highest level is there for a line of any level.
+    let span = tracing::error_span!("request", id);
+    let mut answer = log_answer(request, next).instrument(span).await;
+    if let Ok(id) = HeaderValue::try_from(id) {
+        answer.headers_mut().insert(headers::REQUEST, id);
+    }
+    answer
+}
+
+/// Logs a request when its answer begins.
+async fn log_answer(request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let start = Instant::now();
     let answer = next.run(request).await;

@@ -1,382 +1,377 @@
-//! Metrics for Prometheus. No label ever contains text of a client: only the names of faults are labels.
+//! Metrics for Prometheus, of one process since its start.
 
-use std::fmt::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use midfold::core::event::Usage;
 use midfold::core::spending::PromptCost;
-use midfold_proxy::{OutgoingRequest, RequestFault};
+use midfold_proxy::OutgoingRequest;
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Metric, Registry};
 
+use crate::metric_labels::{AnswerLabels, RequestLabels, TokenLabels};
+use crate::pass_cause::PassCause;
 use crate::totals::ServerTotals;
 
-/// The upper ends of the histogram's buckets for added latency, in microseconds.
-const CLASSES: [u64; 10] =
-    [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 64_000, 256_000, 1_000_000];
+/// The upper ends of the histogram's buckets for added latency, in seconds.
+const CLASSES: [f64; 10] =
+    [0.000_25, 0.000_5, 0.001, 0.002, 0.004, 0.008, 0.016, 0.064, 0.256, 1.0];
 
-/// Why a request was sent unchanged although midfold should have read it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PassCause {
-    /// It is larger than the memory for requests allows.
-    TooLarge,
-    /// It is compressed in a way that midfold does not read.
-    Encoded,
-    /// It is not a valid request of its format.
-    Unread,
-    /// It has messages, but its path is unknown.
-    Path,
-    /// It is signed, so the upstream would refuse another body.
-    Signed,
-    /// The messages that may not be folded do not fit.
-    Floor,
-    /// The client's system prompt and tools take nearly all of the window.
-    Fixed,
-    /// The requested preset or profile does not exist.
-    Named,
-    /// A panic in midfold.
-    Panic,
+/// The media type of the text that [`ServerMetrics::text`] writes.
+pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The only label of a request that was sent as it came.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CauseLabel {
+    cause: &'static str,
 }
 
-impl PassCause {
-    const ALL: [Self; 9] = [
-        Self::TooLarge,
-        Self::Encoded,
-        Self::Unread,
-        Self::Path,
-        Self::Signed,
-        Self::Floor,
-        Self::Fixed,
-        Self::Named,
-        Self::Panic,
-    ];
-
-    /// The cause in words.
-    pub(crate) fn reason(self) -> &'static str {
-        match self {
-            Self::TooLarge => "it is larger than what may be in memory",
-            Self::Encoded => "it is packed in a way that is not read here",
-            Self::Unread => "it is no request of the format that its path says",
-            Self::Path => "it has messages, and nothing is known of its path",
-            Self::Signed => "it is signed, and another body would be refused",
-            Self::Floor => RequestFault::Floor.reason(),
-            Self::Fixed => RequestFault::Fixed.reason(),
-            Self::Named => RequestFault::Preset.reason(),
-            Self::Panic => "a fault in midfold",
-        }
+impl From<PassCause> for CauseLabel {
+    fn from(cause: PassCause) -> Self {
+        Self { cause: cause.name() }
     }
+}
 
-    /// Whether `--strict` refuses such a request. One with an unknown path may have no history, and one that is signed
-    /// cannot be changed, so both pass.
-    pub(crate) fn is_strict(self) -> bool {
-        !matches!(self, Self::Path | Self::Signed)
-    }
+/// What is measured at the moment of asking.
+pub(crate) struct MeasuredNow {
+    /// Conversations in memory.
+    pub conversations: usize,
+    /// The bytes of memory that they take, about.
+    pub conversation_bytes: usize,
+    /// Conversations that wait to be written.
+    pub unsaved: usize,
+    /// Bytes of request bodies in memory.
+    pub request_bytes: usize,
+    /// The most bytes of request bodies so far.
+    pub request_bytes_peak: usize,
+    /// The cost of the prompts.
+    pub cost: Option<PromptCost>,
+}
 
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::TooLarge => "too-large",
-            Self::Encoded => "encoded",
-            Self::Unread => "unread",
-            Self::Path => "path",
-            Self::Signed => "signed",
-            Self::Floor => "floor",
-            Self::Fixed => "fixed",
-            Self::Named => RequestFault::Preset.name(),
-            Self::Panic => "panic",
-        }
-    }
+/// The gauges for [`MeasuredNow`].
+#[derive(Default)]
+struct NowGauges {
+    conversations: Gauge<u64, AtomicU64>,
+    conversation_bytes: Gauge<u64, AtomicU64>,
+    unsaved: Gauge<u64, AtomicU64>,
+    request_bytes: Gauge<u64, AtomicU64>,
+    request_bytes_peak: Gauge<u64, AtomicU64>,
+    cost_sent: Gauge<f64, AtomicU64>,
+    cost_everything: Gauge<f64, AtomicU64>,
+    cost_saved: Gauge<f64, AtomicU64>,
 }
 
 /// Counters since the process started.
-#[derive(Default)]
 pub(crate) struct ServerMetrics {
-    requests: AtomicU64,
-    passed: AtomicU64,
-    folded: AtomicU64,
-    folds: AtomicU64,
-    overflows: AtomicU64,
-    recovered: AtomicU64,
-    truncated: AtomicU64,
-    cut: AtomicU64,
-    unanswered: AtomicU64,
-    broken: AtomicU64,
-    recalls: AtomicU64,
-    agent_calls: AtomicU64,
-    placeholders: AtomicU64,
-    placeholders_handed_on: AtomicU64,
-    narrations: AtomicU64,
-    narrations_refused: AtomicU64,
-    refused: AtomicU64,
+    registry: Registry,
+    now: NowGauges,
+    requests: Counter,
+    passed: Counter,
+    folded: Counter,
+    folds: Counter,
+    overflows: Counter,
+    recovered: Counter,
+    truncated: Counter,
+    cut: Counter,
+    unanswered: Counter,
+    broken: Counter,
+    recalls: Counter,
+    agent_calls: Counter,
+    placeholders: Counter,
+    placeholders_handed_on: Counter,
+    narrations: Counter,
+    narrations_refused: Counter,
+    refused: Counter,
     /// Requests that were sent unchanged although midfold should have read them, by cause.
-    open: [AtomicU64; PassCause::ALL.len()],
-    tokens_before: AtomicU64,
-    tokens_after: AtomicU64,
-    prompt: AtomicU64,
-    cache_read: AtomicU64,
-    cache_write: AtomicU64,
-    output: AtomicU64,
-    /// A histogram of the time that midfold took to decide.
-    latency: [AtomicU64; CLASSES.len() + 1],
-    /// The sum of these times, in microseconds.
-    latency_sum: AtomicU64,
+    open: Family<CauseLabel, Counter>,
+    tokens_before: Counter,
+    tokens_after: Counter,
+    prompt: Counter,
+    cache_read: Counter,
+    cache_write: Counter,
+    output: Counter,
+    answers: Family<AnswerLabels, Counter>,
+    answer_tokens: Family<TokenLabels, Counter>,
+    /// The time that midfold took to decide.
+    latency: Histogram,
+}
+
+impl Default for ServerMetrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("midfold");
+        let build = Family::<_, Gauge>::default();
+        build.get_or_create(&[("version", env!("CARGO_PKG_VERSION"))]).set(1);
+        registry.register("build_info", "The version that runs", build);
+        let all = &mut registry;
+        Self {
+            requests: add(all, "requests", "Requests"),
+            passed: add(all, "requests_passed", "Requests without a history"),
+            folded: add(all, "requests_folded", "Requests read through a fold"),
+            folds: add(all, "folds", "Folds made"),
+            overflows: add(all, "overflows", "Requests that the provider refused as too long"),
+            recovered: add(
+                all,
+                "overflows_recovered",
+                "Requests that were refused as too long, folded and sent again",
+            ),
+            cut: add(
+                all,
+                "results_cut",
+                "Requests of which the newest results were shown cut, because they alone are too long for the window",
+            ),
+            truncated: add(
+                all,
+                "truncations",
+                "Prompts of which a server dropped a part, and said nothing",
+            ),
+            unanswered: add(all, "unanswered", "Requests that got no answer"),
+            broken: add(all, "broken", "Answers to requests with a history that broke off"),
+            refused: add(all, "refused", "Requests that were not let in"),
+            tokens_before: add(all, "tokens_before", "Tokens of requests as they came"),
+            tokens_after: add(all, "tokens_after", "Tokens of what was sent"),
+            prompt: add(all, "prompt_tokens", "Prompt tokens that providers counted"),
+            cache_read: add(
+                all,
+                "cache_read_tokens",
+                "Prompt tokens that providers read from their cache",
+            ),
+            cache_write: add(
+                all,
+                "cache_write_tokens",
+                "Prompt tokens that providers wrote to their cache",
+            ),
+            output: add(all, "output_tokens", "Tokens of replies"),
+            answers: add(all, "answers", "Answers of providers by model, upstream, key and status"),
+            answer_tokens: add(
+                all,
+                "answer_tokens",
+                "Tokens that providers counted by model, upstream, key and kind",
+            ),
+            recalls: add(all, "recalls", "Times that a model looked up what was folded"),
+            agent_calls: add(
+                all,
+                "agent_calls",
+                "Times that an agent asked for a fold, a pin or a note (--agent-tools)",
+            ),
+            placeholders: add(
+                all,
+                "placeholders",
+                "Calls in which a model copied what a fold printed in the place of content",
+            ),
+            placeholders_handed_on: add(
+                all,
+                "placeholders_handed_on",
+                "Of these, calls that went to the client",
+            ),
+            narrations: add(all, "narrations", "Narrations that a model wrote"),
+            narrations_refused: add(
+                all,
+                "narrations_refused",
+                "Narrations that failed or may not stand",
+            ),
+            open: causes(all),
+            latency: latency(all),
+            now: NowGauges::new(all),
+            registry,
+        }
+    }
+}
+
+/// A metric that is written with the others.
+fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
+}
+
+/// The counter of requests that were sent as they came. Each cause is there from the start, so that a rate of it exists.
+fn causes(registry: &mut Registry) -> Family<CauseLabel, Counter> {
+    let open: Family<CauseLabel, Counter> =
+        add(registry, "fail_open", "Requests sent as they came, by cause");
+    PassCause::ALL.into_iter().for_each(|cause| drop(open.get_or_create(&cause.into())));
+    open
+}
+
+fn latency(registry: &mut Registry) -> Histogram {
+    let latency = Histogram::new(CLASSES);
+    registry.register(
+        "decide_seconds",
+        "Time from a whole request to what is sent",
+        latency.clone(),
+    );
+    latency
+}
+
+impl NowGauges {
+    fn new(all: &mut Registry) -> Self {
+        Self {
+            conversations: add(all, "conversations", "Conversations in memory"),
+            conversation_bytes: add(
+                all,
+                "conversation_bytes",
+                "Bytes of memory that they take, about",
+            ),
+            unsaved: add(all, "unsaved_conversations", "Conversations that wait to be written"),
+            request_bytes: add(all, "request_bytes", "Bytes of requests that are in memory"),
+            request_bytes_peak: add(all, "request_bytes_peak", "The most that they ever were"),
+            cost_sent: add(
+                all,
+                "cost_sent",
+                "What the prompts cost, in tokens at the price of plain input",
+            ),
+            cost_everything: add(
+                all,
+                "cost_everything",
+                "What they would have cost with every message in them",
+            ),
+            cost_saved: add(all, "cost_saved", "What that would have cost more"),
+        }
+    }
+
+    fn set(&self, now: &MeasuredNow) {
+        for (gauge, value) in [
+            (&self.conversations, now.conversations),
+            (&self.conversation_bytes, now.conversation_bytes),
+            (&self.unsaved, now.unsaved),
+            (&self.request_bytes, now.request_bytes),
+            (&self.request_bytes_peak, now.request_bytes_peak),
+        ] {
+            gauge.set(value as u64);
+        }
+        if let Some(cost) = &now.cost {
+            self.cost_sent.set(cost.sent);
+            self.cost_everything.set(cost.everything);
+            self.cost_saved.set(cost.saved());
+        }
+    }
 }
 
 impl ServerMetrics {
     pub fn count_passed(&self) {
-        add(&self.requests, 1);
-        add(&self.passed, 1);
+        self.requests.inc();
+        self.passed.inc();
     }
 
     /// Counts a request with a history. `took` is the time in which midfold decided what to send.
     pub fn count_sent(&self, sent: &OutgoingRequest, took: Duration) {
-        add(&self.requests, 1);
-        add(&self.folded, u64::from(sent.is_folded()));
-        add(&self.folds, u64::from(sent.is_new_fold));
-        add(&self.cut, u64::from(sent.cut > 0));
-        add(&self.tokens_before, sent.tokens_before);
-        add(&self.tokens_after, sent.tokens_after);
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let class = CLASSES.iter().position(|end| micros <= *end).unwrap_or(CLASSES.len());
-        add(&self.latency[class], 1);
-        add(&self.latency_sum, micros);
+        self.requests.inc();
+        self.folded.inc_by(u64::from(sent.is_folded()));
+        self.folds.inc_by(u64::from(sent.is_new_fold));
+        self.cut.inc_by(u64::from(sent.cut > 0));
+        self.tokens_before.inc_by(sent.tokens_before);
+        self.tokens_after.inc_by(sent.tokens_after);
+        self.latency.observe(took.as_secs_f64());
     }
 
     /// Counts a request that the provider refused as too long. `again` is what is sent instead, if anything.
     pub fn count_overflow(&self, again: Option<&OutgoingRequest>) {
-        add(&self.overflows, 1);
-        add(&self.recovered, u64::from(again.is_some()));
-        add(&self.folds, again.map_or(0, |sent| u64::from(sent.is_new_fold)));
-        add(&self.cut, again.map_or(0, |sent| u64::from(sent.cut > 0)));
+        self.overflows.inc();
+        self.recovered.inc_by(u64::from(again.is_some()));
+        self.folds.inc_by(again.map_or(0, |sent| u64::from(sent.is_new_fold)));
+        self.cut.inc_by(again.map_or(0, |sent| u64::from(sent.cut > 0)));
     }
 
     /// Counts a prompt of which a server silently dropped a part.
     pub fn count_truncated(&self) {
-        add(&self.truncated, 1);
+        self.truncated.inc();
     }
 
     pub fn count_unanswered(&self) {
-        add(&self.unanswered, 1);
+        self.unanswered.inc();
     }
 
     /// Counts an answer that broke off.
     pub fn count_broken(&self) {
-        add(&self.broken, 1);
+        self.broken.inc();
+    }
+
+    /// Counts the answer of a provider to a request, whatever its status.
+    pub fn count_answer(&self, labels: &RequestLabels, status: u16) {
+        self.answers.get_or_create(&labels.with_status(status)).inc();
     }
 
     /// Counts the model's calls of the recall tool and of the agent's tools.
     pub fn count_look_ups(&self, look_ups: usize, wishes: usize) {
-        add(&self.recalls, look_ups as u64);
-        add(&self.agent_calls, wishes as u64);
+        self.recalls.inc_by(look_ups as u64);
+        self.agent_calls.inc_by(wishes as u64);
     }
 
     /// Counts calls with placeholders: those that were not run, and those that went to the client.
     pub fn count_placeholders(&self, unrun: usize, handed_on: usize) {
-        add(&self.placeholders, (unrun + handed_on) as u64);
-        add(&self.placeholders_handed_on, handed_on as u64);
+        self.placeholders.inc_by((unrun + handed_on) as u64);
+        self.placeholders_handed_on.inc_by(handed_on as u64);
     }
 
     /// Counts a narration, accepted or refused.
     pub fn count_narration(&self, is_accepted: bool) {
-        add(if is_accepted { &self.narrations } else { &self.narrations_refused }, 1);
+        if is_accepted { &self.narrations } else { &self.narrations_refused }.inc();
     }
 
     /// Counts a request that was not admitted.
     pub fn count_refused(&self) {
-        add(&self.refused, 1);
+        self.refused.inc();
     }
 
     pub fn count_passed_unread(&self, cause: PassCause) {
-        let at = PassCause::ALL.iter().position(|other| *other == cause).unwrap_or(0);
-        add(&self.open[at], 1);
+        self.open.get_or_create(&cause.into()).inc();
     }
 
-    pub fn add_usage(&self, usage: Usage) {
-        add(&self.prompt, usage.prompt);
-        add(&self.cache_read, usage.cache_read);
-        add(&self.cache_write, usage.cache_write);
-        add(&self.output, usage.output);
+    pub fn add_usage(&self, labels: &RequestLabels, usage: Usage) {
+        for (total, kind, tokens) in [
+            (&self.prompt, "prompt", usage.prompt),
+            (&self.cache_read, "cache_read", usage.cache_read),
+            (&self.cache_write, "cache_write", usage.cache_write),
+            (&self.output, "output", usage.output),
+        ] {
+            total.inc_by(tokens);
+            self.answer_tokens.get_or_create(&labels.with_kind(kind)).inc_by(tokens);
+        }
     }
 
     /// The totals that a person wants to see.
     pub fn totals(&self, cost: Option<PromptCost>) -> ServerTotals {
-        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         ServerTotals {
-            requests: get(&self.requests),
-            with_history: get(&self.requests).saturating_sub(get(&self.passed)),
-            folded: get(&self.folded),
-            folds: get(&self.folds),
-            look_ups: get(&self.recalls),
-            faults: self.open.iter().map(get).sum(),
+            requests: self.requests.get(),
+            with_history: self.requests.get().saturating_sub(self.passed.get()),
+            folded: self.folded.get(),
+            folds: self.folds.get(),
+            look_ups: self.recalls.get(),
+            faults: self.faults().map(|(_, count)| count).sum(),
             fault_reason: self
                 .faults()
                 .filter(|(_, count)| *count > 0)
                 .max_by_key(|(_, count)| *count)
                 .map(|(cause, _)| cause.reason()),
-            overflows: get(&self.overflows),
-            recovered: get(&self.recovered),
-            truncated: get(&self.truncated),
-            unanswered: get(&self.unanswered),
-            broken: get(&self.broken),
+            overflows: self.overflows.get(),
+            recovered: self.recovered.get(),
+            truncated: self.truncated.get(),
+            unanswered: self.unanswered.get(),
+            broken: self.broken.get(),
             cost,
-            tokens_before: get(&self.tokens_before),
-            tokens_after: get(&self.tokens_after),
-            prompt_tokens: get(&self.prompt),
-            cache_read_tokens: get(&self.cache_read),
+            tokens_before: self.tokens_before.get(),
+            tokens_after: self.tokens_after.get(),
+            prompt_tokens: self.prompt.get(),
+            cache_read_tokens: self.cache_read.get(),
         }
     }
 
     /// How many requests were sent unchanged, by cause.
     pub fn faults(&self) -> impl Iterator<Item = (PassCause, u64)> {
-        let counts = self.open.iter().map(|count| count.load(Ordering::Relaxed));
-        PassCause::ALL.into_iter().zip(counts)
+        PassCause::ALL
+            .into_iter()
+            .map(|cause| (cause, self.open.get_or_create(&cause.into()).get()))
     }
 
-    /// All metrics in the text format of Prometheus. `held` is the number of conversations in memory and their bytes,
-    /// `unsaved` the number that wait to be written, `bodies` the bytes of request bodies in memory and their peak.
-    pub fn text(&self, held: (usize, usize), unsaved: usize, bodies: (usize, usize)) -> String {
+    /// All metrics as text in the format of OpenMetrics, which Prometheus reads.
+    pub fn text(&self, now: &MeasuredNow) -> String {
+        self.now.set(now);
         let mut out = String::new();
-        let mut counter = |name: &str, help: &str, value: u64| {
-            let _ = write!(
-                out,
-                "# HELP midfold_{name} {help}\n# TYPE midfold_{name} counter\nmidfold_{name} {value}\n"
-            );
-        };
-        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        counter("requests_total", "Requests.", get(&self.requests));
-        counter("requests_passed_total", "Requests without a history.", get(&self.passed));
-        counter("requests_folded_total", "Requests read through a fold.", get(&self.folded));
-        counter("folds_total", "Folds made.", get(&self.folds));
-        counter(
-            "overflows_total",
-            "Requests that the provider refused as too long.",
-            get(&self.overflows),
-        );
-        counter(
-            "overflows_recovered_total",
-            "Requests that were refused as too long, folded and sent again.",
-            get(&self.recovered),
-        );
-        counter(
-            "results_cut_total",
-            "Requests of which the newest results were shown cut, because they alone are too long for the window.",
-            get(&self.cut),
-        );
-        counter(
-            "truncations_total",
-            "Prompts of which a server dropped a part, and said nothing.",
-            get(&self.truncated),
-        );
-        counter("unanswered_total", "Requests that got no answer.", get(&self.unanswered));
-        counter(
-            "broken_total",
-            "Answers to requests with a history that broke off.",
-            get(&self.broken),
-        );
-        counter("refused_total", "Requests that were not let in.", get(&self.refused));
-        counter(
-            "tokens_before_total",
-            "Tokens of requests as they came.",
-            get(&self.tokens_before),
-        );
-        counter("tokens_after_total", "Tokens of what was sent.", get(&self.tokens_after));
-        counter("prompt_tokens_total", "Prompt tokens that providers counted.", get(&self.prompt));
-        counter(
-            "cache_read_tokens_total",
-            "Prompt tokens that providers read from their cache.",
-            get(&self.cache_read),
-        );
-        counter(
-            "cache_write_tokens_total",
-            "Prompt tokens that providers wrote to their cache.",
-            get(&self.cache_write),
-        );
-        counter("output_tokens_total", "Tokens of replies.", get(&self.output));
-        counter(
-            "recalls_total",
-            "Times that a model looked up what was folded.",
-            get(&self.recalls),
-        );
-        counter(
-            "agent_calls_total",
-            "Times that an agent asked for a fold, a pin or a note (`--agent-tools`).",
-            get(&self.agent_calls),
-        );
-        counter(
-            "placeholders_total",
-            "Calls in which a model copied what a fold printed in the place of content.",
-            get(&self.placeholders),
-        );
-        counter(
-            "placeholders_handed_on_total",
-            "Of these, calls that went to the client.",
-            get(&self.placeholders_handed_on),
-        );
-        counter("narrations_total", "Narrations that a model wrote.", get(&self.narrations));
-        counter(
-            "narrations_refused_total",
-            "Narrations that failed or may not stand.",
-            get(&self.narrations_refused),
-        );
-        self.open_text(&mut out);
-        self.latency_text(&mut out);
-        let (conversations, bytes) = held;
-        for (name, help, value) in [
-            ("conversations", "Conversations in memory.", conversations),
-            ("conversation_bytes", "Bytes of memory that they take, about.", bytes),
-            ("unsaved_conversations", "Conversations that wait to be written.", unsaved),
-            ("request_bytes", "Bytes of requests that are in memory.", bodies.0),
-            ("request_bytes_peak", "The most that they ever were.", bodies.1),
-        ] {
-            let _ = write!(
-                out,
-                "# HELP midfold_{name} {help}\n# TYPE midfold_{name} gauge\nmidfold_{name} {value}\n"
-            );
-        }
+        // Writing to a string cannot fail.
+        let _ = text::encode(&mut out, &self.registry);
         out
-    }
-
-    fn open_text(&self, out: &mut String) {
-        let _ = out.write_str(
-            "# HELP midfold_fail_open_total Requests sent as they came, by cause.\n\
-             # TYPE midfold_fail_open_total counter\n",
-        );
-        for (cause, count) in self.faults() {
-            let _ = writeln!(out, "midfold_fail_open_total{{cause=\"{}\"}} {count}", cause.name());
-        }
-    }
-
-    fn latency_text(&self, out: &mut String) {
-        let name = "midfold_decide_seconds";
-        let _ = write!(
-            out,
-            "# HELP {name} Time from a whole request to what is sent.\n# TYPE {name} histogram\n"
-        );
-        let mut sum = 0;
-        for (class, count) in self.latency.iter().enumerate() {
-            // Buckets of Prometheus are cumulative: each counts all shorter times, too.
-            sum += count.load(Ordering::Relaxed);
-            let end = CLASSES.get(class).map(|end| Duration::from_micros(*end).as_secs_f64());
-            let end = end.map_or("+Inf".to_owned(), |end| end.to_string());
-            let _ = writeln!(out, "{name}_bucket{{le=\"{end}\"}} {sum}");
-        }
-        let total = Duration::from_micros(self.latency_sum.load(Ordering::Relaxed)).as_secs_f64();
-        let _ = write!(out, "{name}_sum {total}\n{name}_count {sum}\n");
-    }
-}
-
-fn add(counter: &AtomicU64, n: u64) {
-    counter.fetch_add(n, Ordering::Relaxed);
-}
-
-/// The cost of the prompts in the text format of Prometheus.
-pub(crate) fn cost_text(cost: Option<PromptCost>, out: &mut String) {
-    let (sent, everything, saved) =
-        cost.map_or((0.0, 0.0, 0.0), |it| (it.sent, it.everything, it.saved()));
-    for (name, help, value) in [
-        ("sent", "What the prompts cost, in tokens at the price of plain input.", sent),
-        ("everything", "What they would have cost with every message in them.", everything),
-        ("saved", "What that would have cost more.", saved),
-    ] {
-        let name = format!("midfold_cost_{name}");
-        let _ = write!(out, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}\n");
     }
 }

@@ -11,6 +11,7 @@ use crate::admit::AdmitRefusal;
 use crate::answers::error;
 use crate::app::SharedApp;
 use crate::guard::BodyWatch;
+use crate::metric_labels::RequestLabels;
 use crate::route_hints::{NoKey, RequestGoal, RouteHints};
 use crate::traces::RequestTrace;
 use crate::upstream::NoAnswer;
@@ -24,6 +25,8 @@ pub(crate) struct ProxyRequest {
     /// Tells why the request's body was cut off, if it was.
     pub watch: BodyWatch,
     pub trace: RequestTrace,
+    /// How its answers are counted.
+    pub labels: Arc<RequestLabels>,
 }
 
 impl ProxyRequest {

@@ -12,7 +12,7 @@ use crate::body::BodyRoom;
 use crate::compute::caught;
 use crate::guard::BodyEnd;
 use crate::keys::KeyHolder;
-use crate::metrics::PassCause;
+use crate::pass_cause::PassCause;
 use crate::route::HistoryRequest;
 
 /// The values that are read from a body may take this many times the memory of the longest body.

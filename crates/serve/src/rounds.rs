@@ -72,7 +72,7 @@ impl UpstreamCall {
         log_placeholders(self.turn.sent().session.as_deref(), unrun, handed_on);
         if heard.asks_again {
             // At the end only the last answer is counted, so the one before a further request is counted here.
-            usage.iter().for_each(|usage| app.metrics.add_usage(*usage));
+            usage.iter().for_each(|usage| app.metrics.add_usage(&self.way.labels, *usage));
             usage.iter().for_each(|usage| self.way.trace.add_usage(*usage));
             // The request and the sent body have grown by this much. The result is ignored, because the request is
             // already running.

@@ -17,6 +17,7 @@ use crate::handlers::router;
 use crate::keeper::Keeper;
 use crate::keys::ApiKeys;
 use crate::listen::Listener;
+use crate::metric_labels::ModelNames;
 use crate::metrics::ServerMetrics;
 use crate::narrator::BackgroundNarrator;
 use crate::totals::ServerTotals;
@@ -89,6 +90,7 @@ pub async fn start(config: ServeConfig) -> Result<RunningServer, ServeError> {
         known: KnownWindows::default(),
         rooms: BodyMemory::new(config.longest_request, config.all_requests),
         metrics: ServerMetrics::default(),
+        model_names: ModelNames::default(),
         traces,
         narrator: config.narration.map(|it| BackgroundNarrator::new(it, Arc::clone(&clock))),
         started: clock(),

@@ -8,7 +8,7 @@ use hyper::header::{CONTENT_ENCODING, HeaderValue};
 
 use crate::body::{BodyMemory, BodyRoom};
 use crate::guard::BodyEnd;
-use crate::metrics::PassCause;
+use crate::pass_cause::PassCause;
 use crate::reading::UnreadReason;
 
 /// The most memory that decompressing zstd may need, as a power of two. RFC 9659 allows 8 MiB for HTTP.

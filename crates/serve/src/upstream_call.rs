@@ -16,6 +16,7 @@ use midfold::formats::overflow::Diagnosis;
 use midfold_proxy::vendor::AnswerInsert;
 use midfold_proxy::{MatchedRequest, PendingAnswer};
 use tokio::time::timeout_at;
+use tracing::Span;
 
 use crate::answers::respond;
 use crate::app::SharedApp;
@@ -23,6 +24,7 @@ use crate::body::BodyRoom;
 use crate::broken_answers::{BodyStart, BreakingBody};
 use crate::headers;
 use crate::logged::{log_fold, log_overflow, log_placeholders, log_truncation};
+use crate::metric_labels::RequestLabels;
 use crate::proxy_request::ProxyRequest;
 use crate::refusal::RefusalStart;
 use crate::tee::TeedBody;
@@ -115,6 +117,7 @@ impl UpstreamCall {
         let (method, address) = (parts.method.clone(), goal.address.clone());
         let answer = app.upstream.send_whole(method, address, out, body).await?;
         let (head, body) = answer.into_parts();
+        app.metrics.count_answer(&self.way.labels, head.status.as_u16());
         if !head.status.is_success() {
             return Ok(self.refusal(head, body).await);
         }
@@ -255,9 +258,11 @@ impl UpstreamCall {
     /// Takes the parts that are needed when the answer has ended. The request's bytes are dropped, unless a later
     /// request may name the answer; then the request also keeps its room in memory.
     pub fn ending(self) -> PassingAnswer {
-        let Self { way: ProxyRequest { app, trace, .. }, turn, room, is_answered, .. } = self;
+        let Self { way: ProxyRequest { app, trace, labels, .. }, turn, room, is_answered, .. } =
+            self;
         let room = turn.wants_output().then_some(room);
-        PassingAnswer { app, trace, awaited: turn.into_pending(), is_answered, room }
+        let span = Span::current();
+        PassingAnswer { app, trace, span, labels, awaited: turn.into_pending(), is_answered, room }
     }
 }
 
@@ -265,6 +270,9 @@ impl UpstreamCall {
 pub(crate) struct PassingAnswer {
     app: Arc<SharedApp>,
     trace: RequestTrace,
+    /// The request in the log: a client that hangs up ends the answer from outside.
+    span: Span,
+    labels: Arc<RequestLabels>,
     awaited: PendingAnswer,
     is_answered: bool,
     room: Option<BodyRoom>,
@@ -273,13 +281,14 @@ pub(crate) struct PassingAnswer {
 impl PassingAnswer {
     /// Handles the end of the answer, complete or broken off.
     pub fn end(self, seen: &AnswerFacts, is_broken: bool) {
-        let Self { app, trace, awaited, is_answered, room } = self;
+        let Self { app, trace, span, labels, awaited, is_answered, room } = self;
+        let _in_request = span.enter();
         trace.add_answer(seen);
         if is_broken {
             app.metrics.count_broken();
         }
         if is_answered {
-            seen.usage.iter().for_each(|usage| app.metrics.add_usage(*usage));
+            seen.usage.iter().for_each(|usage| app.metrics.add_usage(&labels, *usage));
             let copied = awaited.copied_marks(seen);
             app.metrics.count_placeholders(0, copied);
             log_placeholders(awaited.session().as_deref(), 0, copied);

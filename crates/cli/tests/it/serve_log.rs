@@ -48,6 +48,14 @@ async fn each_request_and_each_fold_is_in_the_log() {
     let folds = format!("\nmidfold_folds_total {}\n", said("folded", "INFO"));
     assert!(metrics.contains(&folds), "{folds} {metrics}");
     let last = lines.iter().rfind(|line| line["path"] == "/v1/chat/completions").unwrap();
+    // All lines of one request have its id, which the client got in a header.
+    let id_of = |line: &Value| line["span"]["id"].as_str().map(str::to_owned);
+    let told = run.exchanges.last().unwrap().header("midfold-request");
+    assert_eq!(id_of(last).as_deref(), told, "{last}");
+    let fold = lines.iter().find(|line| line["message"] == "folded").unwrap();
+    let of_it =
+        lines.iter().filter(|line| line["message"] == "request" && id_of(line) == id_of(fold));
+    assert_eq!(of_it.count(), 1, "{fold}");
     assert!(last["session"].is_string() && last["fold"].is_string(), "{last}");
     assert!(last["after"].as_u64() < last["before"].as_u64(), "{last}");
     assert!(!text.contains("secret") && !text.contains("src/part_"), "{text}");

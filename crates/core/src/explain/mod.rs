@@ -62,7 +62,7 @@ pub fn explain(
     let call = match moment {
         AskedMoment::Call(number) => {
             let found = calls.iter().find(|call| call.number == number);
-            Some(found.ok_or(ExplainError::NoCall(number, calls.len() as u64))?)
+            Some(found.ok_or(ExplainError::NoCall { number, count: calls.len() as u64 })?)
         }
         AskedMoment::Newest => Some(calls.last().ok_or(ExplainError::NoCalls)?),
         AskedMoment::Now(_) => None,
@@ -85,9 +85,14 @@ pub enum ExplainError {
     /// The text is empty.
     #[error("give the text to look for")]
     Empty,
-    /// No call has this number. The second number is how many there are.
-    #[error("there is no call {0}: the ledger holds {1}")]
-    NoCall(u64, u64),
+    /// No call has this number.
+    #[error("there is no call {number}: {}", match count { 0 => "there is none yet".to_owned(), count => format!("they are numbered from 1 to {count}") })]
+    NoCall {
+        /// The number that was asked for.
+        number: u64,
+        /// How many calls there are.
+        count: u64,
+    },
     /// No call was recorded.
     #[error("the ledger holds no calls: ask about the session as it stands")]
     NoCalls,

@@ -241,11 +241,11 @@ impl AdvisedError for ExplainError {
             format!("without {} the present context is asked", door.says("--call", "call="));
         match self {
             Self::Empty => failure.hint("name a file, a word, an identifier"),
-            Self::NoCall(_, 0) => failure.hint(format!(
+            Self::NoCall { count: 0, .. } => failure.hint(format!(
                 "{} records calls; {without}",
                 door.says("`midfold session context`", "`context()` of a stored session")
             )),
-            Self::NoCall(..) => failure.hint(format!("calls are numbered from 1; {without}")),
+            Self::NoCall { .. } => failure.hint(format!("calls are numbered from 1; {without}")),
             Self::NoCalls | Self::NoFold(_) => failure.hint(door.says(
                 "`midfold check session` checks the session",
                 "`audit()` checks the session",

@@ -57,7 +57,7 @@ pub async fn explained(
     let moment = call.map_or(AskedMoment::Now(stored.row().active), AskedMoment::Call);
     let log = stored.whole().await?.log();
     let explanation = explain(log, &folds, &calls, text, moment).map_err(|error| match error {
-        ExplainError::NoCall(number, count) => {
+        ExplainError::NoCall { number, count } => {
             StoredError::NoNumber { what: "call", number, count }
         }
         error => StoreError::Query(error.to_string()).into(),

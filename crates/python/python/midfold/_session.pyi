@@ -41,7 +41,7 @@ class Context:
 
     @property
     def messages(self) -> list[Any]:
-        """The messages, for the SDK that they go to. Those that were kept as they were are the objects that were appended."""
+        """The messages. Those that were kept as they were are the objects that were appended."""
     @property
     def tokens(self) -> int:
         """The counted tokens, with what travels beside the messages."""
@@ -474,9 +474,7 @@ class Sessions:
 
         Raises what `Session` and `Session.project` raise.
         """
-    def find(
-        self, messages: list[Any] | None = None, *, id: str | None = None
-    ) -> Session | None:
+    def find(self, messages: list[Any] | None = None, *, id: str | None = None) -> Session | None:
         """Returns the session of this id, else of the conversation that has most in common with the
         messages; `None` if there is none. Nothing is appended: tools that recall need this.
 

@@ -82,9 +82,13 @@ def compress_file(
     Rows that cannot be used go to `NAME.rejects.jsonl` beside it. Returns how many rows came to
     what. For runs that resume, metrics and other formats there is the command line.
 
-    Raises what `compress` raises, and `OSError` if a file cannot be read or written.
+    Raises what `compress` raises, `InputError` where both are one file, and `OSError` if a file
+    cannot be read or written.
     """
     target = Path(target)
+    if target.exists() and target.samefile(source):
+        text = f"{target} would be read and written at once"
+        raise InputError(text, hints=["name another file for the rows"])
     rejects = target.with_name(f"{target.stem}.rejects.jsonl")
     counts = {"unchanged": 0, "compressed": 0, "over_limit": 0, "error": 0}
     part = target.with_name(f"{target.name}.part")

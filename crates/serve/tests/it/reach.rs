@@ -48,6 +48,32 @@ async fn totals_are_the_figures_of_the_metrics() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_and_tokens_are_counted_by_model_upstream_key_and_status() {
+    let setting = setting().await;
+    let agent =
+        ClientAgent { task: task(12), ..ClientAgent::new(WireDialect::Messages, &setting.url()) };
+    assert!(agent.run().await.answer().is_some());
+    let other = ClientAgent::new(WireDialect::Messages, &setting.url());
+    assert_eq!(other.post("/v1/messages", "{}").await.status, 400);
+    let text = setting.proxy.metrics();
+    let of = |name: &str, label: &str| -> u64 {
+        let lines = text.lines().filter(|line| line.starts_with(name) && line.contains(label));
+        lines.map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum()
+    };
+    let version = format!("midfold_build_info{{version=\"{}\"}} 1\n", env!("CARGO_PKG_VERSION"));
+    assert!(text.contains(&version), "{text}");
+    let labels = "{model=\"claude-sonnet-4-5\",upstream=\"anthropic\",key=\"\",";
+    assert!(text.contains(&format!("midfold_answers_total{labels}status=\"200\"}}")), "{text}");
+    let answers = of("midfold_answers_total", "");
+    assert_eq!(answers, u64::try_from(setting.upstream.requests().len()).unwrap());
+    assert_eq!(of("midfold_answers_total", "status=\"400\""), 1, "{text}");
+    for kind in ["prompt", "cache_read", "cache_write", "output"] {
+        let total = setting.figure(&format!("midfold_{kind}_tokens_total"));
+        assert_eq!(of("midfold_answer_tokens_total", &format!("kind=\"{kind}\"")), total, "{kind}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_probe_says_where_the_way_to_a_provider_stops() {
     let setting = setting().await;
     let (mut upstreams, direct) = (UpstreamTable::default(), OutgoingProxy::default());

@@ -310,7 +310,7 @@ fn a_question_without_an_answer_says_why() {
         explain(p.talk.session.log(), p.talk.session.folds(), &p.talk.calls, text, moment)
     };
     assert_eq!(ask("  ", AskedMoment::Newest), Err(ExplainError::Empty));
-    assert_eq!(ask("x", AskedMoment::Call(9)), Err(ExplainError::NoCall(9, 4)));
+    assert_eq!(ask("x", AskedMoment::Call(9)), Err(ExplainError::NoCall { number: 9, count: 4 }));
     assert_eq!(ask("x", AskedMoment::Newest).unwrap().call, Some(4));
     let (log, calls) = (p.talk.session.log(), &p.talk.calls);
     let without = explain(log, &[], calls, "x", AskedMoment::Newest);
