@@ -63,7 +63,7 @@ pub struct NewKey {
     /// Whether an agent gets the tools for its own conversation [default: as the server is set]
     #[arg(long, value_name = "BOOL")]
     pub agent_tools: Option<bool>,
-    /// Append the key to this file, which is made if it is missing
+    /// Append the key to this file, which is made if it is missing [default: the file of keys of the settings]
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
 }
@@ -74,9 +74,9 @@ pub struct NewKey {
 Example:
   midfold serve key list --keys keys.toml")]
 pub struct KeysFile {
-    /// The file of keys
+    /// The file of keys [default: that of the settings]
     #[arg(long, value_name = "FILE")]
-    pub keys: PathBuf,
+    pub keys: Option<PathBuf>,
 }
 
 /// The arguments of `midfold serve key remove`.
@@ -88,9 +88,9 @@ pub struct RemoveKey {
     /// The client's name
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// The file of keys
+    /// The file of keys [default: that of the settings]
     #[arg(long, value_name = "FILE")]
-    pub keys: PathBuf,
+    pub keys: Option<PathBuf>,
 }
 
 /// The kinds of requests that a key may be used for.

@@ -73,7 +73,7 @@ pub struct ExplainArgs {
     #[command(flatten)]
     pub at: StoreAt,
     /// The session, or a transcript [default: the session that changed last]; and what to look for
-    #[arg(value_names = ["ID|FILE", "TEXT"], required = true, num_args = 1..=2)]
+    #[arg(value_names = ["ID|FILE", "TEXT"], required = true, num_args = 1..)]
     pub asked: Vec<String>,
     /// At this call of the ledger [default: the session as it is now]
     #[arg(long, value_name = "N")]
@@ -136,7 +136,7 @@ its message (@12, as everywhere), and whether a later message reads or writes th
 pub struct FindArgs {
     /// The session, or a transcript [default: the newest sessions]; and what to look for: words, the best match first,
     /// which may be left out where a filter is given
-    #[arg(value_names = ["ID|FILE", "QUERY"], required = true, num_args = 1..=2)]
+    #[arg(value_names = ["ID|FILE", "WORDS"], required = true, num_args = 1..)]
     pub asked: Vec<String>,
     /// Exactly this text, the newest first
     #[arg(long, conflicts_with = "regex", hide_short_help = true)]

@@ -237,7 +237,10 @@ fn ids(page: &mut LabelledPage<'_>, label: &str, (count, first): &(u32, Vec<Stri
     if *count == 0 {
         return;
     }
-    let shown: Vec<_> = first.iter().take(IDS).map(|id| crate::words::line(id, 60)).collect();
+    // Some identifiers are control characters alone, of which nothing can be shown.
+    let shown =
+        first.iter().map(|id| crate::words::line(id, 60)).filter(|id| !id.trim().is_empty());
+    let shown: Vec<_> = shown.take(IDS).collect();
     let more = if (*count as usize) > shown.len() { ", …" } else { "" };
     page.field(
         label,

@@ -1,5 +1,7 @@
 //! `midfold explain`: finds a text in a session, and tells whether the model sees it.
 
+use std::path::Path;
+
 use midfold::core::explain::{ContextReader, Explanation, FoldRef, Occurrence, Sight, SightAnswer};
 use midfold::view;
 use midfold_args::ExplainArgs;
@@ -18,8 +20,12 @@ const SHOWN: usize = 6;
 
 pub fn run(args: &ExplainArgs, json: bool, output: &Output) -> Result<(), CommandError> {
     let (word, text) = match &args.asked[..] {
-        [text] => (LAST, text),
-        [word, text, ..] => (word.as_str(), text),
+        [file] if Path::new(file).exists() => {
+            let text = format!("there is no text to look for in {file}");
+            return Err(CommandError::usage(text).hint("give the text after the file"));
+        }
+        [text] => (LAST, text.clone()),
+        [word, text @ ..] => (word.as_str(), text.join(" ")),
         [] => return Err(CommandError::usage("there is no text to look for")),
     };
     let (found, name) = block_on(async {
@@ -28,7 +34,7 @@ pub fn run(args: &ExplainArgs, json: bool, output: &Output) -> Result<(), Comman
             subject.needs_session("calls")?;
         }
         let mut stored = subject.host.session(&subject.id).await?;
-        Ok((view::explained(&mut stored, text, args.call).await?, subject.name))
+        Ok((view::explained(&mut stored, &text, args.call).await?, subject.name))
     })?;
     match json {
         true => output.stdout(pretty(&found)?),
@@ -41,7 +47,9 @@ fn page(found: &Explanation, session: &str, style: &OutputStyle) -> String {
     let color = match found.answer {
         SightAnswer::NeverSaid | SightAnswer::NotYet => OutputColor::Yellow,
         SightAnswer::Gone => OutputColor::Red,
-        _ if found.reader != ContextReader::Midfold => OutputColor::Yellow,
+        _ if matches!(found.reader, ContextReader::Client | ContextReader::Overfull { .. }) => {
+            OutputColor::Yellow
+        }
         SightAnswer::Verbatim | SightAnswer::Edited | SightAnswer::InRecap => OutputColor::Green,
     };
     page.title(color, &format!("\"{}\": {}", line(&found.text, 200), found.verdict));

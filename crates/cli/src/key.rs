@@ -2,7 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use midfold_args::{KeyCommand, NewKey, RemoveKey, ScopeName};
 use midfold_serve::{ApiKey, ApiKeys, KeyEntry, KeyHash, KeyScope, KeysError};
@@ -12,13 +12,29 @@ use crate::error::CommandError;
 use crate::input::InputFile;
 use crate::output::{Output, OutputColor, reason};
 use crate::presets::pretty;
+use crate::serving;
 use crate::table::TextTable;
 
 pub fn run(command: &KeyCommand, json: bool, output: &Output) -> Result<(), CommandError> {
     match command {
         KeyCommand::New(args) => new(args, json, output),
-        KeyCommand::List(args) => list(&args.keys, json, output),
+        KeyCommand::List(args) => list(&named(args.keys.as_deref())?, json, output),
         KeyCommand::Remove(args) => remove(args, output),
+    }
+}
+
+/// The file of keys that `MIDFOLD_KEYS` or a settings file names.
+fn of_settings() -> Result<Option<PathBuf>, CommandError> {
+    Ok(serving::below()?.keys)
+}
+
+/// The file of keys that was named here or in the settings.
+fn named(path: Option<&Path>) -> Result<PathBuf, CommandError> {
+    match path {
+        Some(path) => Ok(path.to_owned()),
+        None => of_settings()?.ok_or_else(|| {
+            CommandError::usage("no file of keys is named").hint("name one: --keys keys.toml")
+        }),
     }
 }
 
@@ -53,7 +69,8 @@ fn new(args: &NewKey, json: bool, output: &Output) -> Result<(), CommandError> {
         recall: args.recall,
         agent_tools: args.agent_tools,
     };
-    let file = args.keys.as_deref();
+    let file = args.keys.clone().map_or_else(of_settings, |path| Ok(Some(path)))?;
+    let file = file.as_deref();
     let before = file.map_or(Ok(String::new()), existing)?;
     let place = file.unwrap_or(Path::new("the new key"));
     let after = entry.added_to(&before).map_err(|error| wrong(place, &error))?;
@@ -125,7 +142,7 @@ fn tools(entry: &KeyEntry) -> String {
 }
 
 fn remove(args: &RemoveKey, output: &Output) -> Result<(), CommandError> {
-    let path = &args.keys;
+    let path = &named(args.keys.as_deref())?;
     let before = InputFile::text(path)?;
     let after = KeyEntry::removed_from(&before, &args.name).map_err(|error| wrong(path, &error))?;
     output.file(path, after.as_bytes())?;

@@ -36,8 +36,8 @@ pub fn run(args: &RecallArgs, json: bool, output: &Output) -> Result<(), Command
                     everywhere::find(ask(find, query), &args.at, json, output).await
                 }
                 asked => {
-                    let (word, query) = (&asked[0], asked.get(1).map_or("", String::as_str));
-                    grep(ask(find, query), &of(word).await?, json, output).await
+                    let (word, query) = (&asked[0], asked[1..].join(" "));
+                    grep(ask(find, &query), &of(word).await?, json, output).await
                 }
             },
             RecallCommand::Outline(args) => outline(args, &of(&args.id).await?, json, output).await,

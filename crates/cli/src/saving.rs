@@ -10,34 +10,60 @@ use crate::host::OpenStore;
 use crate::output::{Output, OutputColor};
 use crate::words::{number, plural};
 
+/// The policies by which a proxy folds, by name.
+pub struct ServedPolicy {
+    pub name: String,
+    /// The one where fewer than 32,000 tokens can be folded.
+    pub in_little_room: String,
+}
+
+impl std::fmt::Display for ServedPolicy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { name, in_little_room } = self;
+        write!(f, "`{name}`")?;
+        if name != in_little_room {
+            write!(f, " (`{in_little_room}` in windows of less than about 32,000 tokens)")?;
+        }
+        Ok(())
+    }
+}
+
 /// Prints the line at the start.
-pub fn say_start(policy: &str, recalls: bool, output: &Output) {
+pub fn say_start(policy: &ServedPolicy, recalls: bool, output: &Output) {
     let label = output.stderr_style().paint(OutputColor::Dim, "midfold:");
     let recall = if recalls { ", the model can look up what was folded" } else { "" };
-    output.stderr(&format!("{label} folds by `{policy}`{recall}\n"));
+    output.stderr(&format!("{label} folds by {policy}{recall}\n"));
+}
+
+/// Prints the totals as JSON, with the session that the requests made or went on with.
+pub fn say_json(totals: &ServerTotals, session: Option<&str>, output: &Output) {
+    let mut value = to_json(totals);
+    if let Some(id) = session {
+        value["session"] = id.into();
+    }
+    output.stderr(&format!("{value}\n"));
 }
 
 /// Prints the line at the end. It goes to standard error, because standard output belongs to the program.
-pub fn say(totals: &ServerTotals, json: bool, output: &Output) {
-    if json {
-        output.stderr(&format!("{}\n", to_json(totals)));
-        return;
-    }
+pub fn say(totals: &ServerTotals, output: &Output) {
     let label = output.stderr_style().paint(OutputColor::Dim, "midfold:");
     output.stderr(&format!("{label} {}\n", line(totals)));
 }
 
-/// Prints the session that the program's requests made or went on with, and how to look into it. Without a store that
-/// outlives the program there is none.
-pub async fn say_session(at: &StoreAt, began: Millis, output: &Output) {
-    let Ok(Some(host)) = OpenStore::open_if_there(at).await else { return };
+/// The session that the program's requests made or went on with. Without a store that outlives the program there is
+/// none.
+pub async fn session_since(at: &StoreAt, began: Millis) -> Option<String> {
+    let host = OpenStore::open_if_there(at).await.ok()??;
     let newest = NewestQuery { limit: 1, ..NewestQuery::default() };
-    let Ok(found) = host.store.newest(&newest).await else { return };
-    let Some(session) = found.into_iter().find(|it| it.changed >= began) else { return };
+    let found = host.store.newest(&newest).await.ok()?;
+    found.into_iter().find(|it| it.changed >= began).map(|it| it.id)
+}
+
+/// Prints the session, and how to look into it.
+pub fn say_session(id: &str, output: &Output) {
     let label = output.stderr_style().paint(OutputColor::Dim, "midfold:");
     output.stderr(&format!(
-        "{label} session {}; `midfold recall find last WORDS` looks into it, `midfold top` shows it\n",
-        session.id
+        "{label} session {id}; `midfold recall find last WORDS` looks into it, `midfold top` shows it\n"
     ));
 }
 

@@ -20,7 +20,7 @@ use crate::input::HOST;
 use crate::key;
 use crate::output::Output;
 use crate::runtime::{self, block_on};
-use crate::saving;
+use crate::saving::{self, ServedPolicy};
 use crate::seal;
 use crate::serving;
 use crate::signals::{self, ReloadSignal};
@@ -49,10 +49,13 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         let url = format!("{scheme}://{}", running.address());
         let front = ProxyFront { origin: url, upstreams };
         let recalls = recalls(&said);
-        CommandBanner::new(front, policy, &args.proxy, place, recalls)?.say(json, output)?;
+        CommandBanner::new(front, policy.name, &args.proxy, place, recalls)?.say(json, output)?;
         until_the_end(&running, &said, output).await;
         let totals = RunningServer::stop(running).await;
-        saving::say(&totals, json, output);
+        match json {
+            true => saving::say_json(&totals, None, output),
+            false => saving::say(&totals, output),
+        }
         Ok(())
     })
 }
@@ -92,10 +95,17 @@ async fn until_the_end(running: &RunningServer, said: &ServerSettings, output: &
             None => {}
             Some(Ok(keys)) => {
                 output.stderr(&format!("midfold read its keys again: {}\n", keys.len()));
+                tracing::info!(keys = keys.len(), "the keys were read again");
                 running.set_keys(keys);
             }
             // The server goes on with the keys that it had.
-            Some(Err(error)) => output.error(&error),
+            Some(Err(error)) => {
+                tracing::error!(
+                    error = error.message,
+                    "the keys could not be read again; those before hold"
+                );
+                output.error(&error);
+            }
         }
     }
 }
@@ -117,7 +127,7 @@ pub fn configured(
     args: &ProxyArgs,
     serving: &ServerSettings,
     upstreams: UpstreamTable,
-) -> Result<(ServeConfig, String), CommandError> {
+) -> Result<(ServeConfig, ServedPolicy), CommandError> {
     let said = Settings {
         window: args.measure.window,
         tokenizer: args.measure.tokenizer.clone(),
@@ -133,7 +143,10 @@ pub fn configured(
     let setup = said.over(config::settings()?).setup(&HOST)?;
     let rules = ProxyRules::new(policy).policy_with_recall(with_recall);
     let rules = rules.setup(setup).recall(recalls(serving));
-    let name = rules.policy().name.clone();
+    let name = ServedPolicy {
+        name: rules.policy().name.clone(),
+        in_little_room: rules.policy_in_little_room().name.clone(),
+    };
     let rules = rules.agent_tools(serving.agent_tools == Some(true)).hooked(after_fold::hooks()?);
     let rules = match serving.cache_lifetime {
         Some(seconds) => rules.cache_lifetime(seconds),

@@ -66,6 +66,8 @@ pub(super) struct ProxyConversation {
     counts: Option<(WindowOwner, CountTrail)>,
     /// The window that its policy was made for.
     window: u64,
+    /// The window that was stated for its last request: by the user, the request or the server.
+    stated_window: Option<u64>,
     /// Its requests have tools of the client's own.
     has_tools: bool,
     /// The tools of midfold that its requests may carry. They are counted from the start, before they are added, so
@@ -141,6 +143,7 @@ impl ProxyConversation {
             budget: Budget::new(reading.window),
             counts: None,
             window: reading.window,
+            stated_window: reading.stated_window(),
             has_tools: false,
             offer: ToolOffer::default(),
             brought: RecalledCalls::default(),
@@ -180,6 +183,7 @@ impl ProxyConversation {
             budget: meta.budget.clone(),
             counts: None,
             window: meta.budget.window,
+            stated_window: Some(meta.budget.window),
             // The next request brings these two as well.
             has_tools: false,
             offer: ToolOffer::default(),
@@ -250,6 +254,7 @@ impl ProxyConversation {
             budget: self.budget.clone(),
             counts: self.counts.clone(),
             window: self.window,
+            stated_window: self.stated_window,
             has_tools: self.has_tools,
             offer: self.offer,
             brought,
@@ -358,6 +363,15 @@ impl ProxyConversation {
                 self.session.set_floor(line);
             }
         }
+    }
+
+    /// Takes in the window that is stated for a request. A refusal under another one says nothing of it: the server may
+    /// have been started again with more context.
+    pub fn note_stated_window(&mut self, stated: Option<u64>) {
+        if stated.is_some() && self.stated_window != stated {
+            self.session.forget_learned_window();
+        }
+        self.stated_window = stated.or(self.stated_window);
     }
 
     /// The provider's counts so far. Another model, or another server, begins anew.

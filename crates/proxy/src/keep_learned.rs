@@ -3,7 +3,7 @@
 
 use midfold_store::{LearnedWindow, Millis, Store, StoreError};
 
-use super::learned_windows::{WindowNews, WindowOwner, WindowReport};
+use super::learned_windows::{WindowNews, WindowReport};
 use super::lock::lock;
 use super::read_request::ReadRequest;
 use super::shared::Proxy;
@@ -42,8 +42,9 @@ impl Proxy {
         store: &dyn Store,
         now: Millis,
     ) -> Result<(), StoreError> {
-        let ReadRequest { who, request, model, .. } = begun;
-        let source = WindowOwner::new((&who.scope, &who.upstream), request.kind(), model);
+        let ReadRequest { who, request, model, read, .. } = begun;
+        let Ok(reading) = read else { return Ok(()) };
+        let source = reading.window_owner(who, request.kind(), model);
         if !lock(&self.learned).is_to_be_looked_up(&source) {
             return Ok(());
         }

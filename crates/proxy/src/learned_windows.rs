@@ -10,33 +10,42 @@ use midfold_formats::DialectKind;
 /// The most windows that are remembered; the one that was learned first is dropped first.
 pub const MOST: usize = 4_096;
 
-/// Identifies a window: whose request it was, and to which model of which server.
+/// Identifies a window: whose request it was, to which model of which server, and what was said of its window. Once
+/// the server or the user says another one, what was learned under the old one is not used any more.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WindowOwner {
     scope: String,
     upstream: String,
     provider: &'static str,
     model: String,
+    stated: Option<u64>,
 }
 
 impl WindowOwner {
-    /// `scope` is the client, `upstream` the server. The wire format decides the provider.
+    /// `scope` is the client, `upstream` the server. The wire format decides the provider. `stated` is the window that
+    /// the user, the request or the server states; `None` if it is only assumed.
     #[must_use]
-    pub fn new((scope, upstream): (&str, &str), kind: DialectKind, model: &str) -> Self {
+    pub fn new(
+        (scope, upstream): (&str, &str),
+        kind: DialectKind,
+        model: &str,
+        stated: Option<u64>,
+    ) -> Self {
         let provider = match kind {
             // One server answers both wire formats.
             DialectKind::OpenAiResponses => DialectKind::OpenAiChat.name(),
             other => other.name(),
         };
         let (scope, upstream) = (scope.to_owned(), upstream.to_owned());
-        Self { scope, upstream, provider, model: model.to_owned() }
+        Self { scope, upstream, provider, model: model.to_owned(), stated }
     }
 
     /// The key of the window in a store: a hash, so that the store does not show the client's key.
     #[must_use]
     pub fn key(&self) -> Hash {
         let parts = [&*self.scope, &*self.upstream, self.provider, &*self.model];
-        parts.iter().fold(Hash::ROOT, |hash, part| hash.chain(part.as_bytes()))
+        let hash = parts.iter().fold(Hash::ROOT, |hash, part| hash.chain(part.as_bytes()));
+        self.stated.map_or(hash, |window| hash.chain(&window.to_be_bytes()))
     }
 }
 

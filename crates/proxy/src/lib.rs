@@ -74,7 +74,7 @@ use midfold_formats::request::Request;
 use midfold_store::Millis;
 
 pub use keep_learned::WINDOW_LASTS;
-use learned_windows::{WindowOwner, WindowReport};
+use learned_windows::WindowReport;
 use lock::lock;
 pub use narrate::NarrationTarget;
 pub use pending_answer::{PendingAnswer, SilentTruncation};
@@ -123,7 +123,8 @@ impl Proxy {
                 let is_aside = aside.is_some();
                 let conversation = aside
                     .unwrap_or_else(|| self.conversation(&request, &chain, &reading, &who, now));
-                let source = WindowOwner::new((&who.scope, &who.upstream), request.kind(), &model);
+                let source = reading.window_owner(&who, request.kind(), &model);
+                let stated = reading.stated_window();
                 let (learned, hint) = {
                     let known = lock(&self.learned);
                     let taken = known.largest_accepted(&source).filter(|it| *it > reading.window);
@@ -136,6 +137,7 @@ impl Proxy {
                 };
                 let (kept, cut) = {
                     let mut held = lock(&conversation);
+                    held.note_stated_window(stated);
                     (held.session.gate().learned_window, held.counts_of(&source).cut())
                 };
                 let told = learned.map(|told| told.window);

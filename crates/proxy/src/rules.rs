@@ -14,7 +14,7 @@ use midfold_formats::request::Request;
 use midfold_formats::{DialectKind, profile};
 use midfold_store::Millis;
 
-use super::learned_windows::WindowReport;
+use super::learned_windows::{WindowOwner, WindowReport};
 use super::prefer::CompactionPreference;
 use super::seal::Seal;
 use super::sender::RequestSender;
@@ -129,6 +129,16 @@ impl RequestReading {
         let reply = if told.counts_reply { reserved(request, told, fixed) } else { 0 };
         let room = told.window.saturating_sub(reply).saturating_sub(fixed);
         (trigger.floor_tokens == 0).then(|| fixed + trigger.threshold.of(room))
+    }
+
+    /// The window that the user, the request or the server states; `None` if it is only assumed.
+    pub fn stated_window(&self) -> Option<u64> {
+        (!self.window_from.is_guess()).then_some(self.window)
+    }
+
+    /// Whose window a refusal of this request tells of.
+    pub fn window_owner(&self, who: &RequestSender, kind: DialectKind, model: &str) -> WindowOwner {
+        WindowOwner::new((&who.scope, &who.upstream), kind, model, self.stated_window())
     }
 
     /// The source of the window that a request has to fit.
@@ -324,6 +334,12 @@ impl ProxyRules {
     #[must_use]
     pub fn policy(&self) -> &Policy {
         self.policy_with_recall.as_ref().filter(|_| self.offer.recall).unwrap_or(&self.policy)
+    }
+
+    /// The policy of such requests where fewer than 32,000 tokens can be folded.
+    #[must_use]
+    pub fn policy_in_little_room(&self) -> &Policy {
+        &self.policy
     }
 
     /// Gives a request the policy of those whose model has the recall tool, unless it asks for a preset.

@@ -452,7 +452,7 @@ impl Proxy {
         who: &RequestSender,
         model: String,
     ) -> MatchedRequest {
-        let source = WindowOwner::new((&who.scope, &who.upstream), request.kind(), &model);
+        let source = reading.window_owner(who, request.kind(), &model);
         let learned = lock(&self.learned).of(&source);
         let told = learned.unwrap_or(WindowReport { window: reading.window, counts_reply: false });
         let messages = request.messages().map(|message| tokens(&message, reading));

@@ -26,7 +26,7 @@ use crate::compute::{caught, compute};
 use crate::guard::{BodyEnd, GuardedBody};
 use crate::headers;
 use crate::keys::KeyHolder;
-use crate::logged::{log_cut, log_fold, log_unfolded, log_unknown_window};
+use crate::logged::{log_cut, log_fold, log_unfolded, log_unknown_window, note_labels};
 use crate::metric_labels::RequestLabels;
 use crate::pass_cause::PassCause;
 use crate::proxy_request::{ProxyRequest, no_answer, no_key};
@@ -63,6 +63,7 @@ pub(crate) async fn forward(
         upstream: goal.target.name.clone(),
         key: KeyHolder::name(&parts),
     });
+    note_labels(&labels);
     let way = ProxyRequest { app, parts, aim, goal, watch, trace: trace.clone(), labels };
     let answer = way.go(route.work, body).await;
     trace.add_head(&answer);
@@ -180,12 +181,13 @@ impl ProxyRequest {
         if let Err(no) = self.aim.give_key(&self.app, &self.goal, &mut self.parts) {
             return no_key(&self.app, no);
         }
-        who.upstream.clone_from(&self.goal.target.name);
+        who.upstream = self.goal.target.identity();
         self.labels = Arc::new(RequestLabels {
             model: self.app.model_names.label(model.as_deref().unwrap_or_default()),
-            upstream: who.upstream.clone(),
+            upstream: self.goal.target.name.clone(),
             key: self.labels.key.clone(),
         });
+        note_labels(&self.labels);
         who.is_local = self.goal.target.is_local();
         let to = (&self.goal.target, &self.goal.address);
         self.trace.add_request((self.aim.provider, purpose), to, model.as_deref());
@@ -257,10 +259,11 @@ impl ProxyRequest {
         self.app.metrics.count_sent(turn.sent(), start.elapsed());
         log_fold(turn.sent());
         log_cut(&turn);
-        self.app.note_window(&turn, &who.upstream);
-        if turn.sent().is_window_unknown() && self.app.windows.is_news(&who.upstream, turn.model())
+        self.app.note_window(&turn, &self.goal.target.name);
+        if turn.sent().is_window_unknown()
+            && self.app.windows.is_news(&self.goal.target.name, turn.model())
         {
-            log_unknown_window(&turn, &who.upstream);
+            log_unknown_window(&turn, &self.goal.target.name);
         }
         let insert = match done {
             VendorOutcome::Ask(insert) => insert,

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use axum::extract::Request;
 use axum::middleware::Next;
@@ -10,8 +10,11 @@ use axum::response::Response;
 use hyper::header::HeaderValue;
 use midfold_proxy::{MatchedRequest, OutgoingRequest, RecallRound, SilentTruncation};
 use tracing::Instrument;
+use tracing::Span;
+use tracing::field::Empty;
 
 use crate::headers;
+use crate::metric_labels::RequestLabels;
 use crate::pass_cause::PassCause;
 
 /// Paths that monitoring requests all the time: they are only logged at the level `trace`.
@@ -32,7 +35,7 @@ fn new_id() -> String {
 pub(crate) async fn log_request(request: Request, next: Next) -> Response {
     let id = new_id();
     // A span of the highest level is there for a line of any level.
-    let span = tracing::error_span!("request", id);
+    let span = tracing::error_span!("request", id, key = Empty, upstream = Empty, model = Empty);
     let mut answer = log_answer(request, next).instrument(span).await;
     if let Ok(id) = HeaderValue::try_from(id) {
         answer.headers_mut().insert(headers::REQUEST, id);
@@ -40,12 +43,16 @@ pub(crate) async fn log_request(request: Request, next: Next) -> Response {
     answer
 }
 
+fn whole_ms(took: Duration) -> u64 {
+    u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Logs a request when its answer begins.
 async fn log_answer(request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let start = Instant::now();
     let answer = next.run(request).await;
-    let (status, ms) = (answer.status().as_u16(), start.elapsed().as_millis());
+    let (status, ms) = (answer.status().as_u16(), whole_ms(start.elapsed()));
     if WATCHED.contains(&path.as_str()) {
         tracing::trace!(%method, path, status, ms, "request");
         return answer;
@@ -65,6 +72,15 @@ async fn log_answer(request: Request, next: Next) -> Response {
         "request"
     );
     answer
+}
+
+/// Notes in each further line about the request whose it is, where it goes and which model it asks for.
+pub(crate) fn note_labels(labels: &RequestLabels) {
+    let span = Span::current();
+    let fields = [("key", &labels.key), ("upstream", &labels.upstream), ("model", &labels.model)];
+    for (name, value) in fields.into_iter().filter(|(_, value)| !value.is_empty()) {
+        span.record(name, value.as_str());
+    }
 }
 
 /// Logs a new fold.

@@ -119,8 +119,8 @@ pub(crate) enum NoAnswer {
     Leaving,
     #[error(transparent)]
     Unknown(#[from] NoUpstream),
-    #[error("the upstream does not answer: {0}")]
-    Client(String),
+    #[error("the upstream {host} does not answer: {why}")]
+    Client { host: String, why: String },
     #[error("the upstream's answer broke off before it said anything: {0}")]
     Broken(String),
 }
@@ -158,8 +158,9 @@ impl UpstreamClient {
         headers: HeaderMap,
         body: Body,
     ) -> Result<Response<Incoming>, NoAnswer> {
+        let host = host_of(&address);
         let answer = self.client.request(request(method, address, headers, body)).await;
-        answered(answer)
+        answered(answer, host)
     }
 
     /// As [`UpstreamClient::send`], with a body that is in memory. If a kept connection was closed before it gave an
@@ -183,7 +184,7 @@ impl UpstreamClient {
             }
             answer => answer,
         };
-        answered(answer)
+        answered(answer, host_of(&address))
     }
 }
 
@@ -195,10 +196,17 @@ fn request(method: hyper::Method, address: Uri, headers: HeaderMap, body: Body) 
     request
 }
 
+/// The host and the port of an address, for messages.
+fn host_of(address: &Uri) -> String {
+    let host = address.host().unwrap_or_default();
+    address.port_u16().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
 fn answered(
     answer: Result<Response<Incoming>, hyper_util::client::legacy::Error>,
+    host: String,
 ) -> Result<Response<Incoming>, NoAnswer> {
-    let mut answer = answer.map_err(|error| NoAnswer::Client(told(&error)))?;
+    let mut answer = answer.map_err(|error| NoAnswer::Client { host, why: told(&error) })?;
     note_answer(&mut answer);
     Ok(answer)
 }

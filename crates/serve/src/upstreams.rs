@@ -247,6 +247,15 @@ impl UpstreamTarget {
 
     /// Whether it is on this machine or in its own network, as servers of local models are: a private address, or a
     /// name that only a network of one's own resolves (`ollama`, `host.docker.internal`).
+    /// What tells it from others: its name and, where somebody set it, its address. Nothing that is learned of a server
+    /// is used for another one that gets its name.
+    pub(crate) fn identity(&self) -> String {
+        if self.is_usual {
+            return self.name.clone();
+        }
+        format!("{} {}{}", self.name, self.base.origin, self.base.path)
+    }
+
     pub(crate) fn is_local(&self) -> bool {
         let host = self.base.origin.split_once("://").map_or("", |(_, authority)| authority);
         let host = host.parse::<Authority>().map(|it| it.host().to_ascii_lowercase());

@@ -21,9 +21,10 @@ pub fn short(n: u64) -> String {
     }
 }
 
-/// A share as a percentage: `65 %`.
+/// A share as a percentage, cut down as everywhere: `65 %`. What is not full is not 100 %.
 pub fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+    // A share of 0.29 is a little less than 29 hundredths.
+    format!("{:.0} %", (share * 100.0 + 1e-9).floor())
 }
 
 /// The time between two points in milliseconds, as an age: `3 s`, `2 m`, `5 h`, `12 d`.

@@ -388,6 +388,14 @@ export interface ContextReaderMidfold {
   is: 'midfold'
 }
 
+/**
+ * As before, and the newest messages are not in the log: a client sends its own history through a proxy, and what is
+ * behind its newest answer is stored with the next request.
+ */
+export interface ContextReaderProxied {
+  is: 'proxied'
+}
+
 /** As before, but the present context does not fit, so it is folded before it is sent. */
 export interface ContextReaderOverfull {
   is: 'overfull'
@@ -403,7 +411,7 @@ export interface ContextReaderClient {
 }
 
 /** Who decides what the model reads of a session. */
-export type ContextReader = ContextReaderMidfold | ContextReaderOverfull | ContextReaderClient
+export type ContextReader = ContextReaderMidfold | ContextReaderProxied | ContextReaderOverfull | ContextReaderClient
 
 /** The answer to the question whether the model saw a text. */
 export interface Explanation {

@@ -105,7 +105,7 @@ export function forgotView(first: string): View {
 function state({ answer, reader }: Explanation): string {
   if (answer === "never-said" || answer === "not-yet" || reader.is === "client") return "none";
   if (answer === "gone") return "gone";
-  return answer === "verbatim" && reader.is === "midfold" ? "here" : "partly";
+  return answer === "verbatim" && reader.is !== "overfull" ? "here" : "partly";
 }
 
 const SIGNS: Record<string, string> = { gone: "✕", partly: "◐", here: "●", none: "○" };

@@ -1028,6 +1028,9 @@ export interface components {
             is: "midfold";
         } | {
             /** @constant */
+            is: "proxied";
+        } | {
+            /** @constant */
             is: "overfull";
             /**
              * Format: uint64
@@ -2429,7 +2432,8 @@ export interface components {
             cache_share: number | null;
             /**
              * Format: uint64
-             * @description The number of recorded calls.
+             * @description The number of requests. The first one of a conversation and look-ups count, too; `GET …/calls` lists those that
+             *     are recorded.
              */
             calls: number;
             /**
@@ -3174,7 +3178,8 @@ export interface components {
             cache_share: number | null;
             /**
              * Format: uint64
-             * @description The number of recorded calls.
+             * @description The number of requests. The first one of a conversation and look-ups count, too; `GET …/calls` lists those that
+             *     are recorded.
              */
             calls: number;
             /**

@@ -9,7 +9,8 @@ use crate::serving;
 
 const NAME: &str = "settings";
 
-/// Names the settings files in use, and the policy of `midfold run` and `serve`. Fails where a file or the policy cannot be read.
+/// Names the settings files in use, and the policy of `midfold run` and `serve`. Fails where a file, the policy or the
+/// keys cannot be read.
 pub fn files() -> DoctorCheck {
     let paths = match config::paths() {
         Ok(paths) => paths,
@@ -20,6 +21,10 @@ pub fn files() -> DoctorCheck {
         Ok(policy) => policy.name,
         Err(error) => return DoctorCheck::of_error(NAME, error),
     };
+    let keys = serving::below().ok().and_then(|below| below.keys);
+    if let Some(Err(error)) = keys.as_deref().map(crate::key::read) {
+        return DoctorCheck::of_error(NAME, error);
+    }
     let files = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
     match files.is_empty() {
         true => DoctorCheck::good(NAME, format!("no file, so defaults hold; folds by `{policy}`")),

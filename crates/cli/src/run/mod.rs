@@ -62,9 +62,15 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         let totals = RunningServer::stop(running).await;
         let code = ended?;
         if !args.quiet {
-            saving::say(&totals, json, output);
-            if !json && totals.with_history > 0 {
-                saving::say_session(&args.proxy.at, began, output).await;
+            let session = match totals.with_history {
+                0 => None,
+                _ => saving::session_since(&args.proxy.at, began).await,
+            };
+            if json {
+                saving::say_json(&totals, session.as_deref(), output);
+            } else {
+                saving::say(&totals, output);
+                session.iter().for_each(|id| saving::say_session(id, output));
             }
         }
         if code == 0 { Ok(()) } else { Err(CommandError::silent(code)) }

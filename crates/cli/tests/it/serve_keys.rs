@@ -60,6 +60,27 @@ fn error(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+#[test]
+fn the_file_of_keys_may_be_named_by_the_settings() {
+    let tmp = folder("serve-keys-named");
+    let file = tmp.join("keys.toml");
+    let asked = |args: &[&str]| {
+        let output = midfold(args).env("MIDFOLD_KEYS", &file).output().unwrap();
+        assert!(output.status.success(), "{}", error(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    asked(&["serve", "key", "new", "ann"]);
+    assert!(fs::read_to_string(&file).unwrap().contains("name = \"ann\""));
+    assert!(asked(&["serve", "key", "list"]).contains("ann"));
+    let none = midfold(&["serve", "key", "list"]).output().unwrap();
+    assert!(error(&none).contains("name one: --keys keys.toml"), "{}", error(&none));
+    // A check that says all is well while the server cannot start is worse than none.
+    let mut doctor = midfold(&["doctor", "--upstream", "http://127.0.0.1:1"]);
+    let doctor = doctor.env("MIDFOLD_KEYS", tmp.join("no.toml")).output().unwrap();
+    let text = String::from_utf8_lossy(&doctor.stdout).into_owned() + &error(&doctor);
+    assert!(!doctor.status.success() && text.contains("no.toml"), "{text}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_are_made_asked_for_and_taken_away() {
     let script = UpstreamScript::fixed("fine");

@@ -115,6 +115,11 @@ impl Session {
         self.settled = None;
     }
 
+    /// Forgets the window that an earlier refusal taught: the server may have another one now.
+    pub fn forget_learned_window(&mut self) {
+        self.gate.learned_window = None;
+    }
+
     /// Forgets what the provider's counts taught: some of them were no counts of what was sent.
     pub fn forget_counts(&mut self, meter: Meter) {
         self.meter = meter;

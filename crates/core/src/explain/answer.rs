@@ -169,6 +169,9 @@ pub enum ContextReader {
     /// The model reads the contexts that midfold hands out.
     #[default]
     Midfold,
+    /// As before, and the newest messages are not in the log: a client sends its own history through a proxy, and what is
+    /// behind its newest answer is stored with the next request.
+    Proxied,
     /// As before, but the present context does not fit, so it is folded before it is sent.
     Overfull {
         /// Tokens of the context.

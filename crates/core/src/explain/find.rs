@@ -1,6 +1,10 @@
-//! The search for a text: as whole words first, inside words where the log has it nowhere as a word.
+//! The search for a text: as whole words first, inside words where the log has it nowhere as a word, and with letters in
+//! either case where no message has it as it is.
+
+use std::ops::Range;
 
 use memchr::memmem::Finder;
+use regex::{Regex, RegexBuilder};
 
 use crate::log::{Event, EventLog};
 use crate::redact::KnownSecrets;
@@ -12,6 +16,8 @@ const AROUND: usize = 60;
 pub(super) struct SearchText {
     text: String,
     finder: Finder<'static>,
+    /// The text with letters in either case, where no message has it as it is.
+    in_either_case: Option<Regex>,
     whole: bool,
     /// The text with single spaces, since recaps quote on one line.
     flat: String,
@@ -22,12 +28,22 @@ pub(super) struct SearchText {
 impl SearchText {
     /// Searches whole words if the log has the text as such. `@12` is the message with that number.
     pub fn new(log: &EventLog, text: &str) -> Self {
-        let finder = Finder::new(text).into_owned();
         let flat = flatten(text);
         let number = text.strip_prefix('@').and_then(|number| number.parse::<u32>().ok());
         let event = number.filter(|number| (*number as usize) < log.len());
-        let mut new = Self { text: text.to_owned(), finder, whole: true, flat, event };
-        new.whole = event.is_some() || log.events().iter().any(|event| new.is_in(&event.text()));
+        let finder = Finder::new(text).into_owned();
+        let (text, in_either_case) = (text.to_owned(), None);
+        let mut new = Self { text, finder, in_either_case, whole: true, flat, event };
+        let is_there = |new: &Self| log.events().iter().any(|event| new.is_in(&event.text()));
+        if event.is_some() || is_there(&new) {
+            return new;
+        }
+        new.whole = false;
+        if !is_there(&new) {
+            let pattern =
+                RegexBuilder::new(&regex::escape(&new.text)).case_insensitive(true).build();
+            new.in_either_case = pattern.ok();
+        }
         new
     }
 
@@ -46,22 +62,24 @@ impl SearchText {
             || (self.flat != self.text && flatten(recap).contains(&self.flat))
     }
 
-    /// The first hit, as a position in bytes.
-    fn find(&self, text: &str) -> Option<usize> {
-        let end = |at: usize| at + self.text.len();
-        self.finder
-            .find_iter(text.as_bytes())
-            .find(|at| !self.whole || (is_edge(text, *at) && is_edge(text, end(*at))))
+    /// The first hit, as a range of bytes.
+    fn find(&self, text: &str) -> Option<Range<usize>> {
+        if let Some(pattern) = &self.in_either_case {
+            return pattern.find(text).map(|hit| hit.range());
+        }
+        let hits = self.finder.find_iter(text.as_bytes()).map(|at| at..at + self.text.len());
+        let is_word = |hit: &Range<usize>| is_edge(text, hit.start) && is_edge(text, hit.end);
+        hits.into_iter().find(|hit| !self.whole || is_word(hit))
     }
 
     /// The first hit with the text around it, on one line and with secrets replaced. The searched text itself is shown
     /// as it was asked for.
     pub fn snippet(&self, text: &str, secrets: &KnownSecrets) -> String {
         let text = &secrets.without(text);
-        let at = if self.event.is_some() { Some(0) } else { self.find(text) };
-        let Some(at) = at else { return self.flat.clone() };
-        let mut start = at.saturating_sub(AROUND);
-        let mut end = (at + self.text.len() + AROUND).min(text.len());
+        let hit = if self.event.is_some() { Some(0..self.text.len()) } else { self.find(text) };
+        let Some(hit) = hit else { return self.flat.clone() };
+        let mut start = hit.start.saturating_sub(AROUND);
+        let mut end = (hit.end + AROUND).min(text.len());
         while !text.is_char_boundary(start) {
             start += 1;
         }

@@ -43,7 +43,8 @@ pub enum AskedMoment {
 
 /// Answers for one moment. `folds` is all folds of the session in order, undone ones included; `calls` is its ledger.
 ///
-/// The text is searched as whole words, and inside words where the log has no such word. `@12` asks about the whole
+/// The text is searched as whole words, and inside words where the log has no such word; where it is in no message, with
+/// letters in either case. `@12` asks about the whole
 /// message with that number; the recap has it where a line begins with the number.
 ///
 /// # Errors
@@ -68,7 +69,7 @@ pub fn explain(
         AskedMoment::Now(_) => None,
     };
     let (events, active) = match (call, moment) {
-        (Some(call), _) => (call.events as usize, call.fold),
+        (Some(call), _) => (read_by_call(log, call.events as usize), call.fold),
         (None, AskedMoment::Now(active)) => (log.len(), active),
         (None, _) => (log.len(), None),
     };
@@ -77,6 +78,13 @@ pub fn explain(
     let asked =
         TextQuestion { log, chain: &chain, events, needle: SearchText::new(log, text), secrets };
     Ok(asked.answer(text, call.map(|call| call.number)))
+}
+
+/// The number of events that a call's prompt had. The messages behind the newest answer are appended with the next
+/// request where a client sends its own history, so those up to the call's own answer were in its prompt.
+fn read_by_call(log: &EventLog, events: usize) -> usize {
+    let behind = log.events().iter().skip(events);
+    events + behind.take_while(|event| event.view.role != Role::Assistant).count()
 }
 
 /// Why there is no answer.

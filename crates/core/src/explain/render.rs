@@ -31,6 +31,11 @@ impl Explanation {
         };
         let in_messages = matches!(self.answer, SightAnswer::Verbatim | SightAnswer::Edited);
         match (self.answer, self.reader) {
+            (SightAnswer::NeverSaid, ContextReader::Proxied) => {
+                "no message says it in these words; \
+                the newest messages of an agent behind a proxy are stored with its next request"
+                    .to_owned()
+            }
             (SightAnswer::NeverSaid, _) => "no message says it in these words".to_owned(),
             (SightAnswer::NotYet, _) => format!("it had not been said {at}"),
             (_, ContextReader::Client) if in_messages => {
@@ -43,6 +48,16 @@ impl Explanation {
                 tokens_in_words(tokens),
                 tokens_in_words(window)
             ),
+            (SightAnswer::InRecap, ContextReader::Client) => {
+                "midfold's fold of the transcript has \
+                it in the recap only; its client decides what the model sees, not midfold"
+                    .to_owned()
+            }
+            (SightAnswer::Gone, ContextReader::Client) => {
+                "midfold's fold of the transcript leaves \
+                it out; its client decides what the model sees, not midfold"
+                    .to_owned()
+            }
             (SightAnswer::Verbatim, _) => format!("the model {sees} it {at}, word for word"),
             (SightAnswer::Edited, _) => {
                 format!("the model {sees} it {at}, in a shortened message")

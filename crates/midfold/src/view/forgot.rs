@@ -83,6 +83,7 @@ async fn reader(
     let (tokens, window) = (status.context_tokens, status.context_length);
     Ok(match tokens > window && window > 0 {
         true => ContextReader::Overfull { tokens, window },
+        false if stored.meta().is_proxied() => ContextReader::Proxied,
         false => ContextReader::Midfold,
     })
 }

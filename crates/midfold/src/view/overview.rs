@@ -71,7 +71,8 @@ pub struct Overview {
     recorded: u64,
     /// The number of the active fold; null if nothing is folded.
     pub active: Option<u64>,
-    /// The number of recorded calls.
+    /// The number of requests. The first one of a conversation and look-ups count, too; `GET …/calls` lists those that
+    /// are recorded.
     pub calls: u64,
     /// The tokens of all requests, as the provider counted them.
     pub usage: ProviderTotals,
@@ -361,7 +362,7 @@ fn overview(
         folds,
         recorded: activity.folds,
         active: activity.active_number,
-        calls: activity.calls,
+        calls: activity.calls.max(calls),
         faults: state.faults.iter().map(FaultCount::of).collect(),
         usage: ProviderTotals { calls, prompt, output, cache_read, cache_write },
         cost: state.spent.cost().map(|cost| CostView {

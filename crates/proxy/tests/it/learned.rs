@@ -5,7 +5,7 @@ use midfold::core::event::Usage;
 use midfold_proxy::inside::{LearnedWindows, MOST, WindowNews, WindowOwner, WindowReport};
 
 fn source(scope: &str, kind: DialectKind) -> WindowOwner {
-    WindowOwner::new((scope, ""), kind, "m")
+    WindowOwner::new((scope, ""), kind, "m", None)
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn a_window_is_of_whoever_was_told_and_rises_with_what_is_taken() {
 fn no_more_windows_are_remembered_than_there_is_room_for() {
     let mut learned = LearnedWindows::default();
     let told = WindowReport { window: 8_000, counts_reply: false };
-    let of = |n: usize| WindowOwner::new(("", ""), DialectKind::OpenAiChat, &n.to_string());
+    let of = |n: usize| WindowOwner::new(("", ""), DialectKind::OpenAiChat, &n.to_string(), None);
     (0..MOST + 10).for_each(|n| learned.note_refused(&of(n), told));
     assert_eq!((learned.of(&of(9)), learned.of(&of(10))), (None, Some(told)));
 }
@@ -75,7 +75,8 @@ fn a_store_is_asked_once_and_changes_nothing_that_is_known() {
 
 #[test]
 fn a_source_is_found_by_all_that_it_is_and_read_by_nobody() {
-    let of = |scope, upstream, kind, model| WindowOwner::new((scope, upstream), kind, model).key();
+    let of =
+        |scope, upstream, kind, model| WindowOwner::new((scope, upstream), kind, model, None).key();
     let chat = DialectKind::OpenAiChat;
     let one = of("a", "b", chat, "c");
     assert_eq!(one, of("a", "b", DialectKind::OpenAiResponses, "c"), "one server answers both");

@@ -68,6 +68,6 @@ async fn a_provider_that_is_away_is_said_to_be() {
     let answer = agent.post("/v1/chat/completions", r#"{"messages":[]}"#).await;
     assert_eq!(answer.status, 502);
     let text = String::from_utf8_lossy(&answer.body).into_owned();
-    assert!(text.contains("midfold: the upstream does not answer"), "{text}");
+    assert!(text.contains(" does not answer: "), "{text}");
     assert_eq!(setting.figure("midfold_unanswered_total"), 1);
 }

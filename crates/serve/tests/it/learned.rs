@@ -50,6 +50,10 @@ fn key(number: u8) -> ApiKey {
 
 /// A proxy over a store that was started so many days later.
 async fn node(stub: &Stub, store: &Arc<dyn Store>, days: u64) -> RunningServer {
+    midfold_serve::start(config(stub, store, days)).await.unwrap()
+}
+
+fn config(stub: &Stub, store: &Arc<dyn Store>, days: u64) -> ServeConfig {
     let time = clock();
     let mut config = ServeConfig::new(rules(), Arc::new(move || time() + days * DAY));
     let mut upstreams = UpstreamTable::default();
@@ -61,7 +65,7 @@ async fn node(stub: &Stub, store: &Arc<dyn Store>, days: u64) -> RunningServer {
         format!("[[key]]\nname = \"client-{number}\"\nhash = \"{hash}\"\n")
     };
     config.keys = Some(ApiKeys::from_toml(&(one(1) + &one(2))).unwrap());
-    midfold_serve::start(config).await.unwrap()
+    config
 }
 
 /// A long conversation that nobody saw before.
@@ -129,6 +133,44 @@ async fn what_is_taken_beyond_a_window_raises_it_for_later_processes() {
     let tokens = answer.header("midfold-window").unwrap().strip_suffix("; from=learned");
     let tokens: u64 = tokens.unwrap().parse().unwrap();
     assert!((9_000..9_100).contains(&tokens), "{tokens}");
+    third.stop().await;
+}
+
+/// A server that was started again with more context says so, and a user who raised the window says so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stated_window_is_not_what_was_learned_beside_another_one() {
+    let window = Arc::new(AtomicU64::new(WINDOW));
+    let (stub, store) = (provider_of(Arc::clone(&window)).await, Arc::new(MemoryStore::new()));
+    let store: Arc<dyn Store> = store;
+    let stated = async |tokens: Option<u64>| {
+        let mut config = config(&stub, &store, 0);
+        if let Some(tokens) = tokens {
+            config.rules = rules().window(tokens);
+        }
+        midfold_serve::start(config).await.unwrap()
+    };
+    let first = stated(None).await;
+    let body = history(DialectKind::OpenAiChat, "m", 60);
+    assert_eq!(post(&first, 1, &body).await.header("midfold-window"), Some("8000; from=learned"));
+    first.stop().await;
+
+    window.store(64_000, Ordering::Relaxed);
+    let second = stated(Some(60_000)).await;
+    let longer = history(DialectKind::OpenAiChat, "m", 62);
+    for (body, what) in [(&body, "the stored conversation"), (&longer, "its next request")] {
+        let answer = post(&second, 1, body).await;
+        assert_eq!(answer.header("midfold-window"), Some("60000; from=setting"), "{what}");
+    }
+    // What the server refuses now holds, whatever was stated.
+    window.store(20_000, Ordering::Relaxed);
+    let refused = history(DialectKind::OpenAiChat, "m", 200);
+    let answer = post(&second, 1, &refused).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let next = history(DialectKind::OpenAiChat, "m", 202);
+    assert_eq!(post(&second, 1, &next).await.header("midfold-window"), Some("20000; from=learned"));
+    second.stop().await;
+    let third = stated(Some(60_000)).await;
+    assert_eq!(post(&third, 1, &next).await.header("midfold-window"), Some("20000; from=learned"));
     third.stop().await;
 }
 

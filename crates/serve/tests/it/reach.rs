@@ -62,7 +62,7 @@ async fn answers_and_tokens_are_counted_by_model_upstream_key_and_status() {
     };
     let version = format!("midfold_build_info{{version=\"{}\"}} 1\n", env!("CARGO_PKG_VERSION"));
     assert!(text.contains(&version), "{text}");
-    let labels = "{model=\"claude-sonnet-4-5\",upstream=\"anthropic\",key=\"\",";
+    let labels = "{model=\"scripted\",upstream=\"anthropic\",key=\"\",";
     assert!(text.contains(&format!("midfold_answers_total{labels}status=\"200\"}}")), "{text}");
     let answers = of("midfold_answers_total", "");
     assert_eq!(answers, u64::try_from(setting.upstream.requests().len()).unwrap());

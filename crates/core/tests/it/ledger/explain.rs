@@ -358,3 +358,16 @@ fn a_name_behind_an_escape_in_arguments_is_a_whole_word() {
     let seqs: Vec<u32> = found.occurrences.iter().map(|occurrence| occurrence.seq).collect();
     assert_eq!(seqs, [0, 1]);
 }
+
+#[test]
+fn letters_may_be_in_either_case_where_no_message_has_the_text_as_it_is() {
+    let mut talk = Talk::new("base = \"head-tail\"\nname = \"case\"\n", 6_000);
+    talk.say("user", "Ask Ottoline Brackwater about the CRATE.");
+    talk.say("user", "The crate is paid.");
+    let seqs = |text: &str| -> Vec<u32> {
+        ask(&talk, text, None).occurrences.iter().map(|occurrence| occurrence.seq).collect()
+    };
+    assert_eq!(seqs("ottoline brackwater"), [0]);
+    assert_eq!(seqs("crate"), [1], "what is there as it is comes first");
+    assert_eq!(seqs("Ottoline Brackwaters"), [0_u32; 0]);
+}

@@ -19,6 +19,7 @@ __all__ = [
     "ContextReaderClient",
     "ContextReaderMidfold",
     "ContextReaderOverfull",
+    "ContextReaderProxied",
     "Due",
     "Explanation",
     "FillSource",
@@ -529,6 +530,17 @@ ContextReaderMidfold = TypedDict(
 """The model reads the contexts that midfold hands out."""
 
 
+ContextReaderProxied = TypedDict(
+    "ContextReaderProxied",
+    {
+        "is": 'Literal["proxied"]',
+    },
+)
+"""As before, and the newest messages are not in the log: a client sends its own history through a
+proxy, and what is behind its newest answer is stored with the next request.
+"""
+
+
 ContextReaderOverfull = TypedDict(
     "ContextReaderOverfull",
     {
@@ -553,6 +565,7 @@ ContextReaderClient = TypedDict(
 
 ContextReader = Union[
     ContextReaderMidfold,
+    ContextReaderProxied,
     ContextReaderOverfull,
     ContextReaderClient,
 ]
