@@ -1,5 +1,6 @@
 //! A runtime for commands that wait, and the clock.
 
+use std::pin::Pin;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::error::CommandError;
@@ -11,6 +12,8 @@ pub fn block_on<T>(work: impl Future<Output = Result<T, CommandError>>) -> Resul
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime
         .map_err(|error| CommandError::failed(format!("no thread can be started: {error}")))?;
+    // On the heap, so that the runtime's loop is compiled once for each result and not for each command.
+    let work: Pin<Box<dyn Future<Output = Result<T, CommandError>> + '_>> = Box::pin(work);
     let done = runtime.block_on(work);
     runtime.shutdown_timeout(Duration::from_secs(1));
     done

@@ -6,6 +6,7 @@ use midfold_proxy::{MatchedRequest, Proxy, RandomSource};
 use tokio::sync::watch;
 
 use crate::body::BodyMemory;
+use crate::busy_sessions::BusySessions;
 use crate::config::Clock;
 use crate::desk::Desk;
 use crate::keeper::Keeper;
@@ -34,6 +35,7 @@ pub(crate) struct SharedApp {
     pub known: KnownWindows,
     pub rooms: BodyMemory,
     pub metrics: ServerMetrics,
+    pub sessions: BusySessions,
     /// The models that metrics name.
     pub model_names: ModelNames,
     /// `None` if nobody collects traces.

@@ -257,6 +257,7 @@ impl ProxyRequest {
         }
         self.app.keep();
         self.app.metrics.count_sent(turn.sent(), start.elapsed());
+        turn.sent().session.iter().for_each(|id| self.app.sessions.count(id));
         log_fold(turn.sent());
         log_cut(&turn);
         self.app.note_window(&turn, &self.goal.target.name);

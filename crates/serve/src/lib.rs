@@ -27,6 +27,7 @@ mod api;
 mod app;
 mod body;
 mod broken_answers;
+mod busy_sessions;
 mod compute;
 pub mod config;
 mod console;

@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 
 use crate::app::SharedApp;
 use crate::body::BodyMemory;
+use crate::busy_sessions::BusySessions;
 use crate::config::ServeConfig;
 use crate::desk::Desk;
 use crate::handlers::router;
@@ -90,6 +91,7 @@ pub async fn start(config: ServeConfig) -> Result<RunningServer, ServeError> {
         known: KnownWindows::default(),
         rooms: BodyMemory::new(config.longest_request, config.all_requests),
         metrics: ServerMetrics::default(),
+        sessions: BusySessions::default(),
         model_names: ModelNames::default(),
         traces,
         narrator: config.narration.map(|it| BackgroundNarrator::new(it, Arc::clone(&clock))),
@@ -140,6 +142,12 @@ impl RunningServer {
     #[must_use]
     pub fn metrics(&self) -> String {
         self.app.figures()
+    }
+
+    /// The session that most requests belonged to; `None` if no request was of a stored one.
+    #[must_use]
+    pub fn busiest_session(&self) -> Option<String> {
+        self.app.sessions.busiest()
     }
 
     /// Replaces the keys that it was started with, and ends the feeds of keys that are gone or changed. A server that was started without keys goes on to admit everybody.

@@ -59,12 +59,17 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         });
         let ended = start(program, arguments, args.client.is_some(), &front, told).await;
         // Stopped before an error is returned, so that the last conversations are written in any case.
+        let busiest = running.busiest_session();
         let totals = RunningServer::stop(running).await;
         let code = ended?;
         if !args.quiet {
-            let session = match totals.with_history {
-                0 => None,
-                _ => saving::session_since(&args.proxy.at, began).await,
+            // A conversation of one request has its session from the second one on.
+            let session = match busiest {
+                Some(id) => Some(id),
+                None if totals.with_history > 0 => {
+                    saving::session_since(&args.proxy.at, began).await
+                }
+                None => None,
             };
             if json {
                 saving::say_json(&totals, session.as_deref(), output);
