@@ -33,7 +33,7 @@ function facts(detail: Detail): [string, Child, Child?, string?][] {
   const pins = status.pins.length;
   return [
     ["Context now", el("span", { class: "context-fact" },
-      el("span", {}, el("b", {}, count(detail.fill)), detail.window ? ` of ${count(detail.window)} tokens` : " tokens", el("span", { class: "quiet-word" }, detail.window ? percentOf(detail.fill, detail.window) : ""), el("span", { class: "quiet-word" }, fillSource(detail.fill_source))),
+      el("span", {}, el("b", {}, count(detail.fill)), detail.window ? ` of ${count(detail.window)} tokens` : " tokens", el("span", { class: "quiet-word" }, detail.window ? percentOf(detail.fill, detail.window) : ""), el("small", { class: "source" }, fillSource(detail.fill_source))),
       fillBar({ ...detail, threshold })), [detail.window && detail.fill > detail.window ? el("strong", { class: "bad" }, `${count(detail.fill - detail.window)} tokens over the window${detail.active === null ? ", unfolded" : ""}. `) : "", foldLine(detail.line)], "wide"],
     ["Cost", cost ? el("span", {}, el("b", { class: cut && cut.share > 0 ? "good" : cut && cut.share < 0 ? "bad" : "" }, cut?.text ?? "–")) : "–",
       cost ? cut?.share === 0 && detail.folds === 0 ? `${amount(cost.sent, cost.unit)}; nothing was folded, so nothing is saved` : `${amount(cost.sent, cost.unit)}; sending everything: ${amount(cost.everything, cost.unit)}` : "no usage was reported"],

@@ -75,7 +75,7 @@ export function listView(q: string, order: ListOrder): View {
     }
     if (list.node.parentNode !== body) body.replaceChildren(list.node);
     const of = order.only ? `${count(shown.length)} of ` : "";
-    told.textContent = done ? `${of}${count(all.length)} ${all.length === 1 ? "session" : "sessions"}` : order.asksForAll ? `${of}the newest ${count(all.length)} sessions` : `more than ${count(all.length - 1)} sessions`;
+    told.textContent = done ? `${of}${count(all.length)} ${all.length === 1 ? "session" : "sessions"}` : order.asksForAll ? `${of}the newest ${count(all.length)} sessions` : `${count(all.length)} sessions or more`;
     list.show(shown.length);
   }
 

@@ -54,7 +54,8 @@ export function amount(value: number, unit: string): string {
   return `${short(value)} ${unit}`;
 }
 
-export const percentOf = (part: number, whole: number): string => (whole > 0 ? `${Math.round((part / whole) * 100)} %` : "–");
+/** A share, cut down as everywhere: what is not full is not 100 %. */
+export const percentOf = (part: number, whole: number): string => (whole > 0 ? `${Math.floor((part / whole) * 100 + 1e-9)} %` : "–");
 
 /** The source of a session's fill, in words. */
 export const fillSource = (source: Overview["fill_source"]): string =>
