@@ -11,7 +11,7 @@ use crate::prepare::{self, HOST};
 
 /// The keyword arguments of `Session` and `Sessions`.
 pub struct SessionOptions<'a, 'py> {
-    pub window: Option<i64>,
+    pub window: Option<&'a Bound<'py, PyAny>>,
     pub preset: Option<&'a str>,
     pub policy: Option<&'a Bound<'py, PyAny>>,
     pub dialect: &'a str,
@@ -29,6 +29,25 @@ pub struct SessionOptions<'a, 'py> {
 }
 
 impl SessionOptions<'_, '_> {
+    /// Their names.
+    pub const NAMES: [&'static str; 15] = [
+        "window",
+        "preset",
+        "policy",
+        "dialect",
+        "profile",
+        "tokenizer",
+        "model",
+        "system",
+        "tools",
+        "output_reserve",
+        "narrate",
+        "tiers",
+        "after_fold",
+        "cache_lifetime",
+        "store",
+    ];
+
     /// What they ask for.
     pub fn start(self) -> PyResult<Start> {
         let kind = midfold::dialect(self.dialect).map_err(Failure::from)?;
@@ -46,11 +65,13 @@ impl SessionOptions<'_, '_> {
         let json = |value: Option<&Bound<'_, PyAny>>, name| {
             value.map(|value| json::bytes(value, name)).transpose()
         };
+        let tools = json(self.tools, "tools")?.map(midfold::given_tools);
         Ok(Start {
             kind,
             settings,
             system: json(self.system, "system")?.map(Into::into),
-            tools: json(self.tools, "tools")?.map(Into::into),
+            tools: tools.transpose().map_err(Failure::from)?,
+            is_policy_named: self.preset.is_some() || self.policy.is_some(),
             output_reserve: self.output_reserve,
             cache_lifetime: lifetime.map_err(Failure::from)?.flatten(),
             ..Start::new(policy, HOST, now)

@@ -6,11 +6,11 @@ mod many;
 mod objects;
 mod shared;
 
-use midfold::blocking::ForcedFold;
+use midfold::blocking::{ForcedFold, NamedSettings};
 use midfold::core::event::Usage;
 use midfold::store::recall::{ExpandTarget, GrepQuery, WantedOutcome};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList};
 
 use crate::context::Context;
 use crate::errors::Failure;
@@ -69,12 +69,14 @@ impl Session {
     #[pyo3(signature = (
         *, window=None, preset=None, policy=None, dialect="openai-chat", profile=None,
         tokenizer=None, model=None, system=None, tools=None, output_reserve=0, narrate=false,
-        tiers=None, after_fold=None, cache_lifetime=None, store=None, id=None
-    ))]
+        tiers=None, after_fold=None, cache_lifetime=None, store=None, id=None, **others
+    ), text_signature = "(*, window=None, preset=None, policy=None, dialect='openai-chat', \
+        profile=None, tokenizer=None, model=None, system=None, tools=None, output_reserve=0, \
+        narrate=False, tiers=None, after_fold=None, cache_lifetime=None, store=None, id=None)")]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python class")]
     fn new(
         py: Python<'_>,
-        window: Option<i64>,
+        window: Option<&Bound<'_, PyAny>>,
         preset: Option<&str>,
         policy: Option<&Bound<'_, PyAny>>,
         dialect: &str,
@@ -90,7 +92,10 @@ impl Session {
         cache_lifetime: Option<f64>,
         store: Option<String>,
         id: Option<String>,
+        others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        let known = [&SessionOptions::NAMES[..], &["id"]].concat();
+        prepare::no_others("Session", others, &known)?;
         #[rustfmt::skip]
         let options = SessionOptions {
             window, preset, policy, dialect, profile, tokenizer, model, system, tools,
@@ -100,19 +105,32 @@ impl Session {
         Ok(Self::of(py.detach(|| start.open(id)).map_err(Failure::from)?))
     }
 
-    /// Goes on with a session of a store: `sqlite:PATH` or `postgres://…`. `after_fold` is not
-    /// stored with it.
+    /// Goes on with a session of a store: `sqlite:PATH` or `postgres://…`. A window, a model, a
+    /// preset or a policy that you name holds from now on. A smaller window that was learned from
+    /// a refusal stays, until you name another one. `after_fold` is not stored with it.
     ///
-    /// Raises `StoreError` if there is no such store or session.
+    /// Raises `StoreError` if there is no such store or session, and `PolicyError` for a policy
+    /// that cannot be used.
     #[staticmethod]
-    #[pyo3(signature = (store, id, *, after_fold=None))]
+    #[pyo3(signature = (
+        store, id, *, window=None, preset=None, policy=None, model=None, after_fold=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn open(
         py: Python<'_>,
         store: &str,
         id: &str,
+        window: Option<&Bound<'_, PyAny>>,
+        preset: Option<&str>,
+        policy: Option<&Bound<'_, PyAny>>,
+        model: Option<String>,
         after_fold: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        Self::loaded(py, store, id, prepare::after_fold(after_fold)?)
+        let is_named = preset.is_some() || policy.is_some();
+        let policy = is_named.then(|| prepare::policy(preset, policy, None, false));
+        let window = prepare::tokens("window", window)?;
+        let named = NamedSettings { window, model, policy: policy.transpose()? };
+        Self::loaded(py, store, id, &named, prepare::after_fold(after_fold)?)
     }
 
     /// Its id. It changes if a list of `project` went back: the session is a fork then.
@@ -193,10 +211,10 @@ impl Session {
     /// Returns the smaller context to send after the provider refused a request with this error;
     /// `None` if compacting does not help.
     ///
-    /// Call it once a refusal. `error` is the body of the provider's answer, `status` its HTTP
-    /// status. An error without a message counts as too long if the context filled most of the
-    /// window. `reply` is the least tokens to keep free for the reply, if that is more than the
-    /// session reserves.
+    /// Call it once a refusal. `error` is what your SDK raised, or the body of the provider's
+    /// answer; `status` is its HTTP status, without it that of the exception. An error without a
+    /// message counts as too long if the context filled most of the window. `reply` is the least
+    /// tokens to keep free for the reply, if that is more than the session reserves.
     ///
     /// Raises `BudgetError` if nothing smaller can be made, or if what this returned was too
     /// long, too: then show the provider's error.
@@ -226,18 +244,21 @@ impl Session {
     /// written to it (`cache_write`); `output` is the reply. `call` is `Context.call`, for a
     /// request of a stored session that is not the last.
     ///
-    /// Raises `StoreError` if the call is unknown, or was observed with other figures.
-    #[pyo3(signature = (prompt, output=0, *, cache_read=0, cache_write=0, call=None))]
+    /// Raises `InputError` for what is no number of tokens, and `StoreError` if the call is
+    /// unknown, or was observed with other figures.
+    #[pyo3(signature = (prompt, output=None, *, cache_read=0, cache_write=0, call=None))]
     fn observe(
         &self,
         py: Python<'_>,
-        prompt: u64,
-        output: u64,
+        prompt: &Bound<'_, PyAny>,
+        output: Option<&Bound<'_, PyAny>>,
         cache_read: u64,
         cache_write: u64,
         call: Option<u64>,
     ) -> PyResult<()> {
-        let usage = Usage { prompt, output, cache_read, cache_write };
+        let prompt = prepare::whole("prompt", prompt, "1_200, as the provider counted")?;
+        let output = output.map(|output| prepare::whole("output", output, "80")).transpose()?;
+        let usage = Usage { prompt, output: output.unwrap_or(0), cache_read, cache_write };
         self.run(py, |engine| Ok(engine.observe(usage, call)?))
     }
 
@@ -265,12 +286,14 @@ impl Session {
     /// Keeps the message at this place, with its calls and results, out of every later fold.
     ///
     /// Raises `InputError` if there is no such message.
-    fn pin(&self, py: Python<'_>, seq: u64) -> PyResult<()> {
+    fn pin(&self, py: Python<'_>, seq: &Bound<'_, PyAny>) -> PyResult<()> {
+        let seq = prepare::whole("seq", seq, "12")?;
         self.run(py, |engine| Ok(engine.pin(seq, true)?))
     }
 
     /// Lets a pinned message go. Raises what `pin` raises.
-    fn unpin(&self, py: Python<'_>, seq: u64) -> PyResult<()> {
+    fn unpin(&self, py: Python<'_>, seq: &Bound<'_, PyAny>) -> PyResult<()> {
+        let seq = prepare::whole("seq", seq, "12")?;
         self.run(py, |engine| Ok(engine.pin(seq, false)?))
     }
 
@@ -279,7 +302,12 @@ impl Session {
     ///
     /// Raises `BudgetError` if the reserves leave nothing of the window.
     #[pyo3(signature = (model, window=None))]
-    fn update_model(&self, py: Python<'_>, model: &str, window: Option<i64>) -> PyResult<()> {
+    fn update_model(
+        &self,
+        py: Python<'_>,
+        model: &str,
+        window: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
         let window = prepare::tokens("window", window)?;
         self.run(py, |engine| Ok(engine.update_model(model, window)?))
     }
