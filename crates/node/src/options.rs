@@ -135,7 +135,7 @@ pub struct OpenOptions {
     model: Option<String>,
     #[serde(flatten)]
     folding: FoldingOptions,
-    /// What is put back with each fold.
+    /// Texts and files that are put back with each fold.
     pub after_fold: AfterFold,
 }
 

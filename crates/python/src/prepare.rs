@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use midfold::blocking::NamedSettings;
 use midfold::core::budget::{Ratio, TierName};
+use midfold::core::event::Usage;
 use midfold::{AfterFold, Door, DoorHost, FailureArea, Policy, PolicyFrom, Settings};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -36,6 +38,28 @@ pub fn whole(name: &str, given: &Bound<'_, PyAny>, example: &str) -> Result<u64,
         Failure::input(format!("{name} is {shown}, not a whole number from 0 on"))
             .hint(format!("give a number, such as {example}"))
     })
+}
+
+/// The tokens that the provider counted of a prompt and of the reply.
+pub fn usage(
+    prompt: &Bound<'_, PyAny>,
+    output: Option<&Bound<'_, PyAny>>,
+) -> Result<Usage, Failure> {
+    let prompt = whole("prompt", prompt, "1_200, as the provider counted")?;
+    let output = output.map_or(Ok(0), |output| whole("output", output, "80"))?;
+    Ok(Usage { prompt, output, ..Usage::default() })
+}
+
+/// The settings that a caller names of a session that is in a store.
+pub fn named(
+    window: Option<&Bound<'_, PyAny>>,
+    preset: Option<&str>,
+    given: Option<&Bound<'_, PyAny>>,
+    model: Option<String>,
+) -> PyResult<NamedSettings> {
+    let is_named = preset.is_some() || given.is_some();
+    let policy = is_named.then(|| policy(preset, given, None, false)).transpose()?;
+    Ok(NamedSettings { window: tokens("window", window)?, model, policy })
 }
 
 /// Refuses arguments that there are not, and names the one that was perhaps meant.

@@ -3,6 +3,7 @@
 use midfold::Settings;
 use midfold::blocking::Start;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::clock::now;
 use crate::errors::Failure;
@@ -26,11 +27,13 @@ pub struct SessionOptions<'a, 'py> {
     pub tiers: Option<&'a Bound<'py, PyAny>>,
     pub after_fold: Option<&'a Bound<'py, PyAny>>,
     pub store: Option<String>,
+    /// Arguments that there are not.
+    pub others: Option<&'a Bound<'py, PyDict>>,
 }
 
 impl SessionOptions<'_, '_> {
     /// Their names.
-    pub const NAMES: [&'static str; 15] = [
+    const NAMES: [&'static str; 15] = [
         "window",
         "preset",
         "policy",
@@ -48,8 +51,9 @@ impl SessionOptions<'_, '_> {
         "store",
     ];
 
-    /// What they ask for.
-    pub fn start(self) -> PyResult<Start> {
+    /// The settings that they ask for. The `class` takes one more argument.
+    pub fn start(self, class: &str, more: &str) -> PyResult<Start> {
+        prepare::no_others(class, self.others, &[&Self::NAMES[..], &[more]].concat())?;
         let kind = midfold::dialect(self.dialect).map_err(Failure::from)?;
         let policy = prepare::policy(self.preset, self.policy, self.tiers, self.narrate)?;
         let settings = Settings {

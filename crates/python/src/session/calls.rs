@@ -1,12 +1,13 @@
 //! What the methods of a session do with Python objects before and after the engine.
 
-use midfold::blocking::{ForcedFold, NamedSettings, Session as Engine, StorePlace};
+use midfold::blocking::{ForcedFold, NamedSettings, Session as Engine, Start, StorePlace};
 use midfold::{AfterFold, Door, FailureArea, IncomingMessages, RefusedRequest};
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use super::Session;
+use super::ids::new_id;
 use crate::clock::now;
 use crate::context::Context;
 use crate::errors::Failure;
@@ -171,6 +172,23 @@ impl Session {
             list.append(dict)?;
         }
         Ok(list)
+    }
+
+    /// Keeps a message out of later folds, or lets it go.
+    pub(super) fn pinned(
+        &self,
+        py: Python<'_>,
+        seq: &Bound<'_, PyAny>,
+        is_pinned: bool,
+    ) -> PyResult<()> {
+        let seq = prepare::whole("seq", seq, "12")?;
+        self.run(py, |engine| Ok(engine.pin(seq, is_pinned)?))
+    }
+
+    /// Makes a session, in a store or in memory.
+    pub(super) fn made(py: Python<'_>, start: Start, id: Option<String>) -> PyResult<Self> {
+        let id = id.map_or_else(|| new_id(py), Ok)?;
+        Ok(Self::of(py.detach(|| start.open(id)).map_err(Failure::from)?))
     }
 
     /// Opens a session that is in a store.

@@ -10,7 +10,6 @@ use super::shared::SharedSession;
 use crate::context::Context;
 use crate::errors::Failure;
 use crate::list::HostList;
-use crate::prepare;
 use crate::start::SessionOptions;
 
 /// The conversations of one host, found by the host's own ids, else by what is in them.
@@ -66,8 +65,6 @@ impl Sessions {
         limit: usize,
         others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let known = [&SessionOptions::NAMES[..], &["limit"]].concat();
-        prepare::no_others("Sessions", others, &known)?;
         let named = SessionOptions {
             window,
             preset,
@@ -84,8 +81,9 @@ impl Sessions {
             after_fold,
             cache_lifetime,
             store,
+            others,
         };
-        let start = named.start()?;
+        let start = named.start("Sessions", "limit")?;
         Ok(Self { kind: start.kind, held: Held::new(start, limit, SharedSession::from) })
     }
 

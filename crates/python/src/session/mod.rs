@@ -6,7 +6,7 @@ mod many;
 mod objects;
 mod shared;
 
-use midfold::blocking::{ForcedFold, NamedSettings};
+use midfold::blocking::ForcedFold;
 use midfold::core::event::Usage;
 use midfold::store::recall::{ExpandTarget, GrepQuery, WantedOutcome};
 use pyo3::prelude::*;
@@ -23,41 +23,7 @@ use ids::{hash, new_id};
 pub use many::Sessions;
 use shared::SharedSession;
 
-/// One conversation: its log, its folds, its meter; in memory, or in a store.
-///
-/// Every method may be called from any thread, and none waits for a model. Places are numbers of
-/// messages, from 0. If a store fails, a method of a stored session raises `StoreError`.
-///
-/// - `window`: the model's window, in tokens; else that of `model`, else 128,000.
-/// - `preset`, `policy`: when and how to fold: a name of `presets()`, or a policy of one's own.
-/// - `dialect`: the form of the messages.
-/// - `profile`: the rules of the provider; else those of the dialect and the model.
-/// - `tokenizer`: what counts: a name of `tokenizers()`, `chars:3.2`, or a `tokenizer.json`.
-/// - `model`: the model's name.
-/// - `system`, `tools`: what travels beside the messages, and counts.
-/// - `output_reserve`: tokens of the window that stay free for the reply.
-/// - `narrate`: whether models narrate: see `wants`.
-/// - `tiers`: the most that a class of content may take, as shares of the budget from 0 to 1.
-/// - `after_fold`: a `text`, and `files` that are read at each fold, named from the working folder:
-///   they are in each recap, in `tokens` tokens at most (4,000).
-/// - `cache_lifetime`: seconds that the provider's cache keeps a prompt, such as 300. After a
-///   longer pause the session may fold early. Without it a pause means nothing.
-/// - `store`: `sqlite:PATH` or `postgres://…`; without it the session is in memory.
-/// - `id`: its name; a new one without it.
-///
-/// Raises `InputError` for an unknown name, `PolicyError`, `TokenizerError`, `BudgetError` if
-/// the reserves leave nothing of the window, and `StoreError` if the id is taken.
-///
-/// >>> import midfold
-/// >>> session = midfold.Session(window=4_000)
-/// >>> question = {"role": "user", "content": "Why is the total off by one?"}
-/// >>> session.append(question)
-/// [0]
-/// >>> context = session.context()
-/// >>> context.messages[0] is question, context.folded
-/// (True, False)
-/// >>> context.json()
-/// b'[{"role":"user","content":"Why is the total off by one?"}]'
+#[doc = include_str!("session.md")]
 #[pyclass(frozen, module = "midfold")]
 pub struct Session {
     inner: SharedSession,
@@ -94,15 +60,12 @@ impl Session {
         id: Option<String>,
         others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let known = [&SessionOptions::NAMES[..], &["id"]].concat();
-        prepare::no_others("Session", others, &known)?;
         #[rustfmt::skip]
         let options = SessionOptions {
             window, preset, policy, dialect, profile, tokenizer, model, system, tools,
-            output_reserve, narrate, tiers, after_fold, cache_lifetime, store,
+            output_reserve, narrate, tiers, after_fold, cache_lifetime, store, others,
         };
-        let (start, id) = (options.start()?, id.map_or_else(|| new_id(py), Ok)?);
-        Ok(Self::of(py.detach(|| start.open(id)).map_err(Failure::from)?))
+        Self::made(py, options.start("Session", "id")?, id)
     }
 
     /// Goes on with a session of a store: `sqlite:PATH` or `postgres://…`. A window, a model, a
@@ -126,10 +89,7 @@ impl Session {
         model: Option<String>,
         after_fold: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let is_named = preset.is_some() || policy.is_some();
-        let policy = is_named.then(|| prepare::policy(preset, policy, None, false));
-        let window = prepare::tokens("window", window)?;
-        let named = NamedSettings { window, model, policy: policy.transpose()? };
+        let named = prepare::named(window, preset, policy, model)?;
         Self::loaded(py, store, id, &named, prepare::after_fold(after_fold)?)
     }
 
@@ -256,9 +216,7 @@ impl Session {
         cache_write: u64,
         call: Option<u64>,
     ) -> PyResult<()> {
-        let prompt = prepare::whole("prompt", prompt, "1_200, as the provider counted")?;
-        let output = output.map(|output| prepare::whole("output", output, "80")).transpose()?;
-        let usage = Usage { prompt, output: output.unwrap_or(0), cache_read, cache_write };
+        let usage = Usage { cache_read, cache_write, ..prepare::usage(prompt, output)? };
         self.run(py, |engine| Ok(engine.observe(usage, call)?))
     }
 
@@ -287,14 +245,12 @@ impl Session {
     ///
     /// Raises `InputError` if there is no such message.
     fn pin(&self, py: Python<'_>, seq: &Bound<'_, PyAny>) -> PyResult<()> {
-        let seq = prepare::whole("seq", seq, "12")?;
-        self.run(py, |engine| Ok(engine.pin(seq, true)?))
+        self.pinned(py, seq, true)
     }
 
     /// Lets a pinned message go. Raises what `pin` raises.
     fn unpin(&self, py: Python<'_>, seq: &Bound<'_, PyAny>) -> PyResult<()> {
-        let seq = prepare::whole("seq", seq, "12")?;
-        self.run(py, |engine| Ok(engine.pin(seq, false)?))
+        self.pinned(py, seq, false)
     }
 
     /// Says that the contexts go to another model from now on. Its window is `window`, in tokens,
