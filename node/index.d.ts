@@ -250,11 +250,14 @@ export interface SessionOptions extends CountOptions, FoldOptions {
   id?: string
 }
 
-/** A context: the messages to send, and what they count. */
-export class Context {
+/** What of a stored session is to be another one from now on. */
+export interface OpenOptions extends Pick<SessionOptions, 'window' | 'model' | 'preset' | 'policy' | 'afterFold'> {}
+
+/** A context: the messages to send, and what they count. `T` is the type of the messages that were given. */
+export class Context<T = Message> {
   private constructor()
   /** The messages. Those that were kept as they were are the objects that were given. */
-  readonly messages: Message[]
+  readonly messages: T[]
   /** The counted tokens, with what travels beside the messages. */
   readonly tokens: number
   /** Whether it was folded for this. */
@@ -386,11 +389,15 @@ export class Session {
    */
   constructor(options?: SessionOptions)
   /**
-   * Goes on with a session of a store: `sqlite:PATH` or `postgres://…`. `afterFold` is not stored with it.
+   * Goes on with a session of a store: `sqlite:PATH` or `postgres://…`. A window, a model, a preset or a policy that
+   * you name holds from now on. A smaller window that was learned from a refusal stays, until you name another one.
+   * `afterFold` is not stored with it.
    *
+   * @throws {InputError} for an unknown option
+   * @throws {PolicyError} for a policy that cannot be used
    * @throws {StoreError} if there is no such store or session
    */
-  static open(store: string, id: string, options?: { afterFold?: AfterFold }): Session
+  static open(store: string, id: string, options?: OpenOptions): Session
   /** Its id. It changes if a list of `project` went back: the session is a fork then. */
   readonly id: string
   /** The place where it is stored, without a password; `null` in memory. */
@@ -422,19 +429,21 @@ export class Session {
    * @throws {InputError} for what is no list of messages of the session's dialect
    * @throws {BudgetError} if nothing fits the window
    */
-  project(messages: readonly Message[], options?: ProjectOptions): Context
+  project<T extends Message = Message>(messages: readonly T[], options?: ProjectOptions): Context<T>
   /**
-   * Returns the smaller context to send after the provider refused a request with this error (the body of its
-   * answer); `null` if compacting does not help. Call it once a refusal. `status` is the HTTP status, `reply` the
-   * least tokens to keep free for the reply.
+   * Returns the smaller context to send after the provider refused a request with this error: what your SDK threw, or
+   * the body of the answer. `null` if compacting does not help. Call it once a refusal. `status` is the HTTP status;
+   * without it that of the error. `reply` is the least tokens to keep free for the reply.
    *
+   * @throws {InputError} for what is no error and no JSON
    * @throws {BudgetError} if nothing smaller can be made: then show the provider's error
    */
-  recover(error: unknown, options?: { status?: number; reply?: number }): Context | null
+  recover<T extends Message = Message>(error: unknown, options?: { status?: number; reply?: number }): Context<T> | null
   /**
    * Takes what the provider counted for the last context, in tokens: `prompt` is the whole prompt, with the parts
    * that a cache had, `output` the reply.
    *
+   * @throws {InputError} for what is no number of tokens
    * @throws {StoreError} if the call is unknown, or was observed with other figures
    */
   observe(prompt: number, output?: number, options?: ObserveOptions): void
@@ -530,7 +539,8 @@ export class Session {
 export class Sessions {
   /**
    * Says how each session is made. `limit` is how many conversations are held, 64 without it; of those in a store all
-   * are found again by their id.
+   * are found again by their id. A window, a model, a preset or a policy that you name holds for them, too, as in
+   * `Session.open`.
    *
    * @throws {InputError} for an unknown option or name
    * @throws {PolicyError} for a policy that cannot be used
@@ -543,7 +553,7 @@ export class Sessions {
    * @throws {InputError} for what is no list of messages
    * @throws {BudgetError} if nothing fits the window
    */
-  project(messages: readonly Message[], options?: ProjectOptions & { id?: string }): Context
+  project<T extends Message = Message>(messages: readonly T[], options?: ProjectOptions & { id?: string }): Context<T>
   /**
    * Returns the session of this id, else of the conversation that has most in common with the messages; `null` if
    * there is none. Nothing is appended.

@@ -4,6 +4,7 @@
 const native = require('./lib/native.js')
 const errors = require('./lib/errors.js')
 const { folding } = require('./lib/folding.js')
+const { options: read, present, text } = require('./lib/given.js')
 const { Context, Session, Sessions, SummaryRequest } = require('./lib/session.js')
 
 const { call, json } = errors
@@ -12,12 +13,12 @@ const { call, json } = errors
 function given(messages) {
   if (typeof messages === 'string') return [Buffer.from(messages), 'string']
   if (messages instanceof Uint8Array) return [Buffer.from(messages), 'bytes']
-  return [Buffer.from(json(messages, 'messages')), 'objects']
+  return [Buffer.from(json(present(messages), 'messages')), 'objects']
 }
 
 function compact(messages, options = {}) {
   const [bytes, shape] = given(messages)
-  const done = call(() => native.compact(bytes, json(options, 'options')))
+  const done = call(() => native.compact(bytes, json(read(options), 'options')))
   const text = shape === 'bytes' ? done.messages : done.messages.toString('utf8')
   return {
     messages: shape === 'objects' ? JSON.parse(text) : text,
@@ -27,13 +28,13 @@ function compact(messages, options = {}) {
 }
 
 function countTokens(messages, options = {}) {
-  const said = json(options, 'options')
+  const said = json(read(options), 'options')
   if (typeof messages === 'string') return call(() => native.countText(messages, said))
   return call(() => native.countMessages(given(messages)[0], said))
 }
 
 function recallTools(shape = 'openai') {
-  return JSON.parse(call(() => native.recallTools(shape)))
+  return JSON.parse(call(() => native.recallTools(text('shape', shape, 'openai'))))
 }
 
 module.exports = {

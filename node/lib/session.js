@@ -4,7 +4,9 @@
 const { folding } = require('./folding.js')
 const { randomUUID } = require('node:crypto')
 const native = require('./native.js')
-const { InputError, call, json } = require('./errors.js')
+const { inspect } = require('node:util')
+const { call, json } = require('./errors.js')
+const { array, options: read, present, refusal, text, whole } = require('./given.js')
 
 /** What is to be sent. */
 class Context {
@@ -33,15 +35,13 @@ class Context {
   }
 }
 
-/** All messages of a host, as an array. */
-function array(messages) {
-  if (!Array.isArray(messages)) {
-    throw new InputError(`messages is ${typeof messages}, not an array`, [
-      'pass all messages of the conversation, as an array of objects',
-    ])
-  }
-  return messages
+/** What to keep, in words. */
+function focusOf(focus) {
+  return focus == null ? undefined : text('focus', focus, 'the plan')
 }
+
+const PROJECT = ['focus', 'force']
+const OPEN = ['window', 'preset', 'policy', 'model', 'afterFold']
 
 /** One conversation: its log, its folds, its meter; in memory, or in a store. */
 class Session {
@@ -57,11 +57,21 @@ class Session {
     this.#native =
       options instanceof native.Session
         ? options
-        : call(() => new native.Session(json(options, 'options'), randomUUID()))
+        : call(() => new native.Session(json(read(options), 'options'), randomUUID()))
   }
 
-  static open(store, id, { afterFold = {} } = {}) {
-    return new Session(call(() => native.Session.open(store, id, json(afterFold, 'afterFold'))))
+  static open(store, id, options) {
+    text('store', store, 'sqlite:sessions.db')
+    text('id', id, 'thread-7')
+    const named = json(read(options, OPEN), 'options')
+    return new Session(call(() => native.Session.open(store, id, named)))
+  }
+
+  [inspect.custom](depth, options) {
+    const { id, length: messages, store } = this
+    const { context_length: window } = this.status()
+    const shown = store === null ? { id, messages, window } : { id, messages, window, store }
+    return `Session ${inspect(shown, options)}`
   }
 
   get id() {
@@ -76,70 +86,92 @@ class Session {
     return this.#native.length
   }
 
-  append(messages, { key, expect } = {}) {
-    const places = call(() => this.#native.append(json(messages, 'messages'), key, expect))
+  append(messages, options) {
+    const { key, expect } = read(options, ['key', 'expect'], "{ key: 'import-1' }")
+    const list = json(present(messages), 'messages')
+    const places = call(() => this.#native.append(list, key, expect))
     const objects = Array.isArray(messages) ? messages : [messages]
     places.forEach((place, at) => this.#known.set(place, objects[at]))
     return places
   }
 
-  context({ inject = {}, reserve = {} } = {}) {
-    const hooks = json({ inject: Object.entries(inject), reserve: Object.entries(reserve) }, 'hooks')
+  context(options) {
+    const { inject, reserve } = read(options, ['inject', 'reserve'], "{ inject: { memory: '…' }, reserve: { memory: 200 } }")
+    const texts = Object.entries(inject ?? {}).map(([name, said]) => [name, text(`inject.${name}`, said, 'They like tabs.')])
+    const sizes = Object.entries(reserve ?? {}).map(([name, size]) => [name, whole(`reserve.${name}`, size, '200, in tokens')])
+    const hooks = json({ inject: texts, reserve: sizes }, 'hooks')
     return this.#handedOut(call(() => this.#native.context(hooks)))
   }
 
-  project(messages, { focus, force = false } = {}) {
+  project(messages, options) {
+    const { focus, force } = read(options, PROJECT, '{ force: true }')
     const list = json(array(messages), 'messages')
-    const handed = call(() => this.#native.project(list, messages.length, focus, force))
+    const handed = call(() => this.#native.project(list, messages.length, focus, force ?? false))
     return this._projected(handed, messages)
   }
 
-  recover(error, { status, reply = 0 } = {}) {
-    const text = typeof error === 'string' ? error : json(error, 'error')
-    const handed = call(() => this.#native.recover(text, status, reply))
+  recover(error, options) {
+    const { status, reply } = read(options, ['status', 'reply'], '{ status: 400 }')
+    const said = refusal(error)
+    const handed = call(() => this.#native.recover(said.body, status ?? said.status, reply ?? 0))
     return handed ? this.#handedOut(handed) : null
   }
 
-  observe(prompt, output = 0, { cacheRead = 0, cacheWrite = 0, call: number } = {}) {
-    const counted = { prompt, output, cacheRead, cacheWrite, call: number ?? null }
+  observe(prompt, output, options) {
+    const known = ['cacheRead', 'cacheWrite', 'call']
+    const { cacheRead, cacheWrite, call: number } = read(options, known, '{ call: context.call }')
+    const counted = {
+      prompt: whole('prompt', prompt, '1200: the tokens that the provider counted'),
+      output: whole('output', output ?? 0, '80: the tokens of the reply'),
+      cacheRead: cacheRead ?? 0,
+      cacheWrite: cacheWrite ?? 0,
+      call: number ?? null,
+    }
     call(() => this.#native.observe(json(counted, 'counts')))
   }
 
   compact(focus) {
-    return folding(call(() => this.#native.compact(focus, false)))
+    return folding(call(() => this.#native.compact(focusOf(focus), false)))
   }
 
   preview(focus) {
-    return folding(call(() => this.#native.compact(focus, true)))
+    return folding(call(() => this.#native.compact(focusOf(focus), true)))
   }
 
   undo(fold) {
-    call(() => this.#native.undo(fold))
+    call(() => this.#native.undo(fold == null ? undefined : text('fold', fold, this.folds().at(-1)?.id ?? 'the id of a fold')))
   }
 
   pin(seq) {
-    call(() => this.#native.pin(seq, true))
+    call(() => this.#native.pin(whole('seq', seq, 12), true))
   }
 
   unpin(seq) {
-    call(() => this.#native.pin(seq, false))
+    call(() => this.#native.pin(whole('seq', seq, 12), false))
   }
 
   updateModel(model, window) {
-    call(() => this.#native.updateModel(model, window))
+    text('model', model, 'gpt-5.6')
+    const size = window == null ? undefined : whole('window', window, 128_000)
+    call(() => this.#native.updateModel(model, size))
   }
 
   setPolicy(options) {
-    call(() => this.#native.setPolicy(json(options, 'options')))
+    const named = json(read(options), 'options')
+    call(() => this.#native.setPolicy(named))
   }
 
-  explain(textOrEvent, { call: number } = {}) {
-    const text = typeof textOrEvent === 'number' ? `@${textOrEvent}` : textOrEvent
-    return JSON.parse(call(() => this.#native.explain(text, number)))
+  explain(textOrEvent, options) {
+    const { call: number } = read(options, ['call'], '{ call: 1 }')
+    const explained =
+      typeof textOrEvent === 'number'
+        ? () => this.#native.explainEvent(whole('textOrEvent', textOrEvent, 12), number)
+        : () => this.#native.explain(text('textOrEvent', textOrEvent, 'src/main.py'), number)
+    return JSON.parse(call(explained))
   }
 
   placeholders(messages) {
-    return JSON.parse(call(() => this.#native.placeholders(json(messages, 'messages'))))
+    return JSON.parse(call(() => this.#native.placeholders(json(present(messages), 'messages'))))
   }
 
   audit() {
@@ -166,11 +198,12 @@ class Session {
 
   recall(name, args = {}) {
     const given = typeof args === 'string' ? args : json(args, 'arguments')
-    return call(() => this.#native.recall(name, given))
+    return call(() => this.#native.recall(text('name', name, 'recall_find'), given))
   }
 
-  fork({ id = randomUUID(), at } = {}) {
-    return new Session(call(() => this.#native.fork(id, at)))
+  fork(options) {
+    const { id, at } = read(options, ['id', 'at'], "{ id: 'try-2', at: 12 }")
+    return new Session(call(() => this.#native.fork(id ?? randomUUID(), at)))
   }
 
   /** The context with the host's own objects, wherever a message is one of its list. */
@@ -217,16 +250,18 @@ class Sessions {
   #native
 
   constructor(options = {}) {
-    this.#native = call(() => new native.Sessions(json(options, 'options')))
+    this.#native = call(() => new native.Sessions(json(read(options), 'options')))
   }
 
-  project(messages, { id, focus, force = false } = {}) {
+  project(messages, options) {
+    const { id, focus, force } = read(options, ['id', ...PROJECT], "{ id: 'thread-7' }")
     const list = json(array(messages), 'messages')
-    const projected = call(() => this.#native.project(list, messages.length, id, focus, force))
+    const projected = call(() => this.#native.project(list, messages.length, id, focus, force ?? false))
     return new Session(projected.session())._projected(projected.take(), messages)
   }
 
-  find(messages = [], { id } = {}) {
+  find(messages = [], options) {
+    const { id } = read(options, ['id'], "{ id: 'thread-7' }")
     const found = call(() => this.#native.find(json(array(messages), 'messages'), id))
     return found ? new Session(found) : null
   }

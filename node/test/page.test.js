@@ -2,10 +2,12 @@
 // The examples of docs/NODE.md: the loop is run against a provider with a limit.
 
 const assert = require('node:assert/strict')
-const { existsSync, readFileSync, rmSync, writeFileSync } = require('node:fs')
+const { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } = require('node:fs')
+const { tmpdir } = require('node:os')
 const path = require('node:path')
 const { test } = require('node:test')
 
+const { history } = require('./helpers.js')
 const { ANSWER, LIMIT, seen } = require('./provider.js')
 
 // `tools/node-check` puts it beside the tests.
@@ -31,9 +33,23 @@ test('the loop of the page calls, observes, recovers and recalls', async (t) => 
   assert.match(seen.recalled, /settle_3/)
 })
 
+test('the line of the page opens a session, or makes it', async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'midfold-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const text = blocks()[1].replace('sqlite:sessions.db', `sqlite:${path.join(folder, 'sessions.db')}`)
+  const kept = `const kept = ${JSON.stringify(history(3))}`
+  for (const at of [1, 2]) {
+    const file = path.join(__dirname, `page.store${at}.mjs`)
+    t.after(() => rmSync(file))
+    writeFileSync(file, [text, 'export { session }'].join('\n').replace('\nconst sessions', `\n${kept}\nconst sessions`))
+    const { session } = await import(file)
+    assert.deepEqual([session.id, session.length], ['led-4100', history(3).length])
+  }
+})
+
 test('every other block is that of a test of its own', () => {
   const others = blocks().slice(1)
-  assert.equal(others.length, 1)
+  assert.equal(others.length, 2)
   // ai.example.mjs
-  assert.match(others[0], /midfold\/ai/)
+  assert.match(others[1], /midfold\/ai/)
 })

@@ -30,8 +30,8 @@ async function call(messages, tools) {
     const message =
       `This model's maximum context length is ${LIMIT} tokens. ` +
       `However, your messages resulted in ${prompt} tokens.`
-    const body = { error: { code: 'context_length_exceeded', message } }
-    throw Object.assign(new Error(message), { status: 400, body })
+    // As the error of OpenAI's SDK: `error` holds what the body has under this name.
+    throw Object.assign(new Error('400'), { status: 400, error: { code: 'context_length_exceeded', message } })
   }
   seen.prompts.push(prompt)
   return { message: answer(seen.prompts.length, messages), usage: { prompt_tokens: prompt, completion_tokens: 20 } }

@@ -14,6 +14,12 @@ const text: string = compact('[]', { keepLast: 3 }).messages
 const bytes: Buffer = compact(new Uint8Array(), {}).messages
 const found: Session | null = new Sessions({ limit: 2 }).find([], { id: 'a' })
 const middleware: LanguageModelMiddleware = midfoldMiddleware({ window: 8_000 })
+const mine: { role: 'user' | 'assistant'; content: string }[] = [{ role: 'user', content: 'hi' }]
+const kept = session.project(mine)
+const back: typeof mine = kept.messages
+let less: typeof kept | null = session.recover(new Error('too long'))
+less = new Sessions().project(mine, { id: 'a' })
+const opened: Session = Session.open('memory', 'a', { window: 8_000, preset: 'lean', model: 'm' })
 const again: typeof Session = midfold.Session
 const options: OpencodeOptions = { preset: 'lean', recall: false }
 const dsh: DshOptions = { preset: 'lean', auto: false }
@@ -22,6 +28,8 @@ const extension = pi({ window: 8_000 })
 pi({ windo: 8_000 })
 // @ts-expect-error there is no such option
 new Session({ windo: 8_000 })
+// @ts-expect-error there is no such option
+Session.open('memory', 'a', { windo: 8_000 })
 // @ts-expect-error a session makes contexts
 new midfold.Context()
-export { Dsh, again, bytes, dsh, extension, found, id, midfoldPrepareStep, midfoldTools, middleware, opencode, options, places, text, wrapLanguageModel }
+export { Dsh, again, back, less, opened, bytes, dsh, extension, found, id, midfoldPrepareStep, midfoldTools, middleware, opencode, options, places, text, wrapLanguageModel }

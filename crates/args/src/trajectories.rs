@@ -50,6 +50,13 @@ pub struct TrajectoriesArgs {
     /// Reject rows that this trainer would drop or misread: llamafactory or trl
     #[arg(long, value_name = "TRAINER", help_heading = "Rows")]
     pub trainer: Option<String>,
+    /// Cut off the turns that trainers refuse at the ends: before the user's first, and behind the
+    /// last answer
+    #[arg(long, requires = "trainer", help_heading = "Rows")]
+    pub trim_turns: bool,
+    /// Reject rows that are still over the limit, instead of writing them
+    #[arg(long, help_heading = "Rows")]
+    pub reject_over_limit: bool,
     /// The shape of rows that are made of transcripts: sharegpt or messages [default: what the
     /// trainer takes, else messages]
     #[arg(long, value_name = "SHAPE", help_heading = "Rows")]

@@ -4,6 +4,7 @@
 use midfold_core::Role;
 
 use crate::dialect::DialectKind;
+use crate::fields::ObjectFields;
 use crate::read::{Conversation, TranscriptFormat};
 use crate::scan;
 
@@ -29,6 +30,30 @@ pub fn unknown<'a>(
     let token = scan::get(bytes, 0..bytes.len(), key).map(|range| &bytes[range]);
     let name = token.and_then(|token| serde_json::from_slice::<String>(token).ok());
     Some((at, name.unwrap_or_default()))
+}
+
+/// The index of the first message that is written as the AI SDK writes it: with a call or the result of one as a part of
+/// its content, in words that no provider has. Read as a provider's message it would lose that part.
+///
+/// ```
+/// use midfold_formats::role;
+/// let result = r#"{"role":"tool","content":[{"type":"tool-result","toolCallId":"c1","output":{}}]}"#;
+/// assert_eq!(role::of_ai_sdk([result.as_bytes()]), Some(0));
+/// ```
+pub fn of_ai_sdk<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Option<usize> {
+    let is_part = |bytes: &[u8], part| {
+        let part = ObjectFields::of(bytes, part);
+        part.has("toolCallId")
+            && part.text("type").is_some_and(|kind| matches!(&*kind, "tool-call" | "tool-result"))
+    };
+    let is = |bytes: &[u8]| {
+        // Hosts give their whole list each time, and hardly any message has this word.
+        memchr::memmem::find(bytes, br#""toolCallId""#).is_some()
+            && scan::get(bytes, 0..bytes.len(), "content").is_some_and(|content| {
+                scan::elements(bytes, content).any(|part| is_part(bytes, part))
+            })
+    };
+    messages.into_iter().position(is)
 }
 
 /// Whether these messages fit the dialect: they are its own, or plain ones of role and text, which several dialects

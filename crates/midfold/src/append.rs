@@ -11,6 +11,7 @@ use midfold_store::{AppendOutcome, Millis, StoredError, StoredSession};
 
 use crate::advice::{AdvisedError, MESSAGE};
 use crate::failure::{Door, Failure, FailureArea};
+use crate::given_messages::no_ai_sdk;
 
 /// Messages that were read, and the format that they were read as.
 ///
@@ -77,6 +78,7 @@ impl IncomingMessages {
     /// If they are in another dialect, or one has a role that the dialect does not know.
     pub fn events_for(&self, kind: DialectKind, session: &str) -> Result<Vec<RawEvent>, Failure> {
         let Conversation { format, events, .. } = &self.conversation;
+        no_ai_sdk(&self.conversation, &format!("{}, ", self.name), self.door)?;
         let found = format.dialect();
         let messages = events.iter().map(|event| &event.bytes[..]);
         if let Some((at, role)) = role::unknown(found, messages) {
@@ -101,9 +103,11 @@ impl IncomingMessages {
                     .hint(format!("a session of their own: midfold import {file}"))
                     .hint(format!("converted: midfold import {file} --to {kind}"))
             }
-            Door::Python | Door::Node => {
+            Door::Python => {
                 failure.hint(format!("a session of their own: Session(dialect=\"{found}\")"))
             }
+            Door::Node => failure
+                .hint(format!("a session of their own: new Session({{ dialect: '{found}' }})")),
             Door::Http => failure.hint(format!(
                 "a session of their own: POST /v1/sessions {{\"dialect\": \"{found}\"}}"
             )),

@@ -141,7 +141,7 @@ pub use failure::{Door, Failure, FailureArea, grouped, nearest, number, plural};
 #[cfg(feature = "store")]
 pub use fault::RequestFault;
 pub use feedback::{CompactionFeedback, ContextSize};
-pub use given_messages::{conversation, document};
+pub use given_messages::{conversation, document, given_tools};
 pub use hooks::injections;
 pub use model_pattern::{ModelPattern, ModelPatternError};
 pub use model_windows::ModelWindows;

@@ -45,6 +45,8 @@ pub struct RowSettings {
     pub count_all: bool,
     /// The names of lists beside the turns that have one element for each turn; they are kept in step with the turns.
     pub align: Vec<String>,
+    /// Whether turns before the user's first and behind the last answer are cut off.
+    pub trim_turns: bool,
     /// Whether rows that fit are folded, too.
     pub fold_all: bool,
 }
@@ -72,6 +74,7 @@ impl RowSettings {
             trainer,
             count_all: self.count_all,
             aligned: self.align,
+            trim_turns: self.trim_turns,
         })
     }
 }

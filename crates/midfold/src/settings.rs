@@ -231,6 +231,14 @@ impl Settings {
             }
             (Some(preset), None) => by_name(preset, host.door)?,
             (None, None) => by_name(usual_preset(self.looks_up), host.door)?,
+            (None, Some(PolicyFrom::Toml(text))) if is_file_name(text) => {
+                let what =
+                    format!("policy: `{text}` is the name of a file, not the text of a policy");
+                return Err(Failure::usage(FailureArea::Policy, what).hint(match host.door {
+                    Door::Node => format!("give its text: policy: readFileSync('{text}', 'utf8')"),
+                    _ => format!("give its path: policy=pathlib.Path(\"{text}\")"),
+                }));
+            }
             (None, Some(PolicyFrom::Toml(text))) => {
                 Policy::from_toml(text).map_err(|error| error.advise(host.door))?
             }
@@ -245,6 +253,11 @@ impl Settings {
         policy.narration.on |= self.narrate;
         Ok(policy)
     }
+}
+
+/// Whether a text is the name of a TOML file. A policy has an `=` or a table.
+fn is_file_name(text: &str) -> bool {
+    !text.contains(['\n', '=', '[']) && Path::new(text).extension().is_some_and(|end| end == "toml")
 }
 
 /// Returns the name of the preset that holds where none is named: `lean` if the agent gets the recall tool from midfold,

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use bytes::Bytes;
-use midfold::blocking::Start;
+use midfold::blocking::{NamedSettings, Start};
 use midfold::core::budget::{Ratio, TierName};
 use midfold::{
     AfterFold, CompactionRequest, Door, DoorHost, FailureArea, Policy, PolicyFrom, Settings,
 };
+use napi_derive::napi;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -44,6 +45,11 @@ struct FoldingOptions {
 }
 
 impl FoldingOptions {
+    /// Whether a policy is named, and not only what is added to the usual one.
+    fn is_named(&self) -> bool {
+        self.preset.is_some() || self.policy.is_some()
+    }
+
     fn policy(self) -> NodeResult<Policy> {
         let policy = match self.policy {
             Some(WrittenPolicy::Toml(text)) => Some(PolicyFrom::Toml(text)),
@@ -104,15 +110,16 @@ impl SessionOptions {
     pub fn start(self) -> NodeResult<Start> {
         let kind = midfold::dialect(self.dialect.as_deref().unwrap_or("openai-chat"))?;
         let lifetime = self.cache_lifetime.map(midfold::cache_lifetime).transpose()?;
-        let json = |value: Option<Value>| value.map(|value| Bytes::from(value.to_string()));
+        let json = |value: Option<Value>| value.map(|value| value.to_string().into_bytes());
         Ok(Start {
+            is_policy_named: self.folding.is_named(),
             kind,
             settings: Settings {
                 after_fold: self.after_fold,
                 ..self.counting.settings(self.store)
             },
-            system: json(self.system),
-            tools: json(self.tools),
+            system: json(self.system).map(Bytes::from),
+            tools: json(self.tools).map(midfold::given_tools).transpose()?,
             output_reserve: self.output_reserve,
             cache_lifetime: lifetime.flatten(),
             ..Start::new(self.folding.policy()?, HOST, now)
@@ -120,10 +127,38 @@ impl SessionOptions {
     }
 }
 
+/// The options of `Session.open`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct OpenOptions {
+    window: Option<u64>,
+    model: Option<String>,
+    #[serde(flatten)]
+    folding: FoldingOptions,
+    /// Texts and files that are put back with each fold.
+    pub after_fold: AfterFold,
+}
+
+impl OpenOptions {
+    /// What they change of a session.
+    pub fn named(&self) -> NodeResult<NamedSettings> {
+        let folding = Some(self.folding.clone()).filter(FoldingOptions::is_named);
+        Ok(NamedSettings {
+            window: self.window,
+            model: self.model.clone(),
+            policy: folding.map(FoldingOptions::policy).transpose()?,
+        })
+    }
+}
+
+impl NamedOptions for OpenOptions {
+    const NAMES: &'static [&'static str] = &["window", "preset", "policy", "model", "afterFold"];
+}
+
 /// The options of `setPolicy`.
 pub fn policy(json: &str) -> NodeResult<Policy> {
     let folding: FoldingOptions = read_options(json)?;
-    if folding.policy.is_none() && folding.preset.is_none() {
+    if !folding.is_named() {
         return Err(Failure::input("neither a policy nor a preset was given")
             .hint("say which holds from now on: setPolicy({ preset: \"default\" })"));
     }
@@ -217,9 +252,20 @@ pub fn read_options<T: NamedOptions>(json: &str) -> NodeResult<T> {
     let given: serde_json::Map<String, Value> = read_json(json)?;
     // serde cannot refuse unknown names where structs are flattened, so the names are read on their own first.
     if let Some(name) = given.keys().find(|name| !T::NAMES.contains(&name.as_str())) {
-        return Err(midfold::Failure::unknown(FailureArea::Input, "option", name, T::NAMES).into());
+        return Err(unknown(name, T::NAMES));
     }
     read_json(json)
+}
+
+fn unknown(name: &str, known: &[&str]) -> Failure {
+    midfold::Failure::unknown(FailureArea::Input, "option", name, known).into()
+}
+
+/// The error for an option of a method, which has `known` ones.
+#[napi]
+pub fn unknown_option(name: String, known: Vec<String>) -> napi::Result<()> {
+    let known: Vec<_> = known.iter().map(String::as_str).collect();
+    Err(unknown(&name, &known).into())
 }
 
 /// Reads a value that the package wrote.

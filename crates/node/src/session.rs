@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use midfold::blocking::{ForcedFold, Session as Engine, StorePlace};
 use midfold::core::Hash;
 use midfold::core::event::Usage;
-use midfold::{AfterFold, Door, RefusedRequest};
+use midfold::{Door, RefusedRequest};
 use napi_derive::napi;
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ use crate::clock::now;
 use crate::compact::folding;
 use crate::context::{Handed, events, list, number, whole};
 use crate::errors::{Failure, NodeResult, json};
-use crate::options::{SessionOptions, policy, read_json, read_options};
+use crate::options::{OpenOptions, SessionOptions, policy, read_json, read_options};
 use crate::summary::{Answer, SummaryRequest};
 
 /// One conversation: its log, its folds, its meter; in memory, or in a store.
@@ -70,13 +70,14 @@ impl Session {
         Ok(make()?.into())
     }
 
-    /// Goes on with a session of a store. `after_fold` is JSON.
+    /// Goes on with a session of a store. The options are JSON.
     #[napi(factory)]
-    pub fn open(store: String, id: String, after_fold: String) -> napi::Result<Self> {
+    pub fn open(store: String, id: String, options: String) -> napi::Result<Self> {
         let load = || {
-            let after_fold = AfterFold::json(after_fold.as_bytes())?;
+            let options: OpenOptions = read_options(&options)?;
+            let named = options.named()?;
             let loaded = Engine::load(StorePlace::existing(&store, Door::Node)?, &id, now)?;
-            Ok::<_, Failure>(loaded.with_after_fold(after_fold))
+            Ok::<_, Failure>(loaded.with_named(&named)?.with_after_fold(options.after_fold))
         };
         Ok(load()?.into())
     }
@@ -221,6 +222,17 @@ impl Session {
         let found = self.run(|engine| {
             let call = call.map(|call| number_of("call", call, "a call")).transpose()?;
             Ok(engine.explain(&text, call)?)
+        })?;
+        json(&found)
+    }
+
+    /// What the model sees of the message with this number.
+    #[napi]
+    pub fn explain_event(&self, seq: i64, call: Option<i64>) -> napi::Result<String> {
+        let found = self.run(|engine| {
+            let seq = number_of("textOrEvent", seq, "a message")?;
+            let call = call.map(|call| number_of("call", call, "a call")).transpose()?;
+            Ok(engine.explain_event(seq, call)?)
         })?;
         json(&found)
     }

@@ -23,6 +23,23 @@ struct CompactedMessages {
     problems: Vec<CarriedProblem>,
 }
 
+/// The keyword arguments of `compact`.
+const NAMES: [&str; 13] = [
+    "window",
+    "preset",
+    "policy",
+    "focus",
+    "tokenizer",
+    "dialect",
+    "profile",
+    "model",
+    "pin",
+    "if_needed",
+    "target",
+    "keep_last",
+    "compress_middle",
+];
+
 /// The checked arguments of `compact`.
 struct CompactOptions {
     format: Option<TranscriptFormat>,
@@ -123,13 +140,15 @@ fn own_recap<'py>(
 #[pyo3(signature = (
     messages, *, window=None, preset=None, policy=None, focus=None, tokenizer=None, dialect=None,
     profile=None, model=None, pin=Vec::new(), if_needed=false, target=None, keep_last=None,
-    compress_middle=None
-))]
+    compress_middle=None, **others
+), text_signature = "(messages, *, window=None, preset=None, policy=None, focus=None, \
+    tokenizer=None, dialect=None, profile=None, model=None, pin=..., if_needed=False, target=None, \
+    keep_last=None, compress_middle=None)")]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
 pub fn compact<'py>(
     py: Python<'py>,
     messages: &Bound<'py, PyAny>,
-    window: Option<i64>,
+    window: Option<&Bound<'py, PyAny>>,
     preset: Option<&str>,
     policy: Option<&Bound<'py, PyAny>>,
     focus: Option<String>,
@@ -139,10 +158,12 @@ pub fn compact<'py>(
     model: Option<String>,
     pin: Vec<u32>,
     if_needed: bool,
-    target: Option<i64>,
+    target: Option<&Bound<'py, PyAny>>,
     keep_last: Option<usize>,
     compress_middle: Option<&Bound<'py, PyAny>>,
+    others: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    prepare::no_others("compact", others, &NAMES)?;
     let window = prepare::tokens("window", window)?;
     let wish = CompactOptions {
         format: messages::format(dialect)?,

@@ -81,7 +81,7 @@ fn list<'py>(name: &str, messages: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Py
 pub fn cache_check<'py>(
     py: Python<'py>,
     messages: &Bound<'py, PyAny>,
-    window: Option<i64>,
+    window: Option<&Bound<'py, PyAny>>,
     preset: Option<&str>,
     policy: Option<&Bound<'py, PyAny>>,
     tokenizer: Option<String>,

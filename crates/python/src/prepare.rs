@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use midfold::blocking::NamedSettings;
 use midfold::core::budget::{Ratio, TierName};
+use midfold::core::event::Usage;
 use midfold::{AfterFold, Door, DoorHost, FailureArea, Policy, PolicyFrom, Settings};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyBool, PyDict, PyString};
 
 use crate::errors::Failure;
 use crate::json;
@@ -21,15 +24,52 @@ pub const HOST: DoorHost = DoorHost {
     },
 };
 
-/// A number of tokens from Python, where an integer may be negative.
-pub fn tokens(name: &str, given: Option<i64>) -> Result<Option<u64>, Failure> {
-    let positive = |given: i64| {
-        u64::try_from(given).map_err(|_| {
-            Failure::input(format!("{name} is {given}, and no number of tokens"))
-                .hint(format!("give {name} the number of tokens that fit, such as 128_000"))
-        })
-    };
-    given.map(positive).transpose()
+/// A window or another size from Python: a number of tokens.
+pub fn tokens(name: &str, given: Option<&Bound<'_, PyAny>>) -> Result<Option<u64>, Failure> {
+    given.map(|given| whole(name, given, "128_000")).transpose()
+}
+
+/// A whole number among the arguments, from 0 on. `example` is a right one. Python's own errors name no argument where
+/// a number is negative, and take `True` for 1.
+pub fn whole(name: &str, given: &Bound<'_, PyAny>, example: &str) -> Result<u64, Failure> {
+    let number = (!given.is_instance_of::<PyBool>()).then(|| given.extract::<u64>().ok());
+    number.flatten().ok_or_else(|| {
+        let shown = given.repr().map_or_else(|_| "?".to_owned(), |text| text.to_string());
+        Failure::input(format!("{name} is {shown}, not a whole number from 0 on"))
+            .hint(format!("give a number, such as {example}"))
+    })
+}
+
+/// The tokens that the provider counted of a prompt and of the reply.
+pub fn usage(
+    prompt: &Bound<'_, PyAny>,
+    output: Option<&Bound<'_, PyAny>>,
+) -> Result<Usage, Failure> {
+    let prompt = whole("prompt", prompt, "1_200, as the provider counted")?;
+    let output = output.map_or(Ok(0), |output| whole("output", output, "80"))?;
+    Ok(Usage { prompt, output, ..Usage::default() })
+}
+
+/// The settings that a caller names of a session that is in a store.
+pub fn named(
+    window: Option<&Bound<'_, PyAny>>,
+    preset: Option<&str>,
+    given: Option<&Bound<'_, PyAny>>,
+    model: Option<String>,
+) -> PyResult<NamedSettings> {
+    let is_named = preset.is_some() || given.is_some();
+    let policy = is_named.then(|| policy(preset, given, None, false)).transpose()?;
+    Ok(NamedSettings { window: tokens("window", window)?, model, policy })
+}
+
+/// Refuses arguments that there are not, and names the one that was perhaps meant.
+pub fn no_others(what: &str, others: Option<&Bound<'_, PyDict>>, known: &[&str]) -> PyResult<()> {
+    let Some(name) = others.and_then(|others| others.keys().iter().next()) else { return Ok(()) };
+    let name: String = name.extract()?;
+    let near = midfold::nearest(&name, known.iter().copied());
+    let near = near.map_or_else(String::new, |near| format!(". Did you mean '{near}'?"));
+    let text = format!("{what}() got an unexpected keyword argument '{name}'{near}");
+    Err(PyTypeError::new_err(text))
 }
 
 /// `preset=` or `policy=`: TOML as text, a file's path, or a dict of what differs; and `tiers=`.

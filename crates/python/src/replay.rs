@@ -9,7 +9,7 @@ use pyo3::types::PyList;
 use crate::clock;
 use crate::errors::Failure;
 use crate::messages::{self, GivenMessages};
-use crate::prepare::{self, HOST};
+use crate::prepare::HOST;
 use crate::python::objects;
 
 /// Replays a recorded conversation, request by request, against what the agent really did next:
@@ -72,7 +72,10 @@ pub fn replay<'py>(
     let rows = PyList::empty(py);
     let total = windows.len() * asked.len();
     for window in windows {
-        let window = prepare::tokens("windows", Some(window))?.unwrap_or_default();
+        let window = u64::try_from(window).map_err(|_| {
+            Failure::input(format!("windows has {window}, which is no number of tokens"))
+                .hint("give numbers, such as 32_000")
+        })?;
         let clock = clock::nanos();
         let replaying = ReplayOptions { window, prices: &prices, clock: &clock };
         for (name, contender) in &asked {

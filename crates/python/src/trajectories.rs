@@ -98,6 +98,7 @@ impl Compressor {
             count_all,
             align,
             fold_all: !skip_under_target,
+            ..RowSettings::default()
         };
         let settings = settings.settings().map_err(Failure::from)?;
         let name = tokenizer.unwrap_or_else(|| ROW_TOKENIZER.to_owned());

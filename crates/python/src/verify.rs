@@ -34,7 +34,7 @@ pub fn verify<'py>(
     before: &Bound<'py, PyAny>,
     after: &Bound<'py, PyAny>,
     fold: Option<Bound<'py, PyAny>>,
-    window: Option<i64>,
+    window: Option<&Bound<'py, PyAny>>,
     tokenizer: Option<String>,
     profile: Option<String>,
     dialect: Option<&str>,

@@ -186,7 +186,7 @@ def test_who_expects_so_many_messages_is_told_of_others(refused, cli, stores):
         with pytest.raises(midfold.StoreError) as caught:
             session.append(hello, expect=0)
         assert caught.value.message == message and len(session) == 1
-        assert caught.value.hint == hints[0].replace("--expect", "expect=")
+        assert caught.value.hint == hints[0].replace("--expect", "expect")
     # Without, it is appended behind whatever stands there by then, at both doors.
     one, other = (midfold.Session.open(stores[0], "a") for _ in range(2))
     one.append(hello)

@@ -194,3 +194,11 @@ def test_a_tokenizer_json_counts(tmp_path):
     assert count == 3
     done = trajectories.Compressor(tokenizer=str(path), **SETTINGS)(sharegpt_row(40, 1))
     assert done.status == "compressed"
+
+
+def test_a_file_is_not_read_and_written_at_once(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("{}\n", encoding="utf-8")
+    with pytest.raises(midfold.InputError, match="read and written at once") as caught:
+        trajectories.compress_file(path, path, target_tokens=2_000)
+    assert "another file" in caught.value.hint

@@ -6,11 +6,14 @@ An `ignore` that nothing needs is an error, so each of them is something that is
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 import midfold
 from midfold import trajectories
 from midfold.types import Fold, FoundMessage, Policy, SessionStatus
+
+if TYPE_CHECKING:
+    from typing_extensions import NotRequired
 
 
 def keys_are_known(session: midfold.Session) -> list[str]:
@@ -30,6 +33,10 @@ def settings_are_known() -> None:
     midfold.Session(policy={"tail": {"min_mesages": 20}})  # type: ignore[arg-type]
     midfold.Session(after_fold={"file": "PLAN.md"})  # type: ignore[arg-type]
     midfold.Session(dialect="openai")  # type: ignore[arg-type]
+    midfold.Session(preset="lean")
+    midfold.Session(preset="defualt")  # type: ignore[arg-type]
+    midfold.compact([], preset="defualt")  # type: ignore[arg-type]
+    midfold.Session.open("memory", "a", window=8_000, preset="lean", model="m", policy=careful)
     trajectories.compress([], target_tokens=2_000, align=["rewards"])
     trajectories.compress([], target_token=2_000)  # type: ignore[call-arg]
 
@@ -39,6 +46,34 @@ def tools_have_their_shape() -> list[str]:
     names += [tool["name"] for tool in midfold.recall_tools("anthropic")]
     midfold.recall_tools("anthropic")[0]["function"]  # type: ignore[typeddict-item]
     return names
+
+
+class _Function(TypedDict):
+    """As in the SDK of OpenAI: `shared_params.FunctionDefinition`."""
+
+    name: str
+    description: NotRequired[str]
+    parameters: NotRequired[dict[str, object]]
+    strict: NotRequired[bool | None]
+
+
+class _Tool(TypedDict):
+    """As in the SDK of OpenAI: `ChatCompletionFunctionToolParam`."""
+
+    function: _Function
+    type: Literal["function"]
+
+
+def _offer(tools: Iterable[_Tool]) -> str:
+    """Takes tools as the SDKs of providers declare them."""
+    return str(list(tools))
+
+
+def tools_fit_an_sdk(context: midfold.Context) -> str:
+    own: _Tool = {"type": "function", "function": {"name": "read_file"}}
+    tools: list[_Tool] = [own, *midfold.recall_tools(), *context.tools]
+    midfold.Session(tools=tools)
+    return _offer(tools=midfold.recall_tools()) + _offer(tools=[own, *midfold.recall_tools()])
 
 
 class _UserMessage(TypedDict):
@@ -68,3 +103,16 @@ def the_loop(session: midfold.Session, kept: list[midfold.types.Message]) -> mid
     context = session.project(kept, focus="the plan")
     session.observe(context.tokens, 20, call=context.call)
     return session.recover({"error": {"code": "context_length_exceeded"}}, status=400)
+
+
+class _RefusedError(Exception):
+    """As the SDK of OpenAI declares it: `APIStatusError`."""
+
+    body: object | None
+    status_code: int
+
+
+def a_refusal_fits(
+    session: midfold.Session, refused: _RefusedError
+) -> list[midfold.Context | None]:
+    return [session.recover(refused), session.recover(refused.body, status=refused.status_code)]

@@ -145,13 +145,14 @@ fn job(
         row_metrics: args.row_metrics || config.row_metrics,
         count_all: args.count_all,
         align: args.align.clone(),
+        trim_turns: args.trim_turns,
         fold_all: config.skip_under_target == Some(false),
     };
     let settings = settings.settings()?;
     let shape = shape(args.shape.as_deref(), settings.trainer)?;
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let workers = args.workers.map(usize::from).or(config.workers).unwrap_or_else(cores);
-    let save_over_limit = config.save_over_limit.unwrap_or(true);
+    let save_over_limit = config.save_over_limit.unwrap_or(true) && !args.reject_over_limit;
     let workers = workers.max(1);
     let chunk = args.chunk_bytes;
     let format = format(args, inputs)?;
@@ -194,6 +195,9 @@ fn format(args: &TrajectoriesArgs, inputs: &InputFiles) -> Result<OutputFormat, 
         )));
     }
     match kind {
+        RowFileKind::Parquet if args.trim_turns => Err(CommandError::usage(
+            "--trim-turns is for lines: it cannot cut the columns of Parquet",
+        )),
         RowFileKind::Lines | RowFileKind::Packed if args.column.is_some() => {
             Err(CommandError::usage("--column is for Parquet: lines have no columns"))
         }

@@ -15,7 +15,7 @@ use midfold::core::budget::Ratio;
 use midfold::core::narrate::{FailureClass, SummaryFailure, SummaryReply, SummaryRequest};
 use midfold::formats::trajectory::{
     AskOptions, CompressedRow, PlannedRow, RowError, RowFold, SummaryCost, TrajectorySettings,
-    compress, plan_row,
+    compress, plan_row, trimmed,
 };
 use midfold::model::{AttemptLimits, ModelClient};
 use midfold_args::TrajectoriesArgs;
@@ -219,6 +219,13 @@ impl SummarySource {
         settings: &TrajectorySettings,
         counter: &dyn Counter,
     ) -> Result<CompressedRow, RowError> {
+        if settings.trim_turns
+            && let Some(cut) = trimmed(line, &settings.aligned)?
+        {
+            let settings = TrajectorySettings { trim_turns: false, ..settings.clone() };
+            let done = self.compress(&cut, &settings, counter)?;
+            return Ok(CompressedRow { bytes: done.bytes.or(Some(cut)), ..done });
+        }
         if matches!(self, Self::Computed) {
             return compress(line, settings, counter);
         }

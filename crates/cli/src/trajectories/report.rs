@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::files::{InputFiles, OutputPaths};
 use super::job::TrajectoryJob;
 use super::manifest::RunManifest;
+use super::publish::OutputFormat;
 use crate::output::{self, EVERY, OutputColor, OutputStyle};
 use crate::words::{number, plural};
 
@@ -243,17 +244,35 @@ pub fn text(
     if totals.still_over_limit > 0 {
         let count = number(totals.still_over_limit);
         let target = number(job.settings.limits.target);
-        field("over", &format!("{count} still longer than {target}: what is kept is too long"));
+        field(
+            "over",
+            &format!(
+                "{count} still longer than {target}: what is kept is too long \
+                 (--reject-over-limit leaves them out)"
+            ),
+        );
     }
     if totals.failed > 0 {
         let count = number(totals.failed);
         let reasons = counts(&totals.rejected);
         let file = paths.rejects.display();
         field("rejected", &format!("{count} ({reasons}), with line and reason in {file}"));
+        for (count, code, remedy) in remedies(job, &totals.rejected) {
+            field("", &format!("{} {code}: {remedy}", number(count)));
+        }
     }
     for (at, (code, count, example)) in job.transcripts.lost().into_iter().enumerate() {
         let name = if at == 0 { "lost" } else { "" };
         field(name, &format!("{} {code}: {example}", number(count)));
+    }
+    if let Some(other) = job.transcripts.other_shape() {
+        let told = format!(
+            "two were written: rows stay {}, and those of transcripts are {} (--shape {} makes them alike)",
+            other.name(),
+            job.transcripts.shape.name(),
+            other.name()
+        );
+        field("shapes", &told);
     }
     if resumed > 0 {
         field("resumed", &format!("after {} rows that were done before", number(resumed)));
@@ -263,6 +282,24 @@ pub fn text(
     let output = paths.output.display();
     field("wrote", &format!("{output} in {took}{}", metrics.unwrap_or_default()));
     out
+}
+
+/// What would help rows that were rejected for these reasons.
+fn remedies<'a>(
+    job: &TrajectoryJob,
+    rejected: &'a BTreeMap<String, u64>,
+) -> Vec<(u64, &'a str, &'static str)> {
+    let is_lines = matches!(job.format, OutputFormat::Lines | OutputFormat::Packed);
+    if job.settings.trim_turns || !is_lines {
+        return Vec::new();
+    }
+    let remedy = |code: &str| match code {
+        "last-turn" => Some("--trim-turns drops the turns behind the last answer"),
+        "first-turn" => Some("--trim-turns drops the turns before the user's first"),
+        _ => None,
+    };
+    let all = rejected.iter();
+    all.filter_map(|(code, count)| Some((*count, code.as_str(), remedy(code)?))).collect()
 }
 
 /// Counts by name, such as `not-json 3, no-turns 1`.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -24,6 +25,8 @@ pub struct TranscriptRows {
     pub shape: TurnShape,
     /// What the rows of each file could not carry over, by code: counted once, however often the file is read.
     lost: Mutex<BTreeMap<PathBuf, LossCounts>>,
+    /// Which of [`TurnShape::ALL`] were written.
+    written: [AtomicBool; TurnShape::ALL.len()],
 }
 
 /// The rows of an input.
@@ -40,7 +43,7 @@ type LossCounts = BTreeMap<&'static str, (u64, String)>;
 impl TranscriptRows {
     /// Rows of this shape; nothing is lost yet.
     pub fn new(shape: TurnShape) -> Self {
-        Self { shape, lost: Mutex::default() }
+        Self { shape, lost: Mutex::default(), written: Default::default() }
     }
 
     /// Finds out what an input is. `size` is that of a file; `None` for a stream, which is read no further than it has
@@ -88,6 +91,24 @@ impl TranscriptRows {
         let all = || self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         all().insert(path.to_owned(), lost);
         Some(rows)
+    }
+
+    /// Notes the shape of a row that is written.
+    pub fn wrote(&self, shape: Option<TurnShape>) {
+        let place = TurnShape::ALL.iter().position(|known| Some(*known) == shape);
+        if let Some(written) = place.and_then(|at| self.written.get(at)) {
+            written.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The shape of the rows that were there before, where rows of transcripts were written beside them in another one.
+    pub fn other_shape(&self) -> Option<TurnShape> {
+        let is_mixed = self.written.iter().all(|written| written.load(Ordering::Relaxed));
+        let is_made = !self.lost.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        TurnShape::ALL
+            .into_iter()
+            .find(|shape| *shape != self.shape)
+            .filter(|_| is_mixed && is_made)
     }
 
     /// All kinds of losses, the most frequent one first.

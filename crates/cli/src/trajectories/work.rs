@@ -255,6 +255,7 @@ fn row(job: &TrajectoryJob, name: &str, number: u64, line: &[u8], done: &mut Chu
     }
     done.output.extend_from_slice(found.bytes.as_deref().unwrap_or(line));
     done.output.push(b'\n');
+    job.transcripts.wrote(found.shape);
     done.totals.add(&found.metrics);
     done.counted += u64::from(found.counted);
 }

@@ -12,7 +12,6 @@ use std::process::Command;
 use midfold_testkit::model_server::{ModelServer, ScriptedAnswer};
 
 use crate::serve::start;
-use crate::trajectories::row;
 use crate::{folder, root};
 
 /// A page, and the beginnings of examples that cannot run here, with the reason.
@@ -125,15 +124,6 @@ fn prepare(folder: &Path) {
     copy("examples/tidelog.jsonl", "examples/tidelog.jsonl");
     copy("examples/plain-dialogue.jsonl", "examples/plain-dialogue.jsonl");
     copy("examples/coding-session.jsonl", "transcripts/one.jsonl");
-    let runs: String = (0..20).map(|n| row(n, 5 + n * 17 % 120)).collect();
-    fs::write(folder.join("runs.jsonl"), &runs).unwrap();
-    fs::create_dir_all(folder.join("runs")).unwrap();
-    fs::write(folder.join("runs/a.jsonl"), &runs).unwrap();
-    fs::write(
-        folder.join("trajectory_compression.yaml"),
-        "compression:\n  target_max_tokens: 6000\n  summary_target_tokens: 750\n",
-    )
-    .unwrap();
 }
 
 /// What stands on a page, and what is in its place here.

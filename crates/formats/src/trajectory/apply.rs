@@ -26,7 +26,7 @@ pub struct SummarisedRow {
 const BETWEEN: &str = "\n\n";
 
 /// A range of bytes and the bytes that replace it.
-type RowEdit = (Range<usize>, Vec<u8>);
+pub(super) type RowEdit = (Range<usize>, Vec<u8>);
 
 /// Puts `summary` in the place of `span`. Tags and template tokens in the summary are made harmless, and it gets its
 /// header where it has none. `weights` are those of the row, so that turns which stay are not counted again.
@@ -202,7 +202,7 @@ impl RowWriter<'_, '_> {
 }
 
 /// Converts edits of the list of turns to edits of the row.
-fn in_row(row: &TrajectoryRow<'_>, mut edits: Vec<RowEdit>) -> Vec<RowEdit> {
+pub(super) fn in_row(row: &TrajectoryRow<'_>, mut edits: Vec<RowEdit>) -> Vec<RowEdit> {
     let Some(token) = &row.token else { return edits };
     // `places` walks the token once, so the offsets have to rise.
     edits.sort_by_key(|(range, _)| range.start);
@@ -217,7 +217,7 @@ fn in_row(row: &TrajectoryRow<'_>, mut edits: Vec<RowEdit>) -> Vec<RowEdit> {
     coded.collect()
 }
 
-fn splice(bytes: &[u8], mut edits: Vec<RowEdit>) -> Vec<u8> {
+pub(super) fn splice(bytes: &[u8], mut edits: Vec<RowEdit>) -> Vec<u8> {
     edits.sort_by_key(|(range, _)| range.start);
     let more: usize = edits.iter().map(|(_, text)| text.len()).sum();
     let mut out = Vec::with_capacity(bytes.len() + more);

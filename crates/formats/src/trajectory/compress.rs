@@ -4,7 +4,7 @@ use midfold_core::Counter;
 use midfold_core::trajectory::{TrajectoryDecision, TrajectoryMetrics, TurnMap, TurnSpan};
 
 use super::apply::{SummaryCost, apply_spent};
-use super::row::{RowError, TrajectoryRow};
+use super::row::{RowError, TrajectoryRow, TurnShape};
 use super::settings::TrajectorySettings;
 use super::summary::composed;
 use super::weigh::{TurnWeights, weigh};
@@ -18,6 +18,8 @@ pub struct CompressedRow {
     pub metrics: TrajectoryMetrics,
     /// The new index of each turn.
     pub map: TurnMap,
+    /// The form of its turns. `None` for a row without turns.
+    pub shape: Option<TurnShape>,
     /// Whether its tokens were counted. If not, they are estimated as a quarter of its bytes.
     pub counted: bool,
 }
@@ -118,7 +120,8 @@ fn unchanged(
             ..TrajectoryMetrics::unchanged(0, 0, u64::MAX)
         },
     };
-    Ok(CompressedRow { bytes: None, metrics, map: TurnMap::identity(turns), counted })
+    let shape = row.has_turns().then(|| row.shape());
+    Ok(CompressedRow { bytes: None, metrics, map: TurnMap::identity(turns), shape, counted })
 }
 
 impl RowFold<'_> {
@@ -133,7 +136,8 @@ impl RowFold<'_> {
     pub fn unchanged(&self) -> CompressedRow {
         let turns = self.row.turns().len();
         let metrics = TrajectoryMetrics::unchanged(self.weights.total(), turns, u64::MAX);
-        CompressedRow { bytes: None, metrics, map: TurnMap::identity(turns), counted: true }
+        let shape = Some(self.row.shape());
+        CompressedRow { bytes: None, metrics, map: TurnMap::identity(turns), shape, counted: true }
     }
 
     /// Runs the last pass: puts the summary in the place of the turns. The summary contains `narrated`, a text that a
@@ -185,6 +189,7 @@ impl RowFold<'_> {
             bytes: Some(applied.bytes),
             metrics: applied.metrics,
             map: applied.map,
+            shape: Some(row.shape()),
             counted: true,
         })
     }

@@ -43,6 +43,7 @@ mod settings;
 mod summary;
 mod trainer;
 mod transcript;
+mod trim;
 mod weigh;
 
 pub use aligned::ALIGNED;
@@ -55,4 +56,5 @@ pub use settings::TrajectorySettings;
 pub use summary::{HEADER, span_hash, summarise};
 pub use trainer::Trainer;
 pub use transcript::{on_one_line, row_of};
+pub use trim::trimmed;
 pub use weigh::{Bytes4, TurnWeights, weigh};

@@ -15,6 +15,8 @@ pub struct TrajectorySettings {
     pub row_metrics: bool,
     /// A trainer whose rules every row has to follow. `None` checks no rules.
     pub trainer: Option<Trainer>,
+    /// Whether turns that a trainer takes at no end of a row are cut off first: see [`super::trimmed`].
+    pub trim_turns: bool,
     /// Whether every row is counted, even one that is too short to exceed the limit.
     pub count_all: bool,
     /// The names of further lists with one element per turn, beside [`super::ALIGNED`].

@@ -7,6 +7,7 @@ use super::aligned;
 use super::flaw::{RowFlaw, flaw};
 use super::reading::{self, ReadTurn};
 use super::row::{TrajectoryRow, TurnShape};
+use crate::fields::ObjectFields;
 
 /// The trainer whose rules a row has to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,7 +54,13 @@ impl Trainer {
             return flaw("no-turns", 0, "there are no turns");
         };
         if last.role != Role::Assistant {
-            return flaw("last-turn", turns.len() - 1, "the last turn is not the assistant's");
+            let at = turns.len() - 1;
+            let name = name_of(row, at);
+            return flaw(
+                "last-turn",
+                at,
+                format!("it is `{name}`, and the last turn must be the assistant's"),
+            );
         }
         self.order(row)?;
         let mut pairs = TrainerPairs::default();
@@ -89,12 +96,34 @@ impl Trainer {
                 (_, Role::Assistant) => matches!(before, Some(Role::User | Role::Tool)),
             };
             if !fits {
-                return flaw("alternation", at, "this role may not stand here");
+                let name = name_of(row, at);
+                let due = match (before, self) {
+                    (None, _) if matches!(turn.role, Role::Assistant | Role::Tool) => {
+                        return flaw(
+                            "first-turn",
+                            at,
+                            format!("it is `{name}`, and a user's turn must come first"),
+                        );
+                    }
+                    (None, _) => "a user's",
+                    (Some(Role::Assistant), _) => "a user's or a tool's",
+                    (Some(Role::Tool), Self::Trl) => "the assistant's, a tool's or a user's",
+                    (Some(_), _) => "the assistant's",
+                };
+                return flaw("alternation", at, format!("it is `{name}`, where {due} turn is due"));
             }
             before = Some(turn.role);
         }
         Ok(())
     }
+}
+
+/// The role of a turn, as the row writes it.
+fn name_of(row: &TrajectoryRow<'_>, at: usize) -> String {
+    let bytes = row.turn_bytes(at);
+    let fields = ObjectFields::of(bytes, 0..bytes.len());
+    let name = fields.text("from").or_else(|| fields.text("role"));
+    name.map(|name| name.into_owned()).unwrap_or_default()
 }
 
 /// Checks that a turn has content, and that its tags open and close.

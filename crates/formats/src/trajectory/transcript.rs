@@ -1,11 +1,12 @@
 //! Rows made of transcripts: a conversation of any format becomes one row.
 
-use midfold_core::jsonstr;
+use midfold_core::{RawEvent, jsonstr};
 
 use super::row::TurnShape;
 use crate::convert::{convert_conversation, put_system_first};
 use crate::problem::ReadProblem;
-use crate::read::Conversation;
+use crate::read::{Conversation, TranscriptFormat};
+use crate::scan;
 
 /// The row of a conversation, and what it could not carry over: `id`, `model` and `tools` where the conversation has
 /// them, and its messages as turns of this shape.
@@ -26,7 +27,9 @@ use crate::read::Conversation;
 #[must_use]
 pub fn row_of(mut conversation: Conversation, shape: TurnShape) -> (Vec<u8>, Vec<ReadProblem>) {
     let kind = shape.dialect();
-    let problems = convert_conversation(&mut conversation, kind);
+    let ends = without_ends(&mut conversation);
+    let mut problems = convert_conversation(&mut conversation, kind);
+    problems.extend(ends);
     put_system_first(&mut conversation, kind);
     let Conversation { id, events, envelope, .. } = conversation;
     let mut members: Vec<(&str, Vec<u8>)> = Vec::new();
@@ -40,6 +43,22 @@ pub fn row_of(mut conversation: Conversation, shape: TurnShape) -> (Vec<u8>, Vec
     let members: Vec<_> = members.into_iter().map(member).collect();
     let row = [&b"{"[..], &members.join(&b","[..]), b"}"].concat();
     (on_one_line(&row), problems)
+}
+
+/// Takes out the messages with which mini-swe-agent notes how a run ended: nobody sent them, and no trainer has their
+/// role.
+fn without_ends(conversation: &mut Conversation) -> Option<ReadProblem> {
+    let is_end = |event: &RawEvent| {
+        scan::get(&event.bytes, 0..event.bytes.len(), "role")
+            .is_some_and(|at| &event.bytes[at] == br#""exit""#)
+    };
+    let all = conversation.events.len();
+    if conversation.format == TranscriptFormat::MiniSweAgent {
+        conversation.events.retain(|event| !is_end(event));
+    }
+    let left_out = all - conversation.events.len();
+    let what = "left out: how the run ended, a message of the role `exit`";
+    (left_out > 0).then(|| ReadProblem::new("run-end", what))
 }
 
 /// The same JSON on one line. A line break of JSON is between its values, never in a string.

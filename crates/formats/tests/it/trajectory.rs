@@ -8,7 +8,7 @@ use midfold_core::trajectory::{SummaryPlacement, TrajectoryDecision, TrajectoryL
 use midfold_core::{Counter, Role, jsonstr};
 use midfold_formats::trajectory::{
     Bytes4, RowError, Trainer, TrajectoryRow, TrajectorySettings, TurnShape, apply, compress, plan,
-    span_hash, summarise, weigh,
+    span_hash, summarise, trimmed, weigh,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -386,7 +386,7 @@ fn trainers_name_what_is_wrong() {
             check(&[("human", "h"), ("system", "s"), ("gpt", "x")], trainer),
             Err(("alternation", 1))
         );
-        assert_eq!(check(&[("gpt", "x")], trainer), Err(("alternation", 0)));
+        assert_eq!(check(&[("gpt", "x")], trainer), Err(("first-turn", 0)));
         assert_eq!(
             check(&[("human", "h"), ("gpt", call), ("human", "h"), ("gpt", "x")], trainer),
             Err(("unpaired-call", 2))
@@ -425,6 +425,49 @@ fn trainers_name_what_is_wrong() {
     let row = TrajectoryRow::read(misaligned.as_bytes()).unwrap();
     assert_eq!(lf.check(&row, &[], 3).unwrap_err().code, "misaligned");
     assert_eq!(lf.check(&row, &[], 2), Ok(()));
+}
+
+#[test]
+fn a_flaw_names_the_role_and_what_was_due() {
+    let flaw = |turns: &str, trainer: Trainer| {
+        let row = format!(r#"{{"conversations":[{turns}]}}"#);
+        let row = TrajectoryRow::read(row.as_bytes()).unwrap();
+        trainer.check(&row, &[], row.turns().len()).unwrap_err().to_string()
+    };
+    let [lf, trl] = Trainer::ALL;
+    let (human, gpt) = (r#"{"from":"human","value":"h"}"#, r#"{"from":"gpt","value":"x"}"#);
+    assert_eq!(flaw(gpt, lf), "it is `gpt`, and a user's turn must come first (turn 0)");
+    assert_eq!(
+        flaw(&[human, human, gpt].join(","), trl),
+        "it is `human`, where the assistant's turn is due (turn 1)"
+    );
+    assert_eq!(
+        flaw(&[human, gpt, human].join(","), lf),
+        "it is `human`, and the last turn must be the assistant's (turn 2)"
+    );
+}
+
+#[test]
+fn the_ends_that_trainers_refuse_are_cut_off_with_their_masks() {
+    let turn = |from: &str| format!(r#"{{"from":"{from}","value":"{from}"}}"#);
+    let list = |names: &[&str]| names.iter().map(|name| turn(name)).collect::<Vec<_>>().join(", ");
+    let all = list(&["system", "gpt", "tool", "human", "gpt", "human", "tool"]);
+    let cut = list(&["system", "human", "gpt"]);
+    let row = format!(r#"{{"mask": [0, 1, 2, 3, 4, 5, 6], "conversations": [{all}], "id": 1}}"#);
+    let done = trimmed(row.as_bytes(), &[]).unwrap().unwrap();
+    let wanted = format!(r#"{{"mask": [0, 3, 4], "conversations": [{cut}], "id": 1}}"#);
+    assert_eq!(String::from_utf8(done.clone()).unwrap(), wanted);
+    assert_eq!(trimmed(&done, &[]).unwrap(), None);
+    // A list that is written as text stays text.
+    let row = format!(r#"{{"conversations":{}}}"#, jsonstr::encode(&format!("[{all}]")));
+    let done = trimmed(row.as_bytes(), &[]).unwrap().unwrap();
+    let wanted = format!(r#"{{"conversations":{}}}"#, jsonstr::encode(&format!("[{cut}]")));
+    assert_eq!(String::from_utf8(done).unwrap(), wanted);
+    // Nothing of these is a row.
+    for names in [&["gpt", "tool"][..], &["human"], &["gpt", "human"]] {
+        let row = format!(r#"{{"conversations":[{}]}}"#, list(names));
+        assert_eq!(trimmed(row.as_bytes(), &[]).unwrap(), None);
+    }
 }
 
 proptest! {

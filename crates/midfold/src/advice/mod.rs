@@ -114,7 +114,10 @@ impl AdvisedError for ReadError {
                 )
                 .hint(format!(
                     "name the format with {} to force one",
-                    door.says("--from", "dialect=")
+                    match door {
+                        Door::Command => "--from".to_owned(),
+                        door => door.option("dialect"),
+                    }
                 )),
             Self::NoObjects { line, count, first } => failed(format!(
                 "line {line}: none of the {count} messages is an object, the first is {first}"
@@ -218,8 +221,11 @@ impl AdvisedError for InjectError {
                 let (what, how) = match door {
                     Door::Command => (format!("--inject {name}"), format!("--reserve {name}=200")),
                     Door::Http => (format!("injections: `{name}`"), "\"reserve\": 200".to_owned()),
-                    Door::Python | Door::Node => {
+                    Door::Python => {
                         (format!("inject: `{name}`"), format!("reserve={{\"{name}\": 200}}"))
+                    }
+                    Door::Node => {
+                        (format!("inject: `{name}`"), format!("reserve: {{ {name}: 200 }}"))
                     }
                 };
                 Failure::usage(FailureArea::Input, format!("{what} has no reserve"))
@@ -237,8 +243,7 @@ impl AdvisedError for InjectError {
 impl AdvisedError for ExplainError {
     fn advise(self, door: Door) -> Failure {
         let failure = Failure::usage(FailureArea::Input, self.to_string());
-        let without =
-            format!("without {} the present context is asked", door.says("--call", "call="));
+        let without = format!("without {} the present context is asked", door.option("call"));
         match self {
             Self::Empty => failure.hint("name a file, a word, an identifier"),
             Self::NoCall { count: 0, .. } => failure.hint(format!(

@@ -19,19 +19,27 @@ impl AdvisedError for StoreError {
                 Door::Command => {
                     format!("choose another --id, or go on with it: midfold session status {id}")
                 }
-                Door::Python | Door::Node => "Session.open(store, id) goes on with it".to_owned(),
+                Door::Python => format!(
+                    "Session.open(store, \"{id}\") goes on with it; \
+                     Sessions(store=…).project(messages, id=\"{id}\") goes on with it or makes it"
+                ),
+                Door::Node => format!(
+                    "Session.open(store, '{id}') goes on with it; \
+                     new Sessions({{ store }}).project(messages, {{ id: '{id}' }}) goes on with it or makes it"
+                ),
                 Door::Http => format!("choose another `id`, or go on with `{id}`"),
             }),
             Self::NoSession(_) => failure.hint(match door {
                 Door::Command => "`midfold session new` makes one",
-                Door::Python | Door::Node => "Session(store=…, id=…) makes one",
+                Door::Python => "Session(store=…, id=…) makes one",
+                Door::Node => "new Session({ store, id }) makes one",
                 Door::Http => {
                     "GET /v1/sessions lists those that are there; POST /v1/sessions makes one"
                 }
             }),
             Self::Conflict { .. } => failure.hint(format!(
                 "nothing was appended; leave {} out to append all the same",
-                door.says("--expect", "expect=")
+                door.option("expect")
             )),
             Self::KeyReused(_) => {
                 failure.hint("nothing was appended; a key names one append for ever: use a new one")
@@ -55,10 +63,17 @@ impl AdvisedError for StoreError {
             }
             Self::Settled(_) => failure.hint(format!(
                 "the cost of a call is recorded once; name another call with {}",
-                door.says("--call", "call=")
+                door.option("call")
             )),
             Self::Query(_) => Failure { area: FailureArea::Input, is_usage: true, ..failure }.hint(
-                format!("for exactly this text: {}", door.says("--literal", "mode=\"literal\"")),
+                format!(
+                    "for exactly this text: {}",
+                    match door {
+                        Door::Command => "--literal",
+                        Door::Node => "mode: 'literal'",
+                        Door::Python | Door::Http => "mode=\"literal\"",
+                    }
+                ),
             ),
             _ => failure,
         }
@@ -100,7 +115,7 @@ fn no_event(session: &str, seq: u64, events: u64, door: Door) -> Failure {
         .hint(match door {
             Door::Command => format!("`midfold session log {session}` lists them"),
             Door::Python => "`recall_outline()` lists them".to_owned(),
-            Door::Node => "`recall('recall_find')` lists them".to_owned(),
+            Door::Node => "`recall('recall_find', {})` lists them".to_owned(),
             Door::Http => format!("GET /v1/sessions/{session}/messages lists them"),
         })
 }

@@ -7,6 +7,7 @@ use midfold_core::explain::{AskedMoment, Explanation, explain};
 use midfold_core::fold::Fold;
 use midfold_core::ledger::{CallRecord, ReportedCost};
 use midfold_core::placeholder::PlaceholderCall;
+use midfold_store::StoredError;
 
 use super::{Session, SessionError, SessionInStore, SessionPlace, StorePlace};
 use crate::cache::{CacheCheck, cache_check};
@@ -107,6 +108,23 @@ impl Session {
         let now = AskedMoment::Now(whole.active().map(|fold| fold.id));
         let moment = call.map_or(now, AskedMoment::Call);
         Ok(explain(whole.log(), whole.folds(), &calls, text, moment)?)
+    }
+
+    /// Explains where the message with this number is, as [`explain`](Self::explain) does for a text.
+    ///
+    /// # Errors
+    /// If there is no such message or call, or if the store fails.
+    pub fn explain_event(
+        &mut self,
+        seq: u64,
+        call: Option<u64>,
+    ) -> Result<Explanation, SessionError> {
+        let events = self.len() as u64;
+        if seq >= events {
+            let session = self.id().to_owned();
+            return Err(StoredError::NoEvent { session, seq, events }.into());
+        }
+        self.explain(&format!("@{seq}"), call)
     }
 
     /// Measures how many tokens the provider's cache can read again on the next turn. `None` as for [`cache_check`].

@@ -26,6 +26,7 @@ mod error;
 mod follow;
 pub(crate) mod fork;
 mod look;
+mod named;
 mod new_session;
 mod place;
 mod project;
@@ -45,7 +46,7 @@ use midfold_formats::DialectKind;
 use midfold_store::recall::ToolListShape;
 use midfold_store::{InjectedRequest, Millis, NewSession, StoreError, StoredSession};
 
-use crate::failure::{Failure, FailureArea};
+use crate::failure::{Door, Failure, FailureArea};
 use crate::recover::RefusedRequest;
 use crate::start::{InMemory, KeyedAppends};
 use crate::view::CompactionSummary;
@@ -53,6 +54,7 @@ use crate::view::CompactionSummary;
 pub use error::SessionError;
 pub use follow::ContextOrigin;
 use follow::ListMatcher;
+pub use named::NamedSettings;
 pub use new_session::Start;
 pub use place::StorePlace;
 pub use project::ForcedFold;
@@ -413,11 +415,16 @@ impl Session {
     fn memory(&mut self) -> Result<&mut InMemory, Failure> {
         match &mut self.held {
             SessionPlace::Memory(memory) => Ok(memory),
-            SessionPlace::Stored(_) => Err(Failure::new(
+            SessionPlace::Stored(kept) => Err(Failure::new(
                 FailureArea::Store,
                 "a stored session puts its narrations into the store's queue",
             )
-            .hint("`midfold.work(store, narrate)` answers them, or `midfold worker --store URL`")),
+            .hint(match kept.place.door() {
+                Door::Python => {
+                    "`midfold.work(store, narrate)` answers them, or `midfold worker --store URL`"
+                }
+                _ => "`midfold worker --store URL` answers them",
+            })),
         }
     }
 

@@ -8,7 +8,9 @@ use midfold_formats::DialectKind;
 use midfold_store::types::SessionRow;
 use midfold_store::{Millis, SessionMeta, StoreError, StoredSession};
 
-use super::{Clock, Session, SessionError, SessionInStore, SessionPlace, StorePlace, fork};
+use super::{
+    Clock, NamedSettings, Session, SessionError, SessionInStore, SessionPlace, StorePlace, fork,
+};
 use crate::after_fold::AfterFold;
 use crate::settings::{DoorHost, Settings};
 use crate::start::{self, PreparedSession, without_messages};
@@ -20,6 +22,8 @@ pub struct Start {
     pub kind: DialectKind,
     /// When and how the session is folded.
     pub policy: Policy,
+    /// The caller named the policy, or its preset: it holds for a session that is found in the store, too.
+    pub is_policy_named: bool,
     /// The window, the model, the way to count, and the store.
     pub settings: Settings,
     /// The system prompt as JSON.
@@ -43,6 +47,7 @@ impl Start {
         Self {
             kind: DialectKind::OpenAiChat,
             policy,
+            is_policy_named: false,
             settings: Settings::default(),
             system: None,
             tools: None,
@@ -50,6 +55,15 @@ impl Start {
             cache_lifetime: None,
             host,
             clock,
+        }
+    }
+
+    /// What the caller named of a session that may be in the store already.
+    pub(super) fn named(&self) -> NamedSettings {
+        NamedSettings {
+            window: self.settings.window,
+            model: self.settings.model.clone(),
+            policy: self.is_policy_named.then(|| self.policy.clone()),
         }
     }
 
@@ -76,6 +90,7 @@ impl Start {
         let Self {
             kind,
             policy,
+            is_policy_named: _,
             settings,
             system,
             tools,

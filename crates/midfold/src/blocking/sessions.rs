@@ -1,5 +1,6 @@
 //! The conversations of a host, found by the id that the host uses, or by their messages.
 
+use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use midfold_core::{Hash, RawEvent};
@@ -17,6 +18,9 @@ pub struct Sessions<T> {
     hold: fn(Session) -> T,
     entries: Mutex<Vec<SessionEntry<T>>>,
     place: Mutex<Option<StorePlace>>,
+    /// The ids of sessions that have the named settings. A host may change them since, and a session that was dropped is
+    /// opened again as the host left it.
+    set: Mutex<HashSet<String>>,
 }
 
 /// A conversation. The list of entries is in the order of last use.
@@ -29,8 +33,8 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
     /// Makes an empty set; `start` holds the settings of each session, and `hold` makes its handle.
     #[must_use]
     pub fn new(start: Start, limit: usize, hold: fn(Session) -> T) -> Self {
-        let (entries, place) = (Mutex::default(), Mutex::default());
-        Self { start, limit: limit.max(1), hold, entries, place }
+        let (entries, place, set) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { start, limit: limit.max(1), hold, entries, place, set }
     }
 
     /// Takes all messages of a conversation, and returns its session and the context to send. See [`Session::project`].
@@ -116,10 +120,13 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
             return Ok(Some(used(entries, at)));
         }
         let Some(place) = self.place()? else { return Ok(None) };
-        let found = Session::find(&place, id, self.start.clock)?;
-        let after_fold = || self.start.settings.after_fold.clone();
-        let found = found.map(|session| session.with_after_fold(after_fold()));
-        Ok(found.map(|session| self.enter(entries, Some(id), session)))
+        let Some(session) = Session::find(&place, id, self.start.clock)? else { return Ok(None) };
+        let session = match lock(&self.set).contains(id) {
+            true => session,
+            false => session.with_named(&self.start.named())?,
+        };
+        let session = session.with_after_fold(self.start.settings.after_fold.clone());
+        Ok(Some(self.enter(entries, Some(id), session)))
     }
 
     /// Makes a new conversation.
@@ -138,6 +145,9 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
     }
 
     fn enter(&self, entries: &mut Vec<SessionEntry<T>>, id: Option<&str>, session: Session) -> T {
+        if let Some(id) = id.filter(|_| self.start.settings.store.is_some()) {
+            lock(&self.set).insert(id.to_owned());
+        }
         let session = (self.hold)(session);
         entries.push(SessionEntry { id: id.map(str::to_owned), session: session.clone() });
         let more = entries.len().saturating_sub(self.limit);

@@ -1,11 +1,11 @@
 //! What a start leaves in the store where it fails half-way.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use midfold::blocking::{Session, Start, StorePlace};
+use midfold::blocking::{Session, Sessions, Start, StorePlace};
 use midfold::store::MemoryStore;
 use midfold::store::faulty::{FaultyStore, WriteFailure};
-use midfold::{Door, DoorHost, Policy, Settings};
+use midfold::{Door, DoorHost, Policy, RawEvent, Settings};
 
 #[test]
 fn a_new_session_that_is_not_whole_leaves_its_id_free() {
@@ -31,4 +31,25 @@ fn a_new_session_that_is_not_whole_leaves_its_id_free() {
         };
         assert_eq!(session.len(), 1, "{failure:?} {model:?}");
     }
+}
+
+#[test]
+fn what_a_host_changed_outlives_that_its_session_was_let_go() {
+    let host = DoorHost { door: Door::Command, read: |path| unreachable!("{path:?}") };
+    let settings = Settings {
+        window: Some(64_000),
+        model: Some("first".to_owned()),
+        store: Some("memory".to_owned()),
+        ..Settings::default()
+    };
+    let start = Start { settings, ..Start::new(Policy::preset("default").unwrap(), host, || 0) };
+    let sessions = Sessions::new(start, 1, |session| Arc::new(Mutex::new(session)));
+    let list = [RawEvent::new(r#"{"role":"user","content":"hi"}"#.into())];
+    let (one, _) = sessions.project(Some("one"), &list, None).unwrap();
+    one.lock().unwrap().update_model("second", Some(32_000)).unwrap();
+    drop(one);
+    sessions.project(Some("two"), &list, None).unwrap();
+    let (one, _) = sessions.project(Some("one"), &list, None).unwrap();
+    let status = one.lock().unwrap().status().unwrap();
+    assert_eq!((status.context_length, &status.model[..]), (32_000, "second"));
 }

@@ -16,6 +16,7 @@ from .types import (
     Messages,
     OpenAiTool,
     PolicySource,
+    PresetName,
     ReplayMeasures,
 )
 
@@ -51,7 +52,7 @@ def compact(
     messages: Messages,
     *,
     window: int | None = None,
-    preset: str | None = None,
+    preset: PresetName | None = None,
     policy: PolicySource | None = None,
     focus: str | None = None,
     tokenizer: str | None = None,
@@ -247,7 +248,7 @@ def cache_check(
     messages: Messages,
     *,
     window: int | None = None,
-    preset: str | None = None,
+    preset: PresetName | None = None,
     policy: PolicySource | None = None,
     tokenizer: str | None = None,
     dialect: str | None = None,

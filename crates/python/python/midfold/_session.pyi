@@ -22,6 +22,7 @@ from .types import (
     OutlinePage,
     PlaceholderCall,
     PolicySource,
+    PresetName,
     PromptMessage,
     Role,
     SessionStatus,
@@ -52,7 +53,7 @@ class Context:
     def call(self) -> int | None:
         """The number of the request in the ledger of a stored session, from 1; `None` in memory."""
     @property
-    def tools(self) -> list[dict[str, Any]]:
+    def tools(self) -> list[Any]:
         """The tools by which the model looks up what was folded, for the `tools` of the request:
         empty before the first fold. `Session.recall` answers their calls.
         """
@@ -140,7 +141,7 @@ class Session:
         cls,
         *,
         window: int | None = None,
-        preset: str | None = None,
+        preset: PresetName | None = None,
         policy: PolicySource | None = None,
         dialect: Dialect = ...,
         profile: str | None = None,
@@ -157,11 +158,22 @@ class Session:
         id: str | None = None,
     ) -> Session: ...
     @staticmethod
-    def open(store: str, id: str, *, after_fold: AfterFold | None = None) -> Session:
-        """Goes on with a session of a store: `sqlite:PATH` or `postgres://…`. `after_fold` is not
-        stored with it.
+    def open(
+        store: str,
+        id: str,
+        *,
+        window: int | None = None,
+        preset: PresetName | None = None,
+        policy: PolicySource | None = None,
+        model: str | None = None,
+        after_fold: AfterFold | None = None,
+    ) -> Session:
+        """Goes on with a session of a store: `sqlite:PATH` or `postgres://…`. A window, a model, a
+        preset or a policy that you name holds from now on. A smaller window that was learned from a
+        refusal stays, until you name another one. `after_fold` is not stored with it.
 
-        Raises `StoreError` if there is no such store or session.
+        Raises `StoreError` if there is no such store or session, and `PolicyError` for a policy
+        that cannot be used.
         """
     @property
     def id(self) -> str:
@@ -216,19 +228,15 @@ class Session:
         [0, 1]
         """
     def recover(
-        self,
-        error: str | bytes | Mapping[str, Any],
-        *,
-        status: int | None = None,
-        reply: int = 0,
+        self, error: object, *, status: int | None = None, reply: int = 0
     ) -> Context | None:
         """Returns the smaller context to send after the provider refused a request with this error;
         `None` if compacting does not help.
 
-        Call it once a refusal. `error` is the body of the provider's answer, `status` its HTTP
-        status. An error without a message counts as too long if the context filled most of the
-        window. `reply` is the least tokens to keep free for the reply, if that is more than the
-        session reserves.
+        Call it once a refusal. `error` is what your SDK raised, or the body of the provider's
+        answer; `status` is its HTTP status, without it that of the exception. An error without a
+        message counts as too long if the context filled most of the window. `reply` is the least
+        tokens to keep free for the reply, if that is more than the session reserves.
 
         Raises `BudgetError` if nothing smaller can be made, or if what this returned was too
         long, too: then show the provider's error.
@@ -245,7 +253,7 @@ class Session:
     def observe(
         self,
         prompt: int,
-        output: int = 0,
+        output: int | None = None,
         *,
         cache_read: int = 0,
         cache_write: int = 0,
@@ -258,7 +266,8 @@ class Session:
         written to it (`cache_write`); `output` is the reply. `call` is `Context.call`, for a
         request of a stored session that is not the last.
 
-        Raises `StoreError` if the call is unknown, or was observed with other figures.
+        Raises `InputError` for what is no number of tokens, and `StoreError` if the call is
+        unknown, or was observed with other figures.
         """
     def compact(self, focus: str | None = None) -> Folding:
         """Folds now, because you ask. `focus` says in words what to keep. Raises `BudgetError`
@@ -287,7 +296,7 @@ class Session:
         self,
         policy: PolicySource | None = None,
         *,
-        preset: str | None = None,
+        preset: PresetName | None = None,
         tiers: Mapping[TierName, float] | None = None,
         narrate: bool = False,
     ) -> None:
@@ -424,7 +433,8 @@ class Sessions:
 
     A host gives its whole list of messages each time, and gets what to send. The arguments are
     those of `Session`, which hold for each of them, and `limit`: how many conversations are held.
-    Of more the one that was quiet for longest is let go; in a store it is found again by its id.
+    Of more the one that was quiet for longest is let go; in a store it is found again by its id. A
+    window, a model, a preset or a policy that you name holds for those, too: see `Session.open`.
 
     Raises `InputError` for an unknown name, `PolicyError`, `TokenizerError`, and `StoreError`.
 
@@ -442,7 +452,7 @@ class Sessions:
         cls,
         *,
         window: int | None = None,
-        preset: str | None = None,
+        preset: PresetName | None = None,
         policy: PolicySource | None = None,
         dialect: Dialect = ...,
         profile: str | None = None,

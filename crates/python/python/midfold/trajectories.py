@@ -23,6 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Callable
 
+from ._errors import InputError
 from ._midfold import Compressed, Compressor
 from .types import Row
 
@@ -88,7 +89,7 @@ def compress_file(
     target = Path(target)
     if target.exists() and target.samefile(source):
         text = f"{target} would be read and written at once"
-        raise InputError(text, hints=["name another file for the rows"])
+        raise InputError(text, "name another file for the rows")
     rejects = target.with_name(f"{target.stem}.rejects.jsonl")
     counts = {"unchanged": 0, "compressed": 0, "over_limit": 0, "error": 0}
     part = target.with_name(f"{target.name}.part")

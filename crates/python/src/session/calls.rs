@@ -1,11 +1,13 @@
 //! What the methods of a session do with Python objects before and after the engine.
 
-use midfold::blocking::{ForcedFold, Session as Engine, StorePlace};
+use midfold::blocking::{ForcedFold, NamedSettings, Session as Engine, Start, StorePlace};
 use midfold::{AfterFold, Door, FailureArea, IncomingMessages, RefusedRequest};
+use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use super::Session;
+use super::ids::new_id;
 use crate::clock::now;
 use crate::context::Context;
 use crate::errors::Failure;
@@ -86,10 +88,15 @@ impl Session {
         status: Option<u16>,
         reply: u64,
     ) -> PyResult<Option<Context>> {
-        let body = match (error.cast::<PyString>(), error.cast::<PyBytes>()) {
+        let (said, raised) = match error.is_instance_of::<PyBaseException>() {
+            true => refusal(error)?,
+            false => (error.clone(), None),
+        };
+        let status = status.or(raised);
+        let body = match (said.cast::<PyString>(), said.cast::<PyBytes>()) {
             (Ok(text), _) => text.to_string_lossy().into_owned().into_bytes(),
             (_, Ok(bytes)) => bytes.as_bytes().to_vec(),
-            _ => json::bytes(error, "error")?,
+            _ => json::bytes(&said, "error")?,
         };
         let refused = RefusedRequest { status, body: &body, reply };
         let sent = self.run(py, |engine| Ok(engine.recover(&refused)?))?;
@@ -122,11 +129,13 @@ impl Session {
         asked: &Bound<'py, PyAny>,
         call: Option<u64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let text = match asked.cast::<PyString>() {
-            Ok(text) => text.to_cow()?.into_owned(),
-            Err(_) => format!("@{}", asked.extract::<u64>()?),
+        let found = if let Ok(text) = asked.cast::<PyString>() {
+            let text = text.to_cow()?.into_owned();
+            self.run(py, |engine| Ok(engine.explain(&text, call)?))?
+        } else {
+            let seq = prepare::whole("text_or_event", asked, "12, or a text")?;
+            self.run(py, |engine| Ok(engine.explain_event(seq, call)?))?
         };
-        let found = self.run(py, |engine| Ok(engine.explain(&text, call)?))?;
         objects(py, &found)
     }
 
@@ -165,14 +174,33 @@ impl Session {
         Ok(list)
     }
 
+    /// Keeps a message out of later folds, or lets it go.
+    pub(super) fn pinned(
+        &self,
+        py: Python<'_>,
+        seq: &Bound<'_, PyAny>,
+        is_pinned: bool,
+    ) -> PyResult<()> {
+        let seq = prepare::whole("seq", seq, "12")?;
+        self.run(py, |engine| Ok(engine.pin(seq, is_pinned)?))
+    }
+
+    /// Makes a session, in a store or in memory.
+    pub(super) fn made(py: Python<'_>, start: Start, id: Option<String>) -> PyResult<Self> {
+        let id = id.map_or_else(|| new_id(py), Ok)?;
+        Ok(Self::of(py.detach(|| start.open(id)).map_err(Failure::from)?))
+    }
+
     /// Opens a session that is in a store.
     pub(super) fn loaded(
         py: Python<'_>,
         store: &str,
         id: &str,
+        named: &NamedSettings,
         after_fold: AfterFold,
     ) -> PyResult<Self> {
-        let load = || Engine::load(StorePlace::existing(store, Door::Python)?, id, now);
+        let load =
+            || Engine::load(StorePlace::existing(store, Door::Python)?, id, now)?.with_named(named);
         let loaded = py.detach(load).map_err(Failure::from)?;
         Ok(Self::of(loaded.with_after_fold(after_fold)))
     }
@@ -206,6 +234,26 @@ impl Session {
         *copy.get().known(py) = copied.extract()?;
         Ok(copy.unbind())
     }
+}
+
+/// What a provider said when it refused a request, and the status of its answer, of an exception of an SDK: in `body`,
+/// or in the text of its `response`, else in its own words.
+fn refusal<'py>(error: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Option<u16>)> {
+    let member = |of: &Bound<'py, PyAny>, name| of.getattr(name).ok().filter(|it| !it.is_none());
+    let is_said = |said: &Bound<'py, PyAny>| {
+        said.is_instance_of::<PyDict>()
+            || said.is_instance_of::<PyString>()
+            || said.is_instance_of::<PyBytes>()
+    };
+    let response = member(error, "response");
+    let text = || response.as_ref().and_then(|response| member(response, "text"));
+    let said = member(error, "body").filter(is_said).or_else(|| text().filter(is_said));
+    let number = |of: &Bound<'py, PyAny>, name| member(of, name)?.extract::<u16>().ok();
+    let status = number(error, "status_code")
+        .or_else(|| number(error, "status"))
+        .or_else(|| number(response.as_ref()?, "status_code"));
+    let said = said.map_or_else(|| error.str().map(Bound::into_any), Ok)?;
+    Ok((said, status))
 }
 
 /// Messages as a caller gave them. One message counts as a list of one, so that its object is kept as well.

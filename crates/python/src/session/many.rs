@@ -3,6 +3,7 @@
 use midfold::blocking::{ForcedFold, Sessions as Held};
 use midfold::formats::DialectKind;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use super::Session;
 use super::shared::SharedSession;
@@ -15,7 +16,8 @@ use crate::start::SessionOptions;
 ///
 /// A host gives its whole list of messages each time, and gets what to send. The arguments are
 /// those of `Session`, which hold for each of them, and `limit`: how many conversations are held.
-/// Of more the one that was quiet for longest is let go; in a store it is found again by its id.
+/// Of more the one that was quiet for longest is let go; in a store it is found again by its id. A
+/// window, a model, a preset or a policy that you name holds for those, too: see `Session.open`.
 ///
 /// Raises `InputError` for an unknown name, `PolicyError`, `TokenizerError`, and `StoreError`.
 ///
@@ -39,11 +41,13 @@ impl Sessions {
     #[pyo3(signature = (
         *, window=None, preset=None, policy=None, dialect="openai-chat", profile=None,
         tokenizer=None, model=None, system=None, tools=None, output_reserve=0, narrate=false,
-        tiers=None, after_fold=None, cache_lifetime=None, store=None, limit=64
-    ))]
+        tiers=None, after_fold=None, cache_lifetime=None, store=None, limit=64, **others
+    ), text_signature = "(*, window=None, preset=None, policy=None, dialect='openai-chat', \
+        profile=None, tokenizer=None, model=None, system=None, tools=None, output_reserve=0, \
+        narrate=False, tiers=None, after_fold=None, cache_lifetime=None, store=None, limit=64)")]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python class")]
     fn new(
-        window: Option<i64>,
+        window: Option<&Bound<'_, PyAny>>,
         preset: Option<&str>,
         policy: Option<&Bound<'_, PyAny>>,
         dialect: &str,
@@ -59,6 +63,7 @@ impl Sessions {
         cache_lifetime: Option<f64>,
         store: Option<String>,
         limit: usize,
+        others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let named = SessionOptions {
             window,
@@ -76,8 +81,9 @@ impl Sessions {
             after_fold,
             cache_lifetime,
             store,
+            others,
         };
-        let start = named.start()?;
+        let start = named.start("Sessions", "limit")?;
         Ok(Self { kind: start.kind, held: Held::new(start, limit, SharedSession::from) })
     }
 

@@ -10,7 +10,7 @@ use midfold::blocking::ForcedFold;
 use midfold::core::event::Usage;
 use midfold::store::recall::{ExpandTarget, GrepQuery, WantedOutcome};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList};
 
 use crate::context::Context;
 use crate::errors::Failure;
@@ -23,41 +23,7 @@ use ids::{hash, new_id};
 pub use many::Sessions;
 use shared::SharedSession;
 
-/// One conversation: its log, its folds, its meter; in memory, or in a store.
-///
-/// Every method may be called from any thread, and none waits for a model. Places are numbers of
-/// messages, from 0. If a store fails, a method of a stored session raises `StoreError`.
-///
-/// - `window`: the model's window, in tokens; else that of `model`, else 128,000.
-/// - `preset`, `policy`: when and how to fold: a name of `presets()`, or a policy of one's own.
-/// - `dialect`: the form of the messages.
-/// - `profile`: the rules of the provider; else those of the dialect and the model.
-/// - `tokenizer`: what counts: a name of `tokenizers()`, `chars:3.2`, or a `tokenizer.json`.
-/// - `model`: the model's name.
-/// - `system`, `tools`: what travels beside the messages, and counts.
-/// - `output_reserve`: tokens of the window that stay free for the reply.
-/// - `narrate`: whether models narrate: see `wants`.
-/// - `tiers`: the most that a class of content may take, as shares of the budget from 0 to 1.
-/// - `after_fold`: a `text`, and `files` that are read at each fold, named from the working folder:
-///   they are in each recap, in `tokens` tokens at most (4,000).
-/// - `cache_lifetime`: seconds that the provider's cache keeps a prompt, such as 300. After a
-///   longer pause the session may fold early. Without it a pause means nothing.
-/// - `store`: `sqlite:PATH` or `postgres://…`; without it the session is in memory.
-/// - `id`: its name; a new one without it.
-///
-/// Raises `InputError` for an unknown name, `PolicyError`, `TokenizerError`, `BudgetError` if
-/// the reserves leave nothing of the window, and `StoreError` if the id is taken.
-///
-/// >>> import midfold
-/// >>> session = midfold.Session(window=4_000)
-/// >>> question = {"role": "user", "content": "Why is the total off by one?"}
-/// >>> session.append(question)
-/// [0]
-/// >>> context = session.context()
-/// >>> context.messages[0] is question, context.folded
-/// (True, False)
-/// >>> context.json()
-/// b'[{"role":"user","content":"Why is the total off by one?"}]'
+#[doc = include_str!("session.md")]
 #[pyclass(frozen, module = "midfold")]
 pub struct Session {
     inner: SharedSession,
@@ -69,12 +35,14 @@ impl Session {
     #[pyo3(signature = (
         *, window=None, preset=None, policy=None, dialect="openai-chat", profile=None,
         tokenizer=None, model=None, system=None, tools=None, output_reserve=0, narrate=false,
-        tiers=None, after_fold=None, cache_lifetime=None, store=None, id=None
-    ))]
+        tiers=None, after_fold=None, cache_lifetime=None, store=None, id=None, **others
+    ), text_signature = "(*, window=None, preset=None, policy=None, dialect='openai-chat', \
+        profile=None, tokenizer=None, model=None, system=None, tools=None, output_reserve=0, \
+        narrate=False, tiers=None, after_fold=None, cache_lifetime=None, store=None, id=None)")]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python class")]
     fn new(
         py: Python<'_>,
-        window: Option<i64>,
+        window: Option<&Bound<'_, PyAny>>,
         preset: Option<&str>,
         policy: Option<&Bound<'_, PyAny>>,
         dialect: &str,
@@ -90,29 +58,39 @@ impl Session {
         cache_lifetime: Option<f64>,
         store: Option<String>,
         id: Option<String>,
+        others: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         #[rustfmt::skip]
         let options = SessionOptions {
             window, preset, policy, dialect, profile, tokenizer, model, system, tools,
-            output_reserve, narrate, tiers, after_fold, cache_lifetime, store,
+            output_reserve, narrate, tiers, after_fold, cache_lifetime, store, others,
         };
-        let (start, id) = (options.start()?, id.map_or_else(|| new_id(py), Ok)?);
-        Ok(Self::of(py.detach(|| start.open(id)).map_err(Failure::from)?))
+        Self::made(py, options.start("Session", "id")?, id)
     }
 
-    /// Goes on with a session of a store: `sqlite:PATH` or `postgres://…`. `after_fold` is not
-    /// stored with it.
+    /// Goes on with a session of a store: `sqlite:PATH` or `postgres://…`. A window, a model, a
+    /// preset or a policy that you name holds from now on. A smaller window that was learned from
+    /// a refusal stays, until you name another one. `after_fold` is not stored with it.
     ///
-    /// Raises `StoreError` if there is no such store or session.
+    /// Raises `StoreError` if there is no such store or session, and `PolicyError` for a policy
+    /// that cannot be used.
     #[staticmethod]
-    #[pyo3(signature = (store, id, *, after_fold=None))]
+    #[pyo3(signature = (
+        store, id, *, window=None, preset=None, policy=None, model=None, after_fold=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python method")]
     fn open(
         py: Python<'_>,
         store: &str,
         id: &str,
+        window: Option<&Bound<'_, PyAny>>,
+        preset: Option<&str>,
+        policy: Option<&Bound<'_, PyAny>>,
+        model: Option<String>,
         after_fold: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        Self::loaded(py, store, id, prepare::after_fold(after_fold)?)
+        let named = prepare::named(window, preset, policy, model)?;
+        Self::loaded(py, store, id, &named, prepare::after_fold(after_fold)?)
     }
 
     /// Its id. It changes if a list of `project` went back: the session is a fork then.
@@ -193,10 +171,10 @@ impl Session {
     /// Returns the smaller context to send after the provider refused a request with this error;
     /// `None` if compacting does not help.
     ///
-    /// Call it once a refusal. `error` is the body of the provider's answer, `status` its HTTP
-    /// status. An error without a message counts as too long if the context filled most of the
-    /// window. `reply` is the least tokens to keep free for the reply, if that is more than the
-    /// session reserves.
+    /// Call it once a refusal. `error` is what your SDK raised, or the body of the provider's
+    /// answer; `status` is its HTTP status, without it that of the exception. An error without a
+    /// message counts as too long if the context filled most of the window. `reply` is the least
+    /// tokens to keep free for the reply, if that is more than the session reserves.
     ///
     /// Raises `BudgetError` if nothing smaller can be made, or if what this returned was too
     /// long, too: then show the provider's error.
@@ -226,18 +204,19 @@ impl Session {
     /// written to it (`cache_write`); `output` is the reply. `call` is `Context.call`, for a
     /// request of a stored session that is not the last.
     ///
-    /// Raises `StoreError` if the call is unknown, or was observed with other figures.
-    #[pyo3(signature = (prompt, output=0, *, cache_read=0, cache_write=0, call=None))]
+    /// Raises `InputError` for what is no number of tokens, and `StoreError` if the call is
+    /// unknown, or was observed with other figures.
+    #[pyo3(signature = (prompt, output=None, *, cache_read=0, cache_write=0, call=None))]
     fn observe(
         &self,
         py: Python<'_>,
-        prompt: u64,
-        output: u64,
+        prompt: &Bound<'_, PyAny>,
+        output: Option<&Bound<'_, PyAny>>,
         cache_read: u64,
         cache_write: u64,
         call: Option<u64>,
     ) -> PyResult<()> {
-        let usage = Usage { prompt, output, cache_read, cache_write };
+        let usage = Usage { cache_read, cache_write, ..prepare::usage(prompt, output)? };
         self.run(py, |engine| Ok(engine.observe(usage, call)?))
     }
 
@@ -265,13 +244,13 @@ impl Session {
     /// Keeps the message at this place, with its calls and results, out of every later fold.
     ///
     /// Raises `InputError` if there is no such message.
-    fn pin(&self, py: Python<'_>, seq: u64) -> PyResult<()> {
-        self.run(py, |engine| Ok(engine.pin(seq, true)?))
+    fn pin(&self, py: Python<'_>, seq: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.pinned(py, seq, true)
     }
 
     /// Lets a pinned message go. Raises what `pin` raises.
-    fn unpin(&self, py: Python<'_>, seq: u64) -> PyResult<()> {
-        self.run(py, |engine| Ok(engine.pin(seq, false)?))
+    fn unpin(&self, py: Python<'_>, seq: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.pinned(py, seq, false)
     }
 
     /// Says that the contexts go to another model from now on. Its window is `window`, in tokens,
@@ -279,7 +258,12 @@ impl Session {
     ///
     /// Raises `BudgetError` if the reserves leave nothing of the window.
     #[pyo3(signature = (model, window=None))]
-    fn update_model(&self, py: Python<'_>, model: &str, window: Option<i64>) -> PyResult<()> {
+    fn update_model(
+        &self,
+        py: Python<'_>,
+        model: &str,
+        window: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
         let window = prepare::tokens("window", window)?;
         self.run(py, |engine| Ok(engine.update_model(model, window)?))
     }

@@ -23,6 +23,7 @@ use midfold_core::hooks::FoldHooks;
 use midfold_core::inject::{InjectedContext, Injections};
 use midfold_core::ledger::Ledger;
 use midfold_core::plan::PlanOutcome;
+use midfold_core::policy::Policy;
 use midfold_core::project::Context;
 
 pub use error::StoredError;
@@ -137,6 +138,26 @@ impl StoredSession {
         let mut budget = self.meta.budget.clone();
         budget.injection_reserve = budget.injection_reserve.max(self.injections.reserve());
         budget
+    }
+
+    /// The window that the session was made with, or that a host has set since: without what refusals taught.
+    #[must_use]
+    pub fn named_window(&self) -> u64 {
+        self.state().gate.window.unwrap_or(self.meta.budget.window)
+    }
+
+    /// The model that contexts go to; empty where none is known.
+    #[must_use]
+    pub fn model(&self) -> String {
+        self.state().model
+    }
+
+    /// The policy, from the next fold on.
+    ///
+    /// # Errors
+    /// Fails where it was stored by another build that knows more.
+    pub fn policy(&self) -> Result<Policy, StoredError> {
+        self.state().policy.map_or_else(|| rows::policy(&self.row), |new| Ok(new.policy))
     }
 
     pub(super) fn narration(&self) -> &NarrationQueue {

@@ -28,6 +28,7 @@ __all__ = [
     "OpenAiTool",
     "PlaceholderCall",
     "PolicySource",
+    "PresetName",
     "PromptMessage",
     "Tool",
     "Violation",
@@ -47,6 +48,18 @@ They are mappings, so that the types of a provider's SDK fit.
 
 PolicySource = Union[str, "os.PathLike[str]", Policy]
 """A policy: TOML as text, the path of such a file, or a dict of what differs from a preset."""
+
+PresetName = Literal[
+    "default",
+    "generous",
+    "lean",
+    "verbatim",
+    "head-tail",
+    "hermes",
+    "nucleic",
+    "projection",
+]
+"""The name of a preset: those of `presets()`. A policy of your own goes by `policy`."""
 
 Dialect = Literal[
     "openai-chat",
@@ -184,14 +197,16 @@ class PromptMessage(TypedDict):
 
 
 class FunctionDefinition(TypedDict):
-    """A function that a model may call."""
+    """A function that a model may call, with the keys that the type of OpenAI's SDK has."""
 
     name: str
     """Its name: what `Session.recall` is given."""
-    description: str
-    """What the model reads of it."""
-    parameters: dict[str, Any]
-    """The JSON schema of its arguments."""
+    description: NotRequired[str]
+    """What the model reads of it: always there."""
+    parameters: NotRequired[dict[str, Any]]
+    """The JSON schema of its arguments: always there."""
+    strict: NotRequired[bool | None]
+    """Never there: the schemas have arguments that may be left out."""
 
 
 class OpenAiTool(TypedDict):
