@@ -23,6 +23,7 @@ use ids::{hash, new_id};
 pub use many::Sessions;
 use shared::SharedSession;
 
+#[expect(clippy::doc_lazy_continuation, reason = "the examples are those of Python")]
 #[doc = include_str!("session.md")]
 #[pyclass(frozen, module = "midfold")]
 pub struct Session {
