@@ -23,6 +23,7 @@ pub mod explain;
 pub mod fabric;
 pub mod fill;
 pub mod fold;
+mod fold_id;
 pub mod fold_standing;
 pub mod hooks;
 pub mod ids;

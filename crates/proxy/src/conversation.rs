@@ -63,11 +63,11 @@ pub(super) struct ProxyConversation {
     /// The budget that its last request had to fit.
     pub budget: Budget,
     /// The provider's counts of its prompts, and whose window they tell of.
-    counts: Option<(WindowOwner, CountTrail)>,
+    pub counts: Option<(WindowOwner, CountTrail)>,
     /// The window that its policy was made for.
     window: u64,
     /// The window that was stated for its last request: by the user, the request or the server.
-    stated_window: Option<u64>,
+    pub stated_window: Option<u64>,
     /// Its requests have tools of the client's own.
     has_tools: bool,
     /// The tools of midfold that its requests may carry. They are counted from the start, before they are added, so
@@ -363,37 +363,6 @@ impl ProxyConversation {
                 self.session.set_floor(line);
             }
         }
-    }
-
-    /// Takes in the window that is stated for a request. A refusal under another one says nothing of it: the server may
-    /// have been started again with more context.
-    pub fn note_stated_window(&mut self, stated: Option<u64>) {
-        if stated.is_some() && self.stated_window != stated {
-            self.session.forget_learned_window();
-        }
-        self.stated_window = stated.or(self.stated_window);
-    }
-
-    /// The provider's counts so far. Another model, or another server, begins anew.
-    pub fn counts_of(&mut self, source: &WindowOwner) -> &mut CountTrail {
-        if self.counts.as_ref().is_none_or(|(of, _)| of != source) {
-            self.counts = None;
-        }
-        let (_, counts) =
-            self.counts.get_or_insert_with(|| (source.clone(), CountTrail::default()));
-        counts
-    }
-
-    /// The tokens of reasoning and pictures in its messages. A provider may leave them out of a prompt, or count them
-    /// in another way.
-    pub fn unsure_tokens(&self) -> u64 {
-        let of = |event: &Event| {
-            let blocks = event.view.blocks.iter().zip(&event.tokens.blocks);
-            let unsure =
-                blocks.filter(|(block, _)| block.is_reasoning() || !block.media.is_empty());
-            unsure.map(|(_, tokens)| u64::from(*tokens)).sum::<u64>()
-        };
-        self.session.log().events().iter().map(of).sum()
     }
 
     /// Forgets what counts taught the meter: some of them were counts of a cut prompt.

@@ -60,6 +60,7 @@ mod shared;
 mod shown_rules;
 mod slot;
 mod stable;
+mod stated_window;
 mod stored_parts;
 mod truncation;
 mod turn;

@@ -101,6 +101,7 @@ pub mod inside {
     pub use crate::headers::{for_client, for_upstream, is_off, who};
     pub use crate::keys::bucket::Bucket;
     pub use crate::keys::places::take;
+    pub use crate::metric_labels::{MOST_MODELS, ModelNames};
     pub use crate::origin::{OriginRefusal, may_ask};
     pub use crate::pass_cause::PassCause;
     pub use crate::reading::UnreadReason;

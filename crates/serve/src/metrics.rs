@@ -36,7 +36,7 @@ impl From<PassCause> for CauseLabel {
     }
 }
 
-/// What is measured at the moment of asking.
+/// The figures of the moment of asking.
 pub(crate) struct MeasuredNow {
     /// Conversations in memory.
     pub conversations: usize,

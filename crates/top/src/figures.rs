@@ -21,7 +21,7 @@ pub fn short(n: u64) -> String {
     }
 }
 
-/// A share as a percentage, cut down as everywhere: `65 %`. What is not full is not 100 %.
+/// A share as a percentage, cut down as everywhere: `65 %`. Only a full one has 100 %.
 pub fn percent(share: f64) -> String {
     // A share of 0.29 is a little less than 29 hundredths.
     format!("{:.0} %", (share * 100.0 + 1e-9).floor())

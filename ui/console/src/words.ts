@@ -54,7 +54,7 @@ export function amount(value: number, unit: string): string {
   return `${short(value)} ${unit}`;
 }
 
-/** A share, cut down as everywhere: what is not full is not 100 %. */
+/** A share, cut down as everywhere: only a full one has 100 %. */
 export const percentOf = (part: number, whole: number): string => (whole > 0 ? `${Math.floor((part / whole) * 100 + 1e-9)} %` : "–");
 
 /** The source of a session's fill, in words. */

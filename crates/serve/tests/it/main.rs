@@ -23,6 +23,7 @@ mod listening;
 mod long_step;
 mod loops;
 mod memory;
+mod metric_labels;
 mod narration;
 mod nodes;
 mod origin;
