@@ -50,10 +50,20 @@ pub fn say(totals: &ServerTotals, output: &Output) {
     output.stderr(&format!("{label} {}\n", line(totals)));
 }
 
-/// The session that the program's requests made or went on with. Without a store that outlives the program there is
-/// none.
-pub async fn session_since(at: &StoreAt, began: Millis) -> Option<String> {
+/// The session that the program's requests made or went on with: the busiest one, or the one that changed last where
+/// that one is not stored, as after a first request that the provider refused. Without a store that outlives the program
+/// there is none.
+pub async fn session_of_run(
+    at: &StoreAt,
+    busiest: Option<String>,
+    began: Millis,
+) -> Option<String> {
     let host = OpenStore::open_if_there(at).await.ok()??;
+    if let Some(id) = busiest
+        && host.store.activity(&id).await.is_ok()
+    {
+        return Some(id);
+    }
     let newest = NewestQuery { limit: 1, ..NewestQuery::default() };
     let found = host.store.newest(&newest).await.ok()?;
     found.into_iter().find(|it| it.changed >= began).map(|it| it.id)

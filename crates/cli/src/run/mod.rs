@@ -63,13 +63,9 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         let totals = RunningServer::stop(running).await;
         let code = ended?;
         if !args.quiet {
-            // A conversation of one request has its session from the second one on.
-            let session = match busiest {
-                Some(id) => Some(id),
-                None if totals.with_history > 0 => {
-                    saving::session_since(&args.proxy.at, began).await
-                }
-                None => None,
+            let session = match totals.with_history {
+                0 => None,
+                _ => saving::session_of_run(&args.proxy.at, busiest, began).await,
             };
             if json {
                 saving::say_json(&totals, session.as_deref(), output);
