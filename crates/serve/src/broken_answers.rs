@@ -41,22 +41,22 @@ where
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let request = self.request.clone();
+        let Self { inner, broken, request } = &mut *self;
         let _in_request = request.enter();
-        if self.broken.is_none() {
-            match ready!(Pin::new(&mut self.inner).poll_frame(context)) {
+        if broken.is_none() {
+            match ready!(Pin::new(inner).poll_frame(context)) {
                 Some(Err(error)) => {
                     let error = axum::Error::new(error);
                     tracing::warn!(%error, "an answer broke off");
-                    self.broken = Some((error, Box::pin(sleep(LEAVING))));
+                    *broken = Some((error, Box::pin(sleep(LEAVING))));
                 }
                 frame => return Poll::Ready(frame.map(|frame| frame.map_err(axum::Error::new))),
             }
         }
-        if let Some((_, leaving)) = &mut self.broken {
+        if let Some((_, leaving)) = broken {
             ready!(leaving.as_mut().poll(context));
         }
-        Poll::Ready(self.broken.take().map(|(error, _)| Err(error)))
+        Poll::Ready(broken.take().map(|(error, _)| Err(error)))
     }
 
     fn is_end_stream(&self) -> bool {

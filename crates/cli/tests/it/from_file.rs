@@ -98,3 +98,18 @@ fn a_session_wins_over_a_file_of_its_name_and_that_is_said() {
     assert_eq!(grep("demo"), (false, true, note.to_owned()));
     assert_eq!(grep("./demo"), (true, false, String::new()));
 }
+
+#[test]
+fn several_words_are_one_text_and_a_file_alone_is_no_question() {
+    let store = &store("from-file-words");
+    for ask in [&["explain", FILE][..], &["recall", "find", FILE]] {
+        let of = |words: &[&str]| ok(store, &[ask, words, &["--json"]].concat(), b"");
+        assert_eq!(of(&["nightly", "settlement"]), of(&["nightly settlement"]), "{ask:?}");
+    }
+    let none = at(store, &["explain", FILE], b"");
+    let text = String::from_utf8_lossy(&none.stderr).into_owned();
+    assert!(
+        none.status.code() == Some(2) && text.contains("give the text after the file"),
+        "{text}"
+    );
+}

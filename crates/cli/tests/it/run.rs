@@ -109,6 +109,21 @@ async fn an_agent_is_folded_and_the_saving_is_told() {
     assert!(figure("cache_read_tokens") > 0, "{saved}");
 }
 
+/// The session of the run, and not the one that changed before it, is what its end names.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_names_the_session_of_the_run() {
+    let upstream = ScriptedUpstream::start(upstream()).await.unwrap();
+    let place = format!("sqlite:{}", folder("run-session").join("s.db").display());
+    let mut command = midfold(&["run", "--store", &place, "--window", "12k", "--json"]);
+    command.args(["--upstream", upstream.url()]).env("PATH", std::env::var_os("PATH").unwrap());
+    let said = text(&as_agent(&mut command, "chat").stderr);
+    let saved: serde_json::Value =
+        serde_json::from_str(said.lines().find(|line| line.starts_with('{')).unwrap()).unwrap();
+    let id = saved["session"].as_str().unwrap();
+    let status = crate::stdout(&["session", "status", id, "--store", &place, "--json"], b"");
+    assert!(status.contains(id), "{status}");
+}
+
 /// The address that was there before, in a variable or in a client's own file, is where the proxy sends to.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_gateway_of_the_user_stays_behind_the_proxy() {

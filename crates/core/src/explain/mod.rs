@@ -35,6 +35,9 @@ const NEAR: usize = 3;
 pub enum AskedMoment {
     /// The call with this number.
     Call(u64),
+    /// The same, in a session whose client sends its own history: what is behind the newest answer of a request is
+    /// appended with the next one, and was in the prompt all the same.
+    ClientCall(u64),
     /// The newest call.
     Newest,
     /// The present context, read through the active fold.
@@ -44,8 +47,8 @@ pub enum AskedMoment {
 /// Answers for one moment. `folds` is all folds of the session in order, undone ones included; `calls` is its ledger.
 ///
 /// The text is searched as whole words, and inside words where the log has no such word; where it is in no message, with
-/// letters in either case. `@12` asks about the whole
-/// message with that number; the recap has it where a line begins with the number.
+/// letters in either case. `@12` asks about the whole message with that number; the recap has it where a line begins with
+/// the number.
 ///
 /// # Errors
 /// When the text is empty, there is no such call, or a fold that the call needs is missing.
@@ -61,7 +64,7 @@ pub fn explain(
         return Err(ExplainError::Empty);
     }
     let call = match moment {
-        AskedMoment::Call(number) => {
+        AskedMoment::Call(number) | AskedMoment::ClientCall(number) => {
             let found = calls.iter().find(|call| call.number == number);
             Some(found.ok_or(ExplainError::NoCall { number, count: calls.len() as u64 })?)
         }
@@ -69,7 +72,10 @@ pub fn explain(
         AskedMoment::Now(_) => None,
     };
     let (events, active) = match (call, moment) {
-        (Some(call), _) => (read_by_call(log, call.events as usize), call.fold),
+        (Some(call), AskedMoment::ClientCall(_)) => {
+            (read_with(log, call.events as usize), call.fold)
+        }
+        (Some(call), _) => (call.events as usize, call.fold),
         (None, AskedMoment::Now(active)) => (log.len(), active),
         (None, _) => (log.len(), None),
     };
@@ -80,9 +86,8 @@ pub fn explain(
     Ok(asked.answer(text, call.map(|call| call.number)))
 }
 
-/// The number of events that a call's prompt had. The messages behind the newest answer are appended with the next
-/// request where a client sends its own history, so those up to the call's own answer were in its prompt.
-fn read_by_call(log: &EventLog, events: usize) -> usize {
+/// The number of events of a prompt whose newest messages were appended later: those up to the answer of the call.
+fn read_with(log: &EventLog, events: usize) -> usize {
     let behind = log.events().iter().skip(events);
     events + behind.take_while(|event| event.view.role != Role::Assistant).count()
 }

@@ -12,6 +12,7 @@ use midfold_store::StoredError;
 use super::{Session, SessionError, SessionInStore, SessionPlace, StorePlace};
 use crate::cache::{CacheCheck, cache_check};
 use crate::start::InMemory;
+use crate::view::explained;
 
 impl Session {
     /// Returns the session with all its events; a stored one is loaded first.
@@ -103,6 +104,10 @@ impl Session {
     /// # Errors
     /// If the text or the call does not exist, or if the store fails.
     pub fn explain(&mut self, text: &str, call: Option<u64>) -> Result<Explanation, SessionError> {
+        // A stored session may be a client's or a proxy's, and its answer is that of every other door.
+        if let SessionPlace::Stored(SessionInStore { stored, place }) = &mut self.held {
+            return Ok(place.run(explained(stored, text, call))?);
+        }
         let calls = self.calls()?;
         let whole = self.whole()?;
         let now = AskedMoment::Now(whole.active().map(|fold| fold.id));

@@ -54,7 +54,11 @@ pub async fn explained(
     let calls = stored.calls().await?;
     let calls: Vec<_> = calls.into_iter().map(|(call, _)| call).collect();
     let reader = reader(stored, call, calls.is_empty()).await?;
-    let moment = call.map_or(AskedMoment::Now(stored.row().active), AskedMoment::Call);
+    let moment = match call {
+        Some(call) if stored.meta().is_proxied() => AskedMoment::ClientCall(call),
+        Some(call) => AskedMoment::Call(call),
+        None => AskedMoment::Now(stored.row().active),
+    };
     let log = stored.whole().await?.log();
     let explanation = explain(log, &folds, &calls, text, moment).map_err(|error| match error {
         ExplainError::NoCall { number, count } => {

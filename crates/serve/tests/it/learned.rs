@@ -174,6 +174,22 @@ async fn a_stated_window_is_not_what_was_learned_beside_another_one() {
     third.stop().await;
 }
 
+/// A name is given to another server easily, as `local` is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_server_taught_is_not_used_for_another_of_its_name() {
+    let (one, store) = (provider().await, Arc::new(MemoryStore::new()));
+    let store: Arc<dyn Store> = store;
+    let first = node(&one, &store, 0).await;
+    ask(&first, 1, "one").await;
+    first.stop().await;
+    let other = provider_of(Arc::new(AtomicU64::new(64_000))).await;
+    let second = node(&other, &store, 0).await;
+    let answer = ask(&second, 1, "two").await;
+    assert_eq!(answer.header("midfold-fold"), None, "{answer:?}");
+    assert_ne!(answer.header("midfold-window"), Some("8000; from=learned"));
+    second.stop().await;
+}
+
 /// The server may hold more by now: once in a while it is found out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_window_that_was_learned_long_ago_is_learned_anew() {

@@ -1,7 +1,8 @@
 //! Twenty planted facts with known fates, over four sessions.
 
 use midfold_core::explain::{
-    AskedMoment, ExplainError, Explanation, Occurrence, Sight, SightAnswer, VerbatimPlace, explain,
+    AskedMoment, ContextReader, ExplainError, Explanation, Occurrence, Sight, SightAnswer,
+    VerbatimPlace, explain,
 };
 use midfold_core::fold::Fold;
 use midfold_core::view::Role;
@@ -370,4 +371,42 @@ fn letters_may_be_in_either_case_where_no_message_has_the_text_as_it_is() {
     assert_eq!(seqs("ottoline brackwater"), [0]);
     assert_eq!(seqs("crate"), [1], "what is there as it is comes first");
     assert_eq!(seqs("Ottoline Brackwaters"), [0_u32; 0]);
+}
+
+#[test]
+fn a_call_of_a_client_had_what_was_appended_up_to_its_answer() {
+    let mut talk = Talk::new("base = \"head-tail\"\nname = \"client\"\n", 6_000);
+    talk.say("user", "Count the crates.");
+    let call = talk.send();
+    // A proxy appends these with the next request, which shows what the client sent and what was answered.
+    talk.say("user", "They are in the warehouse.");
+    talk.say("assistant", "There are seventeen.");
+    talk.say("user", "And the barrels?");
+    let answer = |text: &str, moment| {
+        let found =
+            explain(talk.session.log(), talk.session.folds(), &talk.calls, text, moment).unwrap();
+        (found.answer, found.events)
+    };
+    let (client, own) = (AskedMoment::ClientCall(call), AskedMoment::Call(call));
+    assert_eq!(answer("warehouse", client), (SightAnswer::Verbatim, 2));
+    assert_eq!(answer("seventeen", client), (SightAnswer::NotYet, 2));
+    assert_eq!(answer("barrels", client), (SightAnswer::NotYet, 2));
+    assert_eq!(answer("warehouse", own), (SightAnswer::NotYet, 1), "a host sends what it appended");
+}
+
+#[test]
+fn the_verdict_says_who_decides_what_the_model_sees() {
+    let p = planted();
+    let verdict = |text: &str, reader| ask(&p.talk, text, None).read_by(reader).verdict;
+    let client = ContextReader::Client;
+    for (text, reader, part) in [
+        ("marmalade", client, "leaves it out; its client decides"),
+        ("src/parser/lexer.rs", client, "its client decides what the model sees, not midfold"),
+        ("zeppelin", ContextReader::Proxied, "are stored with its next request"),
+        ("zeppelin", ContextReader::Midfold, "no message says it in these words"),
+    ] {
+        let said = verdict(text, reader);
+        assert!(said.contains(part), "{text} {reader:?}: {said}");
+    }
+    assert!(!verdict("zeppelin", ContextReader::Midfold).contains("next request"));
 }
