@@ -93,11 +93,8 @@ impl AdvisedError for StoredError {
             Self::Unknown { .. } => Failure::new(FailureArea::Store, text).hint(
                 "it was made by another build; update midfold, or build it with that feature",
             ),
-            Self::NoNumber { what: "call", .. } if door == Door::Command => {
-                Failure::new(FailureArea::Input, text).hint(
-                    "`midfold session context` records calls; without --call the present context is asked",
-                )
-            }
+            Self::NoNumber { what: "call", .. } => Failure::new(FailureArea::Input, text)
+                .hint(format!("without {} the present context is asked", door.option("call"))),
             Self::NoNumber { .. } => Failure::new(FailureArea::Input, text),
             Self::Busy(_) => Failure::new(FailureArea::Store, text),
         }
