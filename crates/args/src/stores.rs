@@ -75,7 +75,8 @@ pub struct ExplainArgs {
     /// The session, or a transcript [default: the session that changed last]; and what to look for
     #[arg(value_names = ["ID|FILE", "TEXT"], required = true, num_args = 1..)]
     pub asked: Vec<String>,
-    /// At this call of the ledger [default: the session as it is now]
+    /// At this call of the ledger [default: the session as it is now]. Through a proxy, a conversation's first request
+    /// is in no ledger, so its second one is call 1
     #[arg(long, value_name = "N")]
     pub call: Option<u64>,
 }

@@ -10,14 +10,15 @@ use crate::config;
 use crate::env;
 use crate::error::CommandError;
 use crate::output::Output;
+use crate::saving::ServedPolicy;
 use midfold::number;
 
 /// The lines that a server prints when it has started.
 pub struct CommandBanner {
     /// The proxy's address and its upstreams.
     pub front: ProxyFront,
-    /// The name of the policy, and where it was set: a flag, a file or the default.
-    pub policy: (String, String),
+    /// The policies by name, and where they were set: a flag, a file or the default.
+    pub policy: (ServedPolicy, String),
     /// The window in tokens and where it was set. `None` where each model has its own window.
     pub window: Option<(u64, String)>,
     /// Where conversations are kept.
@@ -30,7 +31,7 @@ impl CommandBanner {
     /// Finds out where the policy and the window were set: a flag, a variable, a file or the default.
     pub fn new(
         front: ProxyFront,
-        policy: String,
+        policy: ServedPolicy,
         args: &ProxyArgs,
         store: String,
         recalls: bool,
@@ -56,7 +57,7 @@ impl CommandBanner {
         let (url, upstreams) = (&front.origin, front.upstreams.to_string());
         if json {
             let line = json!({
-                "listen": url, "upstreams": upstreams, "policy": policy, "policy_from": policy_from,
+                "listen": url, "upstreams": upstreams, "policy": policy.name, "policy_from": policy_from,
                 "window": window.as_ref().map(|(window, _)| window),
                 "window_from": window.as_ref().map(|(_, from)| from), "store": store,
                 "recall": recalls,
@@ -76,7 +77,7 @@ impl CommandBanner {
         output.stderr(&format!(
             "midfold listens on {url}; a browser shows what it does there\n  \
              sends to   {upstreams}\n  \
-             folds by   `{policy}` ({policy_from}), for {window}; keeps conversations in {store}\n  \
+             folds by   {policy}, {policy_from}; for {window}; keeps conversations in {store}\n  \
              recall     {recall}\n  \
              use it by  export {}\n",
             self.exports()

@@ -29,7 +29,7 @@ pub fn run(args: &ExplainArgs, json: bool, output: &Output) -> Result<(), Comman
         [] => return Err(CommandError::usage("there is no text to look for")),
     };
     let (found, name) = block_on(async {
-        let subject = AskedSession::one(word, &args.at, output).await?;
+        let subject = AskedSession::ahead_of(word, &text, "explain", &args.at, output).await?;
         if args.call.is_some() {
             subject.needs_session("calls")?;
         }

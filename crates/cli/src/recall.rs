@@ -7,7 +7,7 @@ use midfold::store::recall::{
     self, ExpandTarget, FoldDescription, GrepQuery as Ask, RecallError, ToolListShape,
     WantedOutcome,
 };
-use midfold::store::{SearchMode, mask};
+use midfold::store::{SearchMode, SessionMeta, mask};
 use midfold::{Door, advise_recall};
 use midfold_args::{
     DescribeArgs, FindArgs, NamesArgs, OutlineArgs, RecallArgs, RecallCommand, ShowArgs, ToolsArgs,
@@ -37,7 +37,9 @@ pub fn run(args: &RecallArgs, json: bool, output: &Output) -> Result<(), Command
                 }
                 asked => {
                     let (word, query) = (&asked[0], asked[1..].join(" "));
-                    grep(ask(find, &query), &of(word).await?, json, output).await
+                    let of =
+                        AskedSession::ahead_of(word, &query, "recall find", &args.at, output).await;
+                    grep(ask(find, &query), &of?, json, output).await
                 }
             },
             RecallCommand::Outline(args) => outline(args, &of(&args.id).await?, json, output).await,
@@ -87,7 +89,13 @@ async fn grep(
             }
             _ => "",
         };
-        output.stderr(&format!("no message matches{hint}\n"));
+        let newest = match is_proxied(subject).await {
+            true => {
+                "; what an agent sent last is stored with its next request, or when its run ends"
+            }
+            false => "",
+        };
+        output.stderr(&format!("no message matches{hint}{newest}\n"));
         return Ok(());
     }
     let mut text = heads_bold(&recall::hits_text(&hits), &output.stdout_style());
@@ -96,6 +104,12 @@ async fn grep(
         text += &next("--skip", &skip.to_string());
     }
     output.stdout(text)
+}
+
+/// Whether a client sends its own history of this session through a proxy.
+async fn is_proxied(subject: &AskedSession) -> bool {
+    let stored = subject.host.session(&subject.id).await;
+    stored.is_ok_and(|stored| stored.meta().source.as_deref() == Some(SessionMeta::PROXY))
 }
 
 fn ask(args: &FindArgs, query: &str) -> Result<Ask, RecallError> {

@@ -77,6 +77,18 @@ pub fn say_session(id: &str, output: &Output) {
     ));
 }
 
+/// Prints the windows that this proxy or an earlier one learned from a server.
+pub fn say_windows(learned: &[(String, u64)], output: &Output) {
+    let label = output.stderr_style().paint(OutputColor::Dim, "midfold:");
+    for (model, window) in learned {
+        let model = if model.is_empty() { "the model" } else { model };
+        output.stderr(&format!(
+            "{label} window of {model}: {} tokens, learned from its server; --window sets another\n",
+            number(*window)
+        ));
+    }
+}
+
 /// The line about the requests that came through.
 pub fn line(totals: &ServerTotals) -> String {
     let ServerTotals { requests, with_history, folded, folds, look_ups, cost, .. } = *totals;
@@ -91,11 +103,11 @@ pub fn line(totals: &ServerTotals) -> String {
         _ => parts.push(plural(folds, "fold")),
     }
     parts.extend((look_ups > 0).then(|| plural(look_ups, "look-up")));
-    parts.extend(cost.filter(|_| folded > 0).map(|cost| cost_words(&cost)));
     if totals.cache_read_tokens > 0 {
         let cached = share(totals.cache_read_tokens, totals.prompt_tokens);
-        parts.push(format!("{cached} from the provider's cache"));
+        parts.push(format!("{cached} of the prompts from the provider's cache"));
     }
+    parts.extend(cost.filter(|_| folded > 0).map(|cost| cost_words(&cost)));
     if totals.faults > 0 {
         let why = totals.fault_reason.map_or(String::new(), |reason| format!(" ({reason})"));
         parts.push(format!("{} sent as they came{why}", number(totals.faults)));
@@ -103,12 +115,12 @@ pub fn line(totals: &ServerTotals) -> String {
     parts.join(", ")
 }
 
-/// The cost of the prompts against the cost of sending everything, in tokens at the price of uncached input. The
-/// console uses the same words.
+/// The cost of the prompts against the cost of sending everything, in tokens at the price of uncached input.
 fn cost_words(cost: &PromptCost) -> String {
     let [sent, everything] = [cost.sent, cost.everything].map(whole);
     let change = cost.change();
-    format!("cost {change}: {} tokens; sending everything: {}", number(sent), number(everything))
+    let [sent, everything] = [number(sent), number(everything)];
+    format!("cost {change} (as {sent} uncached tokens; sending everything: {everything})")
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a figure for people")]

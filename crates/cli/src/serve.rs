@@ -49,7 +49,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         let url = format!("{scheme}://{}", running.address());
         let front = ProxyFront { origin: url, upstreams };
         let recalls = recalls(&said);
-        CommandBanner::new(front, policy.name, &args.proxy, place, recalls)?.say(json, output)?;
+        CommandBanner::new(front, policy, &args.proxy, place, recalls)?.say(json, output)?;
         until_the_end(&running, &said, output).await;
         let totals = RunningServer::stop(running).await;
         match json {

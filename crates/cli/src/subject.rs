@@ -54,6 +54,24 @@ impl AskedSession {
         }
     }
 
+    /// The session that the first of several words names; the others are a text.
+    pub async fn ahead_of(
+        word: &str,
+        text: &str,
+        command: &str,
+        at: &StoreAt,
+        output: &Output,
+    ) -> Result<Self, CommandError> {
+        let found = Self::one(word, at, output).await;
+        match found {
+            Err(error) if Self::is_missing(word, at).await? => {
+                let whole = quoted(&format!("{word} {text}"));
+                Err(error.hint(format!("a text of several words: midfold {command} last {whole}")))
+            }
+            found => found,
+        }
+    }
+
     /// The session, or all conversations of a transcript.
     ///
     /// If a session and a file have the same name, the session is taken and a note says so.

@@ -26,12 +26,16 @@ pub fn run(args: &TopArgs, json: bool, output: &Output) -> Result<(), CommandErr
         match &args.server {
             Some(url) => {
                 let source = ServerSource::new(url, key(args)?.as_deref()).map_err(failed)?;
-                show(Arc::new(source), args, json, output).await
+                show(Arc::new(source), args.session.clone(), json, output).await
             }
             None => {
                 let host = OpenStore::open(&args.at, StoreCreation::No).await?;
+                let session = match &args.session {
+                    Some(word) => Some(host.id(word, output).await?),
+                    None => None,
+                };
                 let source = StoreSource::new(host.store, Arc::new(now));
-                show(Arc::new(source), args, json, output).await
+                show(Arc::new(source), session, json, output).await
             }
         }
     })
@@ -49,11 +53,11 @@ fn key(args: &TopArgs) -> Result<Option<String>, CommandError> {
 
 async fn show<S: AnswerSource>(
     source: Arc<S>,
-    args: &TopArgs,
+    session: Option<String>,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
-    let session = args.session.clone().map(SessionId::from);
+    let session = session.map(SessionId::from);
     if json {
         return print(&*source, session, output).await;
     }

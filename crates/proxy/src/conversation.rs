@@ -9,13 +9,15 @@ use midfold_core::meter::Meter;
 use midfold_core::profile::ReasoningBinding;
 use midfold_core::project::Context;
 use midfold_core::{Hash, RawEvent, Role};
+use midfold_formats::DialectKind;
 use midfold_formats::recall_tool::{ToolOffer, tools};
-use midfold_formats::request::{Request, without_marks};
+use midfold_formats::request::{Request, identity, without_marks};
 use midfold_formats::vendor::is_compaction;
 use midfold_store::{Millis, SessionMeta, StoreError};
 
 use super::calls::CallLedger;
 use super::fold_marks::FoldMarks;
+use super::last_step::LastStep;
 use super::learned_windows::{WindowOwner, WindowReport};
 use super::opened::OpenedConversation;
 use super::recalled::RecalledCalls;
@@ -74,6 +76,8 @@ pub(super) struct ProxyConversation {
     /// that the first fold leaves room for them.
     offer: ToolOffer,
     brought: RecalledCalls,
+    /// What was sent and answered last, while it is not in the log.
+    pub last_step: Option<LastStep>,
     /// What the fold in use printed.
     pub marks: FoldMarks,
     /// The rules that the model's refusals have shown.
@@ -147,6 +151,7 @@ impl ProxyConversation {
             has_tools: false,
             offer: ToolOffer::default(),
             brought: RecalledCalls::default(),
+            last_step: None,
             marks: FoldMarks::default(),
             shown: ShownRules::default(),
             is_accepted: false,
@@ -188,6 +193,7 @@ impl ProxyConversation {
             has_tools: false,
             offer: ToolOffer::default(),
             brought: RecalledCalls::of(&session),
+            last_step: None,
             marks: FoldMarks::default(),
             shown: ShownRules::default(),
             is_accepted: true,
@@ -258,6 +264,7 @@ impl ProxyConversation {
             has_tools: self.has_tools,
             offer: self.offer,
             brought,
+            last_step: None,
             marks: FoldMarks::default(),
             shown: ShownRules::default(),
             is_accepted: false,
@@ -292,19 +299,38 @@ impl ProxyConversation {
     pub fn extend(&mut self, request: &Request, links: &[Hash]) {
         let from = self.chain.len();
         for (at, link) in (from..).zip(links) {
-            // Copied, because a slice would keep the whole request body in memory.
-            let bytes = Bytes::copy_from_slice(&without_marks(&request.message(at)));
-            // Only the vendor can read what its own compaction holds, so no recap could take its place.
-            let is_pinned = is_compaction(request.kind(), &bytes);
-            let seq = self.session.append(RawEvent::new(bytes));
-            self.bytes += self.session.log().events().last().map_or(0, weight);
-            if is_pinned {
-                self.session.pin(seq);
-            }
-            self.brought.follow(&mut self.session, seq, self.window);
-            self.chain.push(*link);
+            self.push(request.kind(), &request.message(at), *link);
         }
         self.session.drop_foreign_notes();
+    }
+
+    /// Appends a message whose link in the chain is this one.
+    fn push(&mut self, kind: DialectKind, message: &Bytes, link: Hash) {
+        // Copied, because a slice would keep the whole request body in memory.
+        let bytes = Bytes::copy_from_slice(&without_marks(message));
+        // Only the vendor can read what its own compaction holds, so no recap could take its place.
+        let is_pinned = is_compaction(kind, &bytes);
+        let seq = self.session.append(RawEvent::new(bytes));
+        self.bytes += self.session.log().events().last().map_or(0, weight);
+        if is_pinned {
+            self.session.pin(seq);
+        }
+        self.brought.follow(&mut self.session, seq, self.window);
+        self.chain.push(link);
+        self.last_step = None;
+    }
+
+    /// Appends the last step, unless a later request has brought it. Returns whether it did.
+    pub fn append_last_step(&mut self) -> bool {
+        let is_next = |step: &LastStep| step.events == self.chain.len();
+        let Some(LastStep { kind, messages, .. }) = self.last_step.take().filter(is_next) else {
+            return false;
+        };
+        for message in &messages {
+            let before = self.chain.last().copied().unwrap_or(Hash::ROOT);
+            self.push(kind, message, before.chain(&identity(kind, message).0));
+        }
+        true
     }
 
     /// Counts the system prompt and the tools of a request, if they changed.

@@ -68,7 +68,7 @@ impl Index {
 
     /// Finds the conversation that a client continues, and how many messages of the chain it has. Preferred is one of
     /// the same client session that has the whole chain, or that ends where the client's request before did
-    /// (`previous`). Otherwise the conversation with the longest common beginning is taken. `None` if no link is known.
+    /// (`previous`) and was used later. Otherwise the conversation with the longest common beginning is taken. `None` if no link is known.
     pub fn find(
         &mut self,
         chain: &Chain,
@@ -101,7 +101,13 @@ impl Index {
                 keys.iter().rev().find(|key| self.held.contains_key(key)).map(|key| (*key, at + 1))
             })
         };
-        let (key, at) = ends_at(links.len()).or_else(|| ends_at(previous)).or_else(|| {
+        let used = |found: &(u64, usize)| self.held.get(&found.0).map(|held| held.used);
+        let ends = match (ends_at(links.len()), ends_at(previous)) {
+            // The same task was done before with the same answers: the client goes on with what it used last.
+            (Some(whole), Some(before)) if used(&before) > used(&whole) => Some(before),
+            (whole, before) => whole.or(before),
+        };
+        let (key, at) = ends.or_else(|| {
             let longest = longest();
             // A repeated request under another name goes on with no other one.
             let is_repeated = longest.is_some_and(|(_, at)| at == links.len());
@@ -171,6 +177,11 @@ impl Index {
         self.bytes = self.bytes - held.bytes + bytes;
         held.bytes = bytes;
         self.trim(key);
+    }
+
+    /// All conversations in memory.
+    pub fn conversations(&self) -> Vec<Arc<Mutex<ProxyConversation>>> {
+        self.held.values().map(|held| Arc::clone(&held.conversation)).collect()
     }
 
     pub fn held(&self) -> (usize, usize) {

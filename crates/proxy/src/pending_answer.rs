@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use midfold_core::Hash;
 use midfold_core::budget::Ratio;
 use midfold_core::engine::Session;
@@ -51,6 +52,8 @@ pub struct PendingAnswer {
     pub(super) named: Option<(Request, RequestHistory)>,
     /// What the client sent, for the record of the call.
     pub(super) client: Option<ClientHistory>,
+    /// What the client sent behind the history, if the answer may be the last one of its conversation.
+    pub(super) step: Option<Vec<Bytes>>,
     /// Finds placeholders in the answer, where it is only watched.
     pub(super) watched: Option<WatchedAnswer>,
 }
@@ -61,6 +64,7 @@ impl MatchedRequest {
     #[must_use]
     pub fn into_pending(self) -> PendingAnswer {
         let (client, watched, is_own) = (self.recall.record(), self.watched(), self.is_own());
+        let step = self.step();
         let named = self.wants_output().then_some((self.request, self.kept));
         let Self { proxy, place, opening, sent, source, .. } = self;
         let sent = SentPrompt {
@@ -70,7 +74,7 @@ impl MatchedRequest {
             whole: sent.whole,
             is_own,
         };
-        PendingAnswer { proxy, place, opening, sent, source, named, client, watched }
+        PendingAnswer { proxy, place, opening, sent, source, named, client, step, watched }
     }
 
     /// Whether it goes on after a look-up, of which the client does not know.
@@ -162,6 +166,9 @@ impl PendingAnswer {
         let is_count = is_current && !place.is_aside && count == CountKind::Prompt;
         if let Some(usage) = seen.usage.filter(|_| is_count) {
             session.observe_with(usage, place.newest.tokens, now);
+        }
+        if let Some(sent) = self.step.filter(|_| is_current && seen.is_complete) {
+            Proxy::note_step(&mut held, place.reading.kind, sent, &seen.output);
         }
         drop(held);
         self.proxy.queue(&place.conversation);

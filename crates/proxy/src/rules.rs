@@ -57,6 +57,7 @@ pub struct ProxyRules {
     presets: HashMap<String, Arc<Policy>>,
     pub(super) memory: usize,
     pub(super) is_stored: bool,
+    pub(super) keeps_steps: bool,
     is_narrated: bool,
     pub(super) seal: Option<Seal>,
     pub(super) prefer: CompactionPreference,
@@ -211,6 +212,7 @@ impl ProxyRules {
             presets: HashMap::new(),
             memory: MEMORY,
             is_stored: false,
+            keeps_steps: false,
             is_narrated: false,
             seal: None,
             prefer: CompactionPreference::default(),
@@ -247,6 +249,14 @@ impl ProxyRules {
     #[must_use]
     pub fn stored(mut self) -> Self {
         self.is_stored = true;
+        self
+    }
+
+    /// Says that the clients end before the proxy does, as with `midfold run`. What they sent last and its answer are kept
+    /// then, and [`Proxy::append_last_steps`](super::Proxy::append_last_steps) stores them.
+    #[must_use]
+    pub fn with_last_steps(mut self) -> Self {
+        self.keeps_steps = true;
         self
     }
 

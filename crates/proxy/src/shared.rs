@@ -64,6 +64,8 @@ pub struct Proxy {
     /// Conversations that are not written to the store yet.
     pub(super) unsaved: Mutex<UnsavedConversations>,
     is_stored: bool,
+    /// Whether the last step of each conversation is kept for [`Proxy::append_last_steps`].
+    pub(super) keeps_steps: bool,
     /// The summed cost of the prompts of all conversations.
     pub(super) cost: Mutex<PromptCosts>,
     /// The seal for compactions that clients carry with them.
@@ -95,6 +97,7 @@ impl Proxy {
         let index = Index::new(rules.memory);
         let (learned, begun, histories) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (items, unsaved, is_stored) = (Mutex::default(), Mutex::default(), rules.is_stored);
+        let keeps_steps = rules.is_stored && rules.keeps_steps;
         let (seal, prefer, offer) = (rules.seal.clone(), rules.prefer, rules.offer);
         let (rules, index) = (Mutex::new(rules), Mutex::new(index));
         let (cost, hidden, answers) = (Mutex::default(), Mutex::default(), Mutex::default());
@@ -113,6 +116,7 @@ impl Proxy {
             offer,
             unsaved,
             is_stored,
+            keeps_steps,
             cost,
             seal,
             prefer,

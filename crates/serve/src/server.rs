@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use midfold::WindowSource;
 use midfold_proxy::{Proxy, RandomSource, Seal, SealKey};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -150,6 +151,14 @@ impl RunningServer {
         self.app.sessions.busiest()
     }
 
+    /// The models whose window was learned from what their servers refused or took, with these windows in tokens.
+    #[must_use]
+    pub fn learned_windows(&self) -> Vec<(String, u64)> {
+        let learned = self.app.known.all().into_iter();
+        let learned = learned.filter(|known| known.from == WindowSource::Learned);
+        learned.map(|known| (known.model, known.window)).collect()
+    }
+
     /// Replaces the keys that it was started with, and ends the feeds of keys that are gone or changed. A server that was started without keys goes on to admit everybody.
     pub fn set_keys(&self, keys: ApiKeys) {
         if let Some(held) = &self.app.keys {
@@ -172,6 +181,7 @@ impl RunningServer {
             tracing::warn!("requests were still under way, and are cut off");
             abort.abort();
         }
+        self.app.proxy.append_last_steps();
         let _ = self.end.send(true);
         if let Some(writer) = self.writer {
             let _ = writer.await;

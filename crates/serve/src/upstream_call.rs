@@ -123,9 +123,11 @@ impl UpstreamCall {
         }
         let framing = framing(content_type(&head.headers), self.stream);
         let tee = AnswerTee::new(self.turn.request().kind(), framing);
-        // The text of an answer takes memory: it is kept only if a later request may name it, if tools are offered, or
-        // if it may copy what a fold printed.
-        let is_read = self.turn.wants_output() || self.turn.recalls() || self.turn.may_copy_marks();
+        // The text of an answer takes memory: it is kept only if a later request may name it, if tools are offered, if it
+        // may copy what a fold printed, or if it may be the last one.
+        let turn = &self.turn;
+        let is_read =
+            turn.wants_output() || turn.recalls() || turn.may_copy_marks() || turn.keeps_step();
         let tee = if is_read { tee } else { tee.without_output() };
         self.watched(head, body, tee).await
     }

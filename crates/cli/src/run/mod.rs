@@ -45,6 +45,8 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
     let said = said.over(below);
     let (mut config, policy) = serve::configured(&args.proxy, &said, upstreams.clone())?;
     config.drain = DRAIN;
+    // No request comes after the agent has ended, so its last step becomes history then.
+    config.rules = config.rules.with_last_steps();
     if !args.quiet && !json {
         saving::say_start(&policy, serve::recalls(&said), output);
     }
@@ -59,7 +61,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         });
         let ended = start(program, arguments, args.client.is_some(), &front, told).await;
         // Stopped before an error is returned, so that the last conversations are written in any case.
-        let busiest = running.busiest_session();
+        let (busiest, learned) = (running.busiest_session(), running.learned_windows());
         let totals = RunningServer::stop(running).await;
         let code = ended?;
         if !args.quiet {
@@ -71,6 +73,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
                 saving::say_json(&totals, session.as_deref(), output);
             } else {
                 saving::say(&totals, output);
+                saving::say_windows(&learned, output);
                 session.iter().for_each(|id| saving::say_session(id, output));
             }
         }
@@ -173,6 +176,11 @@ fn not_started(program: &OsStr, error: &std::io::Error) -> CommandError {
             2,
             format!("`{name}` is no option of midfold run"),
             "midfold run --help lists them; the program and its own options follow `--`",
+        ),
+        std::io::ErrorKind::NotFound if KnownClient::of(Path::new(program)).is_some() => (
+            127,
+            format!("`{name}` is not on the PATH"),
+            "install it, or give its whole path; `midfold doctor` shows the clients that are here",
         ),
         std::io::ErrorKind::NotFound => (
             127,

@@ -50,7 +50,7 @@ fn programs_get_json() {
 #[test]
 fn what_is_not_there_is_named() {
     let store = &made("top-wrong");
-    shown!("top-no-session", store, ["top", "dem"]);
+    shown!("top-no-session", store, ["top", "domo"]);
     let folder = crate::folder("top-no-store").join("none.db");
     let url = format!("sqlite:{}", folder.display());
     shown!("top-no-store", &url, ["top"]);

@@ -8,6 +8,8 @@ mod answer;
 mod find;
 mod render;
 
+use std::cmp::Reverse;
+
 use rustc_hash::FxHashSet;
 
 use crate::codes::StandIn;
@@ -152,9 +154,11 @@ impl TextQuestion<'_> {
         let context = self.context();
         let recap = self.active().and_then(|fold| fold.recap.as_ref());
         let in_recap = recap.is_some_and(|recap| self.needle.is_in_recap(&recap.text));
-        let occurrences: Vec<_> =
+        let mut occurrences: Vec<_> =
             found.iter().map(|event| self.occurrence(event, &found, &context, in_recap)).collect();
-        let best = occurrences.iter().map(|occurrence| worth(&occurrence.sight)).max();
+        // What proves the answer comes first; of equals, the older one.
+        occurrences.sort_by_key(|it| Reverse(worth(&it.sight)));
+        let best = occurrences.first().map(|it| worth(&it.sight));
         let answer = match best.unwrap_or(SightAnswer::NeverSaid) {
             // The recap may repeat what an earlier recap covered, or name it in lines that were put back.
             SightAnswer::Gone | SightAnswer::NeverSaid if in_recap => SightAnswer::InRecap,

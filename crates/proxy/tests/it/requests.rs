@@ -160,6 +160,57 @@ async fn what_was_sent_is_in_the_ledger_also_where_nobody_says_what_it_cost() {
     }
 }
 
+/// The messages of the model's answer to a request with this many messages.
+fn answer(kind: DialectKind, messages: &[String], end: usize) -> Vec<Bytes> {
+    use midfold::core::Role;
+    let is_model =
+        |message: &&String| kind.dialect().view(message.as_bytes()).role == Role::Assistant;
+    let behind = messages[end..].iter().take_while(is_model);
+    behind.map(|message| Bytes::copy_from_slice(message.as_bytes())).collect()
+}
+
+#[tokio::test]
+async fn the_last_step_is_stored_when_the_client_has_ended_and_its_next_run_goes_on() {
+    for (kind, messages) in conversations() {
+        let rules = || {
+            let policy = Policy::preset("default").unwrap();
+            ProxyRules::new(policy).window(WINDOW).stored().with_last_steps()
+        };
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let stops = stops(kind, &messages);
+        let run = async |stops: &[usize], now: u64| {
+            let proxy = Arc::new(Proxy::new(rules()));
+            let mut session = None;
+            for end in stops {
+                let request = Request::read(kind, body(kind, &messages[..*end])).unwrap();
+                let begun = proxy.begin(request, &RequestSender::default());
+                proxy.bring_back(&begun, &store, now).await.unwrap();
+                let turn = proxy.finish(begun, now);
+                turn.accept();
+                session.clone_from(&turn.sent().session);
+                let output = answer(kind, &messages, *end);
+                let facts = AnswerFacts { is_complete: true, output, ..AnswerFacts::default() };
+                turn.into_pending().take_facts(&facts, now);
+            }
+            proxy.append_last_steps();
+            while proxy.save(&*store, now).await.unwrap() {}
+            session.unwrap()
+        };
+        let (first, later) = stops.split_at(stops.len() - 3);
+        let id = run(first, 1).await;
+        let whole = async |id: &str| {
+            let mut stored = StoredSession::open(Arc::clone(&store), id).await.unwrap();
+            let log = stored.whole().await.unwrap().log().clone();
+            log.events().iter().map(|event| event.bytes.clone()).collect::<Vec<_>>()
+        };
+        let end = first[first.len() - 1];
+        let end = end + answer(kind, &messages, end).len();
+        assert_eq!(whole(&id).await, messages[..end], "{kind}");
+        assert_eq!(run(later, 2).await, id, "{kind}: the same session");
+        assert_eq!(whole(&id).await.len(), messages.len(), "{kind}");
+    }
+}
+
 #[test]
 fn an_overflow_sets_the_window_right_and_is_sent_again_once() {
     for (kind, messages) in conversations() {
@@ -235,6 +286,22 @@ fn a_request_says_how_much_its_model_holds() {
     assert!(!is_folded && tokens > 6_000, "{tokens}");
     let (_, _, window) = send(r#"{"num_ctx":6000}"#, 5_000);
     assert_eq!(window, Some((5_000, midfold::WindowSource::Given)), "less was said");
+}
+
+#[test]
+fn the_same_task_with_the_same_answers_stays_in_the_session_that_it_began() {
+    for (kind, messages) in conversations() {
+        let (proxy, stops) = (proxy(), stops(kind, &messages));
+        let run = |now: u64| -> Vec<_> {
+            let turns = stops[1..].iter().zip(now..);
+            turns
+                .map(|(end, now)| send(&proxy, kind, &messages[..*end], now).sent().session.clone())
+                .collect()
+        };
+        let (first, second) = (run(0), run(1_000));
+        assert!(first.iter().all(|it| *it == first[0]), "{kind}");
+        assert!(second.iter().all(|it| *it == second[0] && *it != first[0]), "{kind}: {second:?}");
+    }
 }
 
 #[test]

@@ -27,16 +27,19 @@ fn the_line_says_what_happened() {
     };
     assert_eq!(
         line(&folded),
-        "15 model requests, 4 folds, cost −50 %: 48,000 tokens; sending everything: 96,000, \
-         54 % from the provider's cache, 2 sent as they came (what may not be folded does not fit)"
+        "15 model requests, 4 folds, 54 % of the prompts from the provider's cache, cost −50 % \
+         (as 48,000 uncached tokens; sending everything: 96,000), \
+         2 sent as they came (what may not be folded does not fit)"
     );
     let looked_up = ServerTotals { look_ups: 3, cost: None, faults: 0, ..folded };
-    let wanted = "15 model requests, 4 folds, 3 look-ups, 54 % from the provider's cache";
+    let wanted =
+        "15 model requests, 4 folds, 3 look-ups, 54 % of the prompts from the provider's cache";
     assert_eq!(line(&looked_up), wanted);
     let earlier = ServerTotals { folds: 0, faults: 0, cache_read_tokens: 0, ..folded };
     assert_eq!(
         line(&earlier),
-        "15 model requests, an earlier fold, cost −50 %: 48,000 tokens; sending everything: 96,000"
+        "15 model requests, an earlier fold, \
+         cost −50 % (as 48,000 uncached tokens; sending everything: 96,000)"
     );
     let unreported = ServerTotals { cost: None, ..earlier };
     assert_eq!(line(&unreported), "15 model requests, an earlier fold");
