@@ -40,6 +40,10 @@ const BOUNDS: (u32, u32) = (5_000, 25_000);
 /// half.
 const MIN_GROWTH: u64 = 200;
 
+/// The counted tokens that the ratio is taken to be learned from already, where a count lowers it: about a step of an
+/// agent. The first requests of a conversation have less, and one ratio of theirs holds where later counts are unusable.
+const PRIOR: u64 = 2_000;
+
 impl Meter {
     /// A meter that trusts the counter: for a model's exact vocabulary, or where a count is agreed on.
     #[must_use]
@@ -150,8 +154,10 @@ impl Meter {
         }
         self.unseen = real.saturating_sub(self.ratio.of(counted));
         if self.unseen == 0 {
-            let seen = u128::from(real) * 10_000 / u128::from(counted);
-            let seen = u32::try_from(seen).unwrap_or(u32::MAX);
+            // Little text proves little: the ratio so far counts as much as this many tokens do.
+            let (prior, counted) = (u128::from(PRIOR), u128::from(counted));
+            let parts = u128::from(real) * 10_000 + prior * u128::from(self.ratio.0);
+            let seen = u32::try_from(parts / (counted + prior)).unwrap_or(u32::MAX);
             self.ratio = Ratio(seen.clamp(BOUNDS.0, BOUNDS.1));
             self.samples = self.samples.saturating_add(1);
         }

@@ -19,6 +19,7 @@ use super::calls::CallLedger;
 use super::fold_marks::FoldMarks;
 use super::last_step::LastStep;
 use super::learned_windows::{WindowOwner, WindowReport};
+use super::newest::DenseMessage;
 use super::opened::OpenedConversation;
 use super::recalled::RecalledCalls;
 use super::rules::RequestReading;
@@ -78,6 +79,8 @@ pub(super) struct ProxyConversation {
     brought: RecalledCalls,
     /// What was sent and answered last, while it is not in the log.
     pub last_step: Option<LastStep>,
+    /// A message that has far more tokens than midfold counts, by a refusal.
+    pub dense: Option<DenseMessage>,
     /// What the fold in use printed.
     pub marks: FoldMarks,
     /// The rules that the model's refusals have shown.
@@ -152,6 +155,7 @@ impl ProxyConversation {
             offer: ToolOffer::default(),
             brought: RecalledCalls::default(),
             last_step: None,
+            dense: None,
             marks: FoldMarks::default(),
             shown: ShownRules::default(),
             is_accepted: false,
@@ -194,6 +198,7 @@ impl ProxyConversation {
             offer: ToolOffer::default(),
             brought: RecalledCalls::of(&session),
             last_step: None,
+            dense: None,
             marks: FoldMarks::default(),
             shown: ShownRules::default(),
             is_accepted: true,
@@ -265,6 +270,7 @@ impl ProxyConversation {
             offer: self.offer,
             brought,
             last_step: None,
+            dense: self.dense,
             marks: FoldMarks::default(),
             shown: ShownRules::default(),
             is_accepted: false,

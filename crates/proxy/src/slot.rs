@@ -3,10 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use midfold_core::budget::Budget;
+use midfold_formats::request::Request;
 
 use super::conversation::ProxyConversation;
+use super::lock::lock;
 use super::newest::NewestMessages;
 use super::rules::RequestReading;
+use super::turn::OutgoingRequest;
 
 /// The place of a request in its conversation.
 pub(super) struct ConversationSlot {
@@ -22,4 +25,22 @@ pub(super) struct ConversationSlot {
     /// Whether the request is no turn, but the client's own request for a summary, or a question about its
     /// conversation.
     pub is_aside: bool,
+}
+
+impl ConversationSlot {
+    /// Takes the provider's count of a refused prompt: what it has more than was estimated may be of the newest messages.
+    pub fn note_refused(&mut self, request: &Request, sent: &OutgoingRequest, have: u64) {
+        let mut held = lock(&self.conversation);
+        let session = &held.session;
+        // Otherwise more of what nobody has counted yet is in the history.
+        if session.tokens_since_count() > self.newest.counted {
+            return;
+        }
+        let meter = *session.meter();
+        let history = meter.calibrated(sent.counted.saturating_sub(self.newest.counted));
+        let real = have.saturating_sub(history);
+        if let Some(dense) = self.newest.note_real(request, &self.reading, &meter, real) {
+            held.dense = Some(dense);
+        }
+    }
 }

@@ -223,7 +223,8 @@ impl MatchedRequest {
         let is_nobodys = is_aside;
         let is_aside = is_aside || is_summary_request(&self.request);
         let mut held = lock(&conversation);
-        let mut newest = NewestMessages::of(&self.request, stable, reading, held.session.meter());
+        let (meter, dense) = (held.session.meter(), held.dense);
+        let mut newest = NewestMessages::of(&self.request, stable, reading, meter, dense);
         let asked = newest.counted;
         let fixed = held.fixed_tokens();
         let policy = reading.policy_in(told.window.saturating_sub(fixed));
@@ -382,6 +383,7 @@ impl MatchedRequest {
             return self.only_shortens_reply(diagnosis).then_some(&self.sent);
         };
         let place = self.place.as_mut()?;
+        have.into_iter().for_each(|have| place.note_refused(&self.request, &self.sent, have));
         let reserve = place.budget.injection_reserve.saturating_sub(place.newest.tokens);
         let mut held = lock(&place.conversation);
         let fixed = held.fixed_tokens();

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use super::composing::{RecapInputs, stand_in};
 use super::cut::{FoldCut, pinned_units, units_in};
+use super::last_resort::{self, CutEvents};
 use super::limits::{CounterScale, DraftLimits};
 use super::memo::GatherMemo;
-use super::newest;
 use super::outcome::FloorError;
 use super::reducing::{MiddleRoom, ReducedMiddle, as_told, pruned, reduce};
 use super::request::PlanRequest;
@@ -103,7 +103,7 @@ pub(super) fn draft(
     // Covering old recaps alone frees nothing. It is done only where the context has to shrink: it does not fit, or
     // somebody asked for a size.
     let fits = before <= if request.target.is_some() { scale.goal() } else { scale.limit };
-    let cuts = limits.newest.is_some();
+    let cuts = limits.cut.is_some();
     if !cuts && middle.iter().all(|unit| is_pinned(unit) || (fits && only_recaps(log, unit))) {
         return None;
     }
@@ -120,21 +120,25 @@ pub(super) fn draft(
         middle.iter().filter(|unit| !stays(unit)).flat_map(|unit| unit.events.clone()).collect();
     let reads_reduced = request.policy.recap.reads == RecapSource::Reduced;
     let reduced = reads_reduced.then(|| as_told(log, &covered, &edits)).flatten();
-    let cut_events = match limits.newest {
-        Some(most) => newest::cut(request, &grounds.tools, most, &mut edits),
-        None => 0..0,
+    let cut_events = match limits.cut {
+        Some(room) => {
+            last_resort::cut(request, &grounds.tools, layout.carried_user, room, &mut edits)
+        }
+        None => CutEvents::default(),
     };
     // The edits of kept events are taken out, so that the rest is those of covered events, which `pruned` counts.
     let kept: Vec<_> = middle
         .iter()
         .filter(|unit| stays(unit))
         .flat_map(|unit| unit.events.clone())
-        .chain(cut_events.clone())
+        .chain(cut_events.newest.clone())
         .map(|at| (at, edits.remove(&at).unwrap_or_default()))
         .collect();
     let read = if reads_reduced { pruned(&edits) } else { Vec::new() };
-    let pinned: Vec<usize> =
-        middle.iter().filter(|u| is_pinned(u)).flat_map(|u| u.events.clone()).collect();
+    // What is shown cut stays, and is no pin: a pin is verbatim.
+    let is_whole = |at: &usize| !cut_events.carried.contains(at);
+    let pinned = middle.iter().filter(|unit| is_pinned(unit)).flat_map(|unit| unit.events.clone());
+    let pinned: Vec<usize> = pinned.filter(is_whole).collect();
     let (narrated, mut unused) =
         match request.narrated.map(|it| (it, unfit(request, layout, keep_from, it))) {
             Some((narrated, None)) => (Some(narrated), None),
@@ -152,7 +156,11 @@ pub(super) fn draft(
         unused = Some("the recap has no room for it");
     }
     let narrated = narrated.filter(|_| unused.is_none());
-    let untouched = layout.untouched.max(cut_events.end);
+    let untouched = match cut_events.newest.is_empty() {
+        true => layout.untouched,
+        false => log.len(),
+    };
+    let carried_user = layout.carried_user.filter(is_whole);
     Some(FoldDraft {
         covered,
         kept,
@@ -169,7 +177,7 @@ pub(super) fn draft(
         target: grounds.target,
         aim: grounds.aim,
         tail_is_newest: cut.tail_is_newest,
-        layout: Layout { untouched, ..layout.clone() },
+        layout: Layout { untouched, carried_user, ..layout.clone() },
     })
 }
 

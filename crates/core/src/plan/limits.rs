@@ -1,5 +1,6 @@
 //! The limits of a draft, in counted tokens.
 
+use super::last_resort::CutRoom;
 use crate::meter::Meter;
 
 /// The budget converted to the counter's own tokens.
@@ -37,8 +38,8 @@ pub(super) struct DraftLimits {
     pub target: Option<u64>,
     /// The end of the covered span: events from this one on stay.
     pub through: Option<usize>,
-    /// Most tokens of the newest unit; longer results in it are cut.
-    pub newest: Option<u64>,
+    /// The room of long results that are shown cut; `None` where all are whole.
+    pub cut: Option<CutRoom>,
 }
 
 /// The least tokens of a recap: a shorter one says nothing.
@@ -46,13 +47,8 @@ pub(super) const MIN_RECAP: u64 = 64;
 
 impl DraftLimits {
     /// The limits of the smallest context: the newest unit and the shortest recap, and all else covered or shortened.
-    pub const LEAST: Self = Self {
-        tail: Some(0),
-        recap: Some(MIN_RECAP),
-        target: Some(0),
-        through: None,
-        newest: None,
-    };
+    pub const LEAST: Self =
+        Self { tail: Some(0), recap: Some(MIN_RECAP), target: Some(0), through: None, cut: None };
 
     /// Limits the tail to `wanted` tokens, or to less than before. False when the tail cannot be shortened.
     pub fn shorten_tail(&mut self, wanted: u64) -> bool {

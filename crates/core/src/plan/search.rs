@@ -4,7 +4,7 @@ use super::limits::{CounterScale, DraftLimits, MIN_RECAP};
 use super::memo::GatherMemo;
 use super::outcome::{NoOp, PlanError, PlanOutcome};
 use super::request::PlanRequest;
-use super::{draft, newest, record};
+use super::{draft, last_resort, record};
 use crate::budget::Budget;
 use crate::fold::Fold;
 use crate::meter::Meter;
@@ -110,9 +110,9 @@ impl FoldSearch<'_> {
         let drafted = self.drafted(DraftLimits::LEAST, memo);
         let least = drafted.as_ref().map_or(before, |(_, after)| after);
         if least.tokens() > scale.limit {
-            let newest = self.cuts.then(|| newest::room(request, scale, least)).flatten();
-            let limits = DraftLimits { newest, ..DraftLimits::LEAST };
-            let cut = newest.and_then(|_| self.drafted(limits, memo));
+            let room = last_resort::room(request, scale, least, self.cuts);
+            let limits = DraftLimits { cut: room, ..DraftLimits::LEAST };
+            let cut = room.and_then(|_| self.drafted(limits, memo));
             return match cut.filter(|(fold, _)| fold.tokens_after <= scale.limit) {
                 Some((fold, after)) => Ok((judge(request, scale, fold), Some(after))),
                 None => Err(draft::floor(request, scale, least).into()),

@@ -72,3 +72,19 @@ fn a_count_of_what_was_not_cached_moves_no_meter() {
         }
     }
 }
+
+#[test]
+fn the_first_counts_of_little_text_move_the_meter_little() {
+    let mut session = session();
+    for event in step(1, &"fn z() {}\n".repeat(100)) {
+        session.append(event);
+    }
+    session.context(&Budget::new(64_000), 0).unwrap();
+    let estimate = session.meter().calibrated(session.log().tokens());
+    let before = session.meter().ratio;
+    // A sixth less than estimated, and twice as much of it behind the history as in it.
+    let prompt = (estimate + 2 * estimate) * 5 / 6;
+    session.observe_with(Usage { prompt, ..Usage::default() }, 2 * estimate, 0);
+    let after = session.meter().ratio;
+    assert!(after < before && after.0 > before.0 * 9 / 10, "{before:?} {after:?}");
+}

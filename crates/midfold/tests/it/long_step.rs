@@ -199,20 +199,74 @@ fn verify_agrees_in_every_dialect() {
         let mut session = session_of(kind, profile, &messages, policy());
         let fold = fold(&mut session);
         assert_eq!(fold.edits.len(), 2, "{kind:?}");
-        let before: Vec<_> = session.log().events().iter().map(|it| it.bytes.clone()).collect();
-        let after: Vec<_> = session.view().pieces().map(|piece| piece.bytes.clone()).collect();
-        let validate = validator(kind, profile);
-        let found = verify(&ProofCase {
-            before: &before,
-            after: &after,
-            envelope: &[],
-            dialect: kind.dialect(),
-            counter: &**session.log().counter(),
-            validate: &validate,
-            budget: Some(WINDOW),
-            fold: Some(&fold),
-        });
-        assert!(found.findings.is_empty(), "{kind:?}: {:?}", found.findings);
+        verifies(&session, kind, profile, &fold);
+    }
+}
+
+/// Checks the context of a session against the record of its fold.
+fn verifies(session: &Session, kind: DialectKind, profile: ProviderProfile, fold: &Fold) {
+    let before: Vec<_> = session.log().events().iter().map(|it| it.bytes.clone()).collect();
+    let after: Vec<_> = session.view().pieces().map(|piece| piece.bytes.clone()).collect();
+    let validate = validator(kind, profile);
+    let found = verify(&ProofCase {
+        before: &before,
+        after: &after,
+        envelope: &[],
+        dialect: kind.dialect(),
+        counter: &**session.log().counter(),
+        validate: &validate,
+        budget: Some(WINDOW),
+        fold: Some(fold),
+    });
+    assert!(found.findings.is_empty(), "{kind:?}: {:?}", found.findings);
+}
+
+#[test]
+fn a_long_result_in_one_message_with_the_users_last_words_is_cut_once_it_is_read() {
+    let words = "Please also look at part 7.";
+    let step = |at: usize, lines: usize| {
+        let id = format!("call_{at}");
+        let name = "bash".to_owned();
+        let arguments = format!(r#"{{"command":"cat part{at}.txt"}}"#);
+        let call = TestCall { id: id.clone(), name: name.clone(), arguments };
+        [
+            TestMessage::Assistant {
+                thought: None,
+                text: format!("Part {at}."),
+                calls: vec![call],
+            },
+            TestMessage::Tool { id, name, content: listing(lines) },
+        ]
+    };
+    let mut messages = vec![TestMessage::User("Find the odd value.".to_owned())];
+    messages.extend([step(1, 10), step(2, 3_000)].concat());
+    let end = messages.len();
+    messages.extend([step(3, 10), step(4, 10)].concat());
+    let with = |mut sent: Vec<String>, list: &str, part: serde_json::Value| {
+        let mut message: serde_json::Value = serde_json::from_str(&sent[end - 1]).unwrap();
+        message[list].as_array_mut().unwrap().push(part);
+        sent[end - 1] = message.to_string();
+        sent
+    };
+    let text = || serde_json::json!({ "text": words });
+    let block = serde_json::json!({ "type": "text", "text": words });
+    let anthropic = with(emit::anthropic(&messages).1, "content", block);
+    let gemini = with(emit::gemini(&messages).1, "parts", text());
+    let bedrock = with(emit::bedrock(&messages).1, "content", text());
+    for (kind, profile, messages) in [
+        (DialectKind::Anthropic, profile::ANTHROPIC, anthropic),
+        (DialectKind::Gemini, profile::GEMINI, gemini),
+        (DialectKind::Bedrock, profile::BEDROCK, bedrock),
+    ] {
+        for preset in ["default", "lean", "generous", "verbatim", "hermes"] {
+            let policy = Policy::preset(preset).unwrap();
+            let mut session = session_of(kind, profile, &messages, policy);
+            let fold = fold(&mut session);
+            assert!(fold.tokens_after <= WINDOW, "{kind:?} {preset}: {}", fold.tokens_after);
+            verifies(&session, kind, profile, &fold);
+            let sent = String::from_utf8(session.view().bytes()).unwrap();
+            assert!(sent.contains(words), "{kind:?} {preset}");
+        }
     }
 }
 

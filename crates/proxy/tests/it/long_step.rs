@@ -153,3 +153,71 @@ fn long_arguments_of_the_newest_call_are_shown_cut() {
         assert!(what.tokens_after <= WINDOW, "{kind}: {}", what.tokens_after);
     }
 }
+
+/// The provider's count of a body: a quarter of its characters, and five more for each snowman.
+fn real(body: &[u8]) -> u64 {
+    let text = String::from_utf8_lossy(body);
+    text.chars().map(|c| if c == '☃' { 21 } else { 1 }).sum::<u64>() / 4
+}
+
+/// Sends as a server does: a refusal is answered once. Returns the provider's count of what it took in the end; `Err`
+/// where it refused both.
+fn settled(mut turn: MatchedRequest, now: u64) -> Result<u64, u64> {
+    let mut have = real(&turn.sent().body);
+    if have > WINDOW {
+        let words = format!(
+            r#"{{"error":{{"message":"This model's maximum context length is {WINDOW} tokens. However, your messages resulted in {have} tokens.","code":"context_length_exceeded"}}}}"#
+        );
+        let diagnosis = turn.diagnose(Some(400), words.as_bytes());
+        if turn.answer_refusal(diagnosis, now).is_none() {
+            return Err(have);
+        }
+        have = real(&turn.sent().body);
+    }
+    if have > WINDOW {
+        return Err(have);
+    }
+    let usage = Some(Usage { prompt: have, ..Usage::default() });
+    turn.into_pending().take_facts(&AnswerFacts { usage, ..AnswerFacts::default() }, now);
+    Ok(have)
+}
+
+#[test]
+fn no_client_sees_the_refusal_of_a_result_that_is_denser_than_estimated() {
+    use midfold::core::Role;
+    let mut all = vec![TestMessage::User("Draw it.".to_owned())];
+    all.extend((1..8).flat_map(|at| step(at, 20)));
+    let mut dense = step(8, 1);
+    if let TestMessage::Tool { content, .. } = &mut dense[1] {
+        *content = "☃".repeat(3_000);
+    }
+    all.extend(dense);
+    // The client asks on without an answer, and then gets answers.
+    all.extend(["Go on.", "Go on!"].map(|text| TestMessage::User(text.to_owned())));
+    all.extend((9..24).flat_map(|at| step(at, 20)));
+    let dialects = [
+        (DialectKind::OpenAiChat, emit::openai_chat(&all)),
+        (DialectKind::OpenAiResponses, emit::responses(&all)),
+        (DialectKind::Anthropic, emit::anthropic(&all).1),
+        (DialectKind::Gemini, emit::gemini(&all).1),
+        (DialectKind::Ollama, emit::ollama(&all)),
+    ];
+    for (kind, messages) in dialects {
+        let proxy = proxy(true);
+        let role = |message: &str| kind.dialect().view(message.as_bytes()).role;
+        let mut refused = Vec::new();
+        for end in 1..=messages.len() {
+            if role(&messages[end - 1]) == Role::Assistant {
+                continue;
+            }
+            let turn = send(&proxy, kind, &messages[..end], end as u64);
+            if real(&turn.sent().body) > WINDOW {
+                refused.push(end);
+            }
+            let taken = settled(turn, end as u64);
+            assert!(taken.is_ok(), "{kind}: {end} of {}: {taken:?}", messages.len());
+        }
+        // As the newest result, as a part of the history, and after a fold.
+        assert!((1..=3).contains(&refused.len()), "{kind}: {refused:?} of {}", messages.len());
+    }
+}
