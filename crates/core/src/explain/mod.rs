@@ -40,8 +40,6 @@ pub enum AskedMoment {
     /// The same, in a session whose client sends its own history: what is behind the newest answer of a request is
     /// appended with the next one, and was in the prompt all the same.
     ClientCall(u64),
-    /// The newest call.
-    Newest,
     /// The present context, read through the active fold.
     Now(Option<Hash>),
 }
@@ -65,27 +63,26 @@ pub fn explain(
     if text.is_empty() {
         return Err(ExplainError::Empty);
     }
-    let call = match moment {
-        AskedMoment::Call(number) | AskedMoment::ClientCall(number) => {
-            let found = calls.iter().find(|call| call.number == number);
-            Some(found.ok_or(ExplainError::NoCall { number, count: calls.len() as u64 })?)
-        }
-        AskedMoment::Newest => Some(calls.last().ok_or(ExplainError::NoCalls)?),
-        AskedMoment::Now(_) => None,
+    let of = |number: u64| {
+        let found = calls.iter().find(|call| call.number == number);
+        found.ok_or(ExplainError::NoCall { number, count: calls.len() as u64 })
     };
-    let (events, active) = match (call, moment) {
-        (Some(call), AskedMoment::ClientCall(_)) => {
-            (read_with(log, call.events as usize), call.fold)
+    let (call, events, active) = match moment {
+        AskedMoment::Now(active) => (None, log.len(), active),
+        AskedMoment::Call(number) => {
+            let call = of(number)?;
+            (Some(number), call.events as usize, call.fold)
         }
-        (Some(call), _) => (call.events as usize, call.fold),
-        (None, AskedMoment::Now(active)) => (log.len(), active),
-        (None, _) => (log.len(), None),
+        AskedMoment::ClientCall(number) => {
+            let call = of(number)?;
+            (Some(number), read_with(log, call.events as usize), call.fold)
+        }
     };
     let chain = chain(folds, active)?;
     let secrets = KnownSecrets::of(log.events());
     let asked =
         TextQuestion { log, chain: &chain, events, needle: SearchText::new(log, text), secrets };
-    Ok(asked.answer(text, call.map(|call| call.number)))
+    Ok(asked.answer(text, call))
 }
 
 /// The number of events of a prompt whose newest messages were appended later: those up to the answer of the call.
@@ -108,9 +105,6 @@ pub enum ExplainError {
         /// How many calls there are.
         count: u64,
     },
-    /// No call was recorded.
-    #[error("the ledger holds no calls: ask about the session as it stands")]
-    NoCalls,
     /// A fold of the chain is missing.
     #[error("the fold {0:?} is not among the folds of the session")]
     NoFold(Hash),

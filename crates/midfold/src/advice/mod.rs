@@ -251,7 +251,7 @@ impl AdvisedError for ExplainError {
                 door.says("`midfold session context`", "`context()` of a stored session")
             )),
             Self::NoCall { .. } => failure.hint(format!("calls are numbered from 1; {without}")),
-            Self::NoCalls | Self::NoFold(_) => failure.hint(door.says(
+            Self::NoFold(_) => failure.hint(door.says(
                 "`midfold check session` checks the session",
                 "`audit()` checks the session",
             )),

@@ -310,13 +310,12 @@ fn a_question_without_an_answer_says_why() {
     let ask = |text: &str, moment| {
         explain(p.talk.session.log(), p.talk.session.folds(), &p.talk.calls, text, moment)
     };
-    assert_eq!(ask("  ", AskedMoment::Newest), Err(ExplainError::Empty));
+    assert_eq!(ask("  ", AskedMoment::Now(None)), Err(ExplainError::Empty));
     assert_eq!(ask("x", AskedMoment::Call(9)), Err(ExplainError::NoCall { number: 9, count: 4 }));
-    assert_eq!(ask("x", AskedMoment::Newest).unwrap().call, Some(4));
+    assert_eq!(ask("x", AskedMoment::Call(4)).unwrap().call, Some(4));
     let (log, calls) = (p.talk.session.log(), &p.talk.calls);
-    let without = explain(log, &[], calls, "x", AskedMoment::Newest);
+    let without = explain(log, &[], calls, "x", AskedMoment::Call(4));
     assert!(matches!(without, Err(ExplainError::NoFold(_))));
-    assert_eq!(explain(log, &[], &[], "x", AskedMoment::Newest), Err(ExplainError::NoCalls));
 }
 
 /// An undone fold took nothing away: what it covered is there again.
