@@ -149,21 +149,13 @@ impl GatheredFacts {
 
     /// Settles failures for want of these packages. With `all`, whatever the project needs of a language was installed.
     pub(super) fn note_installed(&mut self, at: u32, packages: &[String], all: Option<&str>) {
-        let there = |missing: &MissingPackage, runs: &[CommandRun]| {
-            let is_run_by = |language| runs.iter().any(|run| packaged(run) == Some(language));
-            packages.iter().any(|package| is_of(package, &missing.name))
-                || all.is_some_and(|language| match missing.language {
-                    "" => is_run_by(language),
-                    own => own == language,
-                })
+        let there = |missing: &MissingPackage| {
+            all == Some(missing.language)
+                || packages.iter().any(|package| is_of(package, &missing.name))
         };
-        self.settle(at, |open| {
-            open.missing.as_ref().is_some_and(|missing| there(missing, &open.runs))
-        });
-        self.checks.retain(|check| {
-            let missing = missing_in(&check.telling).filter(|_| !check.passed);
-            !missing.is_some_and(|missing| there(&missing, check.runs()))
-        });
+        self.settle(at, |open| open.missing.as_ref().is_some_and(there));
+        let known = |line: &str| missing_in(line).is_some_and(|missing| there(&missing));
+        self.checks.retain(|check| check.passed || !known(&check.telling));
     }
 
     /// Whether the agent wrote this file in this session, or the file is in a scratch folder.
