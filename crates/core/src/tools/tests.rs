@@ -167,6 +167,7 @@ fn shell_commands() {
         ("bat -r 5:9 a.c", &["a.c"], &[], Some((0, 0))),
         ("nl -ba src/a.c | sed -n '10,30p'", &["src/a.c"], &[], Some((0, 0))),
         ("grep -rn 'a b' src/", &[], &[], None),
+        ("grep '' a.py", &["a.py"], &[], Some((0, 0))),
         ("grep -n foo a.py b.py", &["a.py", "b.py"], &[], Some((0, 0))),
         ("grep -n -A 5 'on.*Name' a.ts", &["a.ts"], &[], Some((0, 0))),
         ("sed -i 's/a/b/' a.py", &[], &["a.py"], None),

@@ -52,8 +52,8 @@ pub(super) fn operands<'a>(rest: &'a [ShellWord], letters: &str) -> Vec<&'a Shel
 /// The words behind the script or the pattern, which is the first operand where no flag has it.
 pub(super) fn behind_script<'a>(rest: &'a [ShellWord], letters: &str) -> Vec<&'a ShellWord> {
     let mut files = operands(rest, letters);
-    // `-i ''` of BSD.
-    files.retain(|word| !word.text.is_empty());
+    // `sed -i ''` of BSD.
+    files.retain(|word| letters != SED || !word.text.is_empty());
     if !has_script(rest, letters) && !files.is_empty() {
         files.remove(0);
     }
