@@ -165,7 +165,8 @@ fn stored_kind(error: &StoreError) -> (StatusCode, &'static str) {
     }
 }
 
-fn title(code: &str) -> &'static str {
+/// What a code of a problem says.
+pub(crate) fn title(code: &str) -> &'static str {
     match code {
         "bad-request" => "The request is invalid",
         "not-found" => "Not found",
