@@ -25,9 +25,9 @@ pub struct DoctorArgs {
     /// [default: the providers themselves]
     #[arg(long, value_name = "NAME=URL")]
     pub upstream: Vec<String>,
-    /// Where `midfold serve` is to listen
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
-    pub listen: SocketAddr,
+    /// Where `midfold serve` is to listen [default: 127.0.0.1:7878]
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<SocketAddr>,
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,

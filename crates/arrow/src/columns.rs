@@ -1,4 +1,4 @@
-//! Columns of text and of lists, in any of Arrow's layouts.
+//! Columns of text and of lists, with small offsets, large ones or views. Dictionaries are no such columns.
 
 use std::ops::Range;
 

@@ -33,7 +33,7 @@ impl UrlNarrator {
     }
 
     /// Asks the model to narrate the events that a fold covers.
-    pub fn tell(
+    pub fn narrate(
         &self,
         prepared: &PreparedConversation,
         wish: &CompactionRequest,

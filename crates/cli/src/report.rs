@@ -93,7 +93,12 @@ impl FileReport<'_> {
         let (before, after) = sums(all);
         page.field(
             "total",
-            &format!("{} → {} tokens ({})", number(before), number(after), less(before, after)),
+            &format!(
+                "{} → {} tokens ({})",
+                number(before),
+                number(after),
+                percent_change(before, after)
+            ),
         );
         let [heads, tails] = [
             all.iter().filter_map(CompactedConversation::fold).all(|fold| fold.head_verbatim),
@@ -103,14 +108,18 @@ impl FileReport<'_> {
             let text = format!("head verbatim {heads} | tail verbatim {tails}, in all of them");
             page.field("invariant", &text);
         }
-        if let Some(first) = all.first() {
-            page.field("counted", &format!("with {}", counted(&first.prepared)));
-            let same = all.iter().all(|done| done.prepared.window == first.prepared.window);
-            let text =
-                if same { window(&first.prepared) } else { "by each one's model".to_owned() };
-            page.field("window", &text);
-        }
+        page.field("counted", &of_all(all, |prepared| format!("with {}", counted(prepared))));
+        page.field("window", &of_all(all, window));
         self.policy(page);
+        let missed = all.iter().filter(|done| done.made.missed.is_some()).count();
+        if missed > 0 {
+            let text = format!(
+                "missed by {}: what may not be folded is larger",
+                plural(missed as u64, "conversation")
+            );
+            page.field("target", &text);
+        }
+        repairs(page, all.iter().map(|done| &done.made.context));
         page.notes(all.iter().flat_map(|done| &done.report.problems));
     }
 
@@ -119,6 +128,13 @@ impl FileReport<'_> {
         let label = if Policy::preset_names().contains(&name) { "preset" } else { "policy" };
         page.field(label, name);
     }
+}
+
+/// A fact that all conversations share, or that each has its own.
+fn of_all(all: &[CompactedConversation], fact: impl Fn(&PreparedConversation) -> String) -> String {
+    let mut facts = all.iter().map(|done| fact(&done.prepared));
+    let first = facts.next().unwrap_or_default();
+    if facts.all(|fact| fact == first) { first } else { "by each one's model".to_owned() }
 }
 
 /// The format of the transcript, and the dialect that it was converted to if it was.
@@ -142,7 +158,7 @@ fn unchanged(page: &mut LabelledPage<'_>, what: &str, done: &CompactedConversati
     let count =
         if before == after { count } else { format!("{count} → {}", number(after as u64)) };
     page.field("messages", &count);
-    repairs(page, &done.made.context);
+    repairs(page, [&done.made.context]);
 }
 
 fn folded(page: &mut LabelledPage<'_>, done: &CompactedConversation, fold: &Fold) {
@@ -151,7 +167,7 @@ fn folded(page: &mut LabelledPage<'_>, done: &CompactedConversation, fold: &Fold
         "{} → {} ({}), counted with {}",
         number(before),
         number(after),
-        less(before, after),
+        percent_change(before, after),
         counted(&done.prepared)
     );
     page.field("tokens", &tokens);
@@ -176,7 +192,7 @@ fn folded(page: &mut LabelledPage<'_>, done: &CompactedConversation, fold: &Fold
     layout(page, fold);
     edits(page, fold);
     recap(page, fold);
-    repairs(page, &done.made.context);
+    repairs(page, [&done.made.context]);
 }
 
 fn message_line(fold: &Fold) -> String {
@@ -201,7 +217,8 @@ fn message_line(fold: &Fold) -> String {
 fn layout(page: &mut LabelledPage<'_>, fold: &Fold) {
     let layout = &fold.layout;
     let region = |start: u32, end: u32, tokens: u64| {
-        format!("{}, {} tokens", messages(end.saturating_sub(start)), number(tokens))
+        let count = plural(u64::from(end.saturating_sub(start)), "message");
+        format!("{count}, {} tokens", number(tokens))
     };
     page.field("head", &region(layout.head.start, layout.head.end, fold.head_tokens));
     let pinned = match (layout.pinned.len(), layout.carried_user) {
@@ -278,10 +295,10 @@ fn recap(page: &mut LabelledPage<'_>, fold: &Fold) {
     }
 }
 
-/// Adds the repairs of the context that is sent, folded or not.
-fn repairs(page: &mut LabelledPage<'_>, context: &Context) {
+/// Adds the repairs of the contexts that are sent, folded or not.
+fn repairs<'a>(page: &mut LabelledPage<'_>, contexts: impl IntoIterator<Item = &'a Context>) {
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-    for piece in context.pieces() {
+    for piece in contexts.into_iter().flat_map(Context::pieces) {
         let (PieceFate::Repaired(_, why) | PieceFate::Added(why)) = piece.fate else { continue };
         let name = serde_json::to_value(why).unwrap_or_default();
         *kinds.entry(name.as_str().unwrap_or_default().to_owned()).or_default() += 1;
@@ -309,8 +326,8 @@ pub fn one_line(done: &CompactedConversation) -> String {
             "{} → {} tokens, {} → {} messages{id}",
             number(fold.tokens_before),
             number(fold.tokens_after),
-            fold.messages_before,
-            fold.messages_after
+            number(fold.messages_before.into()),
+            number(fold.messages_after.into())
         ),
         (None, reason) => {
             let why = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
@@ -357,7 +374,7 @@ pub fn window_from(window: u64, from: &WindowSource) -> String {
 }
 
 /// The change in percent, as `−40 %` or `+3 %`.
-pub fn less(before: u64, after: u64) -> String {
+pub fn percent_change(before: u64, after: u64) -> String {
     let part = before.abs_diff(after) * 100 / before.max(1);
     if part == 0 {
         "0 %".to_owned()
@@ -365,13 +382,5 @@ pub fn less(before: u64, after: u64) -> String {
         format!("+{part} %")
     } else {
         format!("−{part} %")
-    }
-}
-
-fn messages(count: u32) -> String {
-    if count == 1 {
-        "1 message".to_owned()
-    } else {
-        format!("{} messages", number(u64::from(count)))
     }
 }

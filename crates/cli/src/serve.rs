@@ -27,7 +27,7 @@ use crate::signals::{self, ReloadSignal};
 use crate::tls;
 
 /// The address to listen on where nothing sets one.
-const LISTEN: SocketAddr =
+pub const LISTEN: SocketAddr =
     SocketAddr::V4(std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 7878));
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {

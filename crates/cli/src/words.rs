@@ -1,8 +1,8 @@
 //! Short texts for people: counts, times, estimates, lines.
 
-use midfold::Policy;
 use midfold::core::Hash;
 use midfold::core::calendar::date;
+use midfold::{Policy, without_escapes};
 pub use midfold::{grouped, number, plural};
 use unicode_width::UnicodeWidthStr;
 
@@ -51,23 +51,9 @@ pub fn fold(number: u64, id: Hash) -> String {
     format!("fold {number} ({id:?})")
 }
 
-/// The text without escape sequences, which colour it or move the cursor.
-fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("\x1b[") {
-        out.push_str(&rest[..at]);
-        let code = &rest[at + 2..];
-        let end = code.find(|c: char| !matches!(c, '0'..='9' | ';' | '?'));
-        rest = end.map_or("", |end| code[end..].get(1..).unwrap_or(&code[end..]));
-    }
-    out.push_str(rest);
-    out
-}
-
 /// The text on one line of at most `most` characters, without control characters.
 pub fn line(text: &str, most: usize) -> String {
-    let text = &plain(text);
+    let text = &without_escapes(text);
     let flat: String =
         text.chars().take(most * 8).map(|c| if c.is_control() { ' ' } else { c }).collect();
     let words = flat.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -81,7 +67,7 @@ pub fn line(text: &str, most: usize) -> String {
 /// The text without escape sequences and control characters. Line breaks and tabs stay.
 pub fn printable(text: &str) -> String {
     let safe = |c: char| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c };
-    plain(text).chars().map(safe).collect()
+    without_escapes(text).chars().map(safe).collect()
 }
 
 /// Warns that `--focus` has no effect, where this policy neither computes a recap nor asks a model.

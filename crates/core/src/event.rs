@@ -21,6 +21,19 @@ pub struct Usage {
     pub cache_write: u64,
 }
 
+impl Usage {
+    /// The same counts, of which impossible ones are lowered. Sums of them stay within a number.
+    pub(crate) fn bounded(self) -> Self {
+        const MOST: u64 = 1 << 40;
+        Self {
+            prompt: self.prompt.min(MOST),
+            output: self.output.min(MOST),
+            cache_read: self.cache_read.min(MOST),
+            cache_write: self.cache_write.min(MOST),
+        }
+    }
+}
+
 /// One message as a reader hands it over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawEvent {

@@ -78,7 +78,7 @@ impl ContextFill {
             Some((sent, counted)) => {
                 // The messages that were sent behind that context are events by now, and the provider counted them.
                 let newer = meter.ratio.of(now.newer).saturating_sub(sent.beside);
-                (counted + newer, FillSource::CountedAndNewer { counted })
+                (counted.saturating_add(newer), FillSource::CountedAndNewer { counted })
             }
             None => (meter.calibrated(now.counted), FillSource::Estimated),
         };
@@ -127,6 +127,11 @@ mod tests {
         let estimated = fill(None, 7, 0);
         assert_eq!((estimated.tokens, estimated.source), (905, FillSource::Estimated));
         assert_eq!(estimated.source.said_of("905"), "about 905 tokens");
+    }
+
+    #[test]
+    fn an_impossible_count_is_no_overflow() {
+        assert_eq!(fill(Some((SENT, u64::MAX)), 8, 100).tokens, u64::MAX);
     }
 
     #[test]

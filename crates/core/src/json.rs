@@ -1,5 +1,5 @@
 //! Reads JSON: whether a text is JSON, and its normal form. Clients write JSON anew and change white space, escapes, the
-//! order of members and the marks for the cache.
+//! order of members, the spelling of numbers and the marks for the cache.
 
 use crate::jsonstr;
 
@@ -9,15 +9,29 @@ const MARKS: [&[u8]; 2] = [br#""cache_control""#, br#""prompt_cache_breakpoint""
 /// No client nests deeper. A deeper text is written as it is, so that the stack does not grow with the input.
 const DEEPEST: usize = 64;
 
+/// How a normal form writes numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NumberForm {
+    /// By value: `1.0` and `1` are the same.
+    Value,
+    /// As they are spelled. Records from before 30 November 2026 have hashes over such forms.
+    Spelled,
+}
+
 /// Writes the normal form of a JSON text. A text that is no JSON is written as it is.
-pub(crate) fn write_normal(text: &[u8], out: &mut Vec<u8>) {
-    write_without(text, &[], out);
+pub(crate) fn write_normal(text: &[u8], numbers: NumberForm, out: &mut Vec<u8>) {
+    write_without(text, &[], numbers, out);
 }
 
 /// As [`write_normal`], without the members `left_out` of an object; the names are JSON strings.
-pub(crate) fn write_without(text: &[u8], left_out: &[&[u8]], out: &mut Vec<u8>) {
+pub(crate) fn write_without(
+    text: &[u8],
+    left_out: &[&[u8]],
+    numbers: NumberForm,
+    out: &mut Vec<u8>,
+) {
     let from = out.len();
-    let mut reader = JsonReader { text, at: 0, left_out, is_strict: false };
+    let mut reader = JsonReader { text, at: 0, left_out, numbers, is_strict: false };
     if !reader.takes_all(out) {
         out.truncate(from);
         out.extend_from_slice(text);
@@ -27,13 +41,15 @@ pub(crate) fn write_without(text: &[u8], left_out: &[&[u8]], out: &mut Vec<u8>) 
 /// Whether a text is one JSON value, as strict readers take it.
 pub(crate) fn is_json(text: &str) -> bool {
     let text = text.as_bytes();
-    JsonReader { text, at: 0, left_out: &[], is_strict: true }.takes_all(&mut Vec::new())
+    let numbers = NumberForm::Spelled;
+    JsonReader { text, at: 0, left_out: &[], numbers, is_strict: true }.takes_all(&mut Vec::new())
 }
 
 struct JsonReader<'a> {
     text: &'a [u8],
     at: usize,
     left_out: &'a [&'a [u8]],
+    numbers: NumberForm,
     /// Whether words other than JSON's own, and what no string may hold, end the reading. Clients write such texts too,
     /// and their normal form was the same in earlier versions.
     is_strict: bool,
@@ -72,7 +88,11 @@ impl JsonReader<'_> {
                 let is_plain = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
                 let length = self.text[self.at..].iter().take_while(is_plain).count();
                 let word = &self.text[self.at..self.at + length];
-                out.extend_from_slice(word);
+                let number = number_in(word).filter(|_| self.numbers == NumberForm::Value);
+                match number {
+                    Some(number) => out.extend_from_slice(normal_number(number).as_bytes()),
+                    None => out.extend_from_slice(word),
+                }
                 self.at += length;
                 (length > 0 && (!self.is_strict || is_word(word))).then_some(())
             }
@@ -148,19 +168,32 @@ impl JsonReader<'_> {
 
 /// Whether these bytes are a number or a word of JSON.
 fn is_word(bytes: &[u8]) -> bool {
+    matches!(bytes, b"true" | b"false" | b"null") || number_in(bytes).is_some()
+}
+
+/// The number of JSON that these bytes are.
+fn number_in(bytes: &[u8]) -> Option<f64> {
     let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
-    let is_number = || {
-        let starts = match digits {
-            [b'0', next, ..] => !next.is_ascii_digit(),
-            [first, ..] => first.is_ascii_digit(),
-            [] => false,
-        };
-        let point = digits.iter().position(|byte| *byte == b'.').map(|at| at + 1);
-        let is_fraction = point.is_none_or(|at| digits.get(at).is_some_and(u8::is_ascii_digit));
-        let text = std::str::from_utf8(bytes);
-        starts && is_fraction && text.is_ok_and(|text| text.parse::<f64>().is_ok())
+    let starts = match digits {
+        [b'0', next, ..] => !next.is_ascii_digit(),
+        [first, ..] => first.is_ascii_digit(),
+        [] => false,
     };
-    matches!(bytes, b"true" | b"false" | b"null") || is_number()
+    let point = digits.iter().position(|byte| *byte == b'.').map(|at| at + 1);
+    let is_fraction = point.is_none_or(|at| digits.get(at).is_some_and(u8::is_ascii_digit));
+    let text = std::str::from_utf8(bytes).ok().filter(|_| starts && is_fraction)?;
+    text.parse().ok()
+}
+
+/// A number in its one spelling. Clients read numbers as 64-bit floats and write these anew.
+fn normal_number(number: f64) -> String {
+    match number.abs() {
+        // Also minus zero.
+        0.0 => "0".to_owned(),
+        // All digits of such a number would be a long text.
+        ..1e-6 | 1e21.. => format!("{number:e}"),
+        _ => number.to_string(),
+    }
 }
 
 /// Whether an escape of a JSON string goes on so behind its backslash.
@@ -174,7 +207,7 @@ fn is_escape(rest: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_json, write_normal, write_without};
+    use super::{NumberForm, is_json, write_normal, write_without};
 
     #[test]
     fn a_strict_reader_takes_no_other_words() {
@@ -209,7 +242,7 @@ mod tests {
 
     fn normal(text: &str) -> String {
         let mut out = Vec::new();
-        write_normal(text.as_bytes(), &mut out);
+        write_normal(text.as_bytes(), NumberForm::Value, &mut out);
         String::from_utf8(out).unwrap()
     }
 
@@ -229,7 +262,29 @@ mod tests {
         let deep = "[".repeat(100_000);
         assert_eq!(normal(&deep), deep);
         let mut out = Vec::new();
-        write_without(br#"{"id":"a","x":{"id":1}}"#, &[br#""id""#], &mut out);
+        write_without(br#"{"id":"a","x":{"id":1}}"#, &[br#""id""#], NumberForm::Value, &mut out);
         assert_eq!(out, br#"{"x":{"id":1,},}"#);
+    }
+
+    #[test]
+    fn a_number_counts_by_its_value() {
+        for (one, other) in [
+            (r#"{"n":1.0}"#, r#"{"n":1}"#),
+            ("[1e3]", "[1000]"),
+            ("[-0]", "[0]"),
+            ("[-0.0]", "[0]"),
+            ("[0.10]", "[0.1]"),
+            ("[1E+30]", "[1e30]"),
+            ("[12345678901234567890]", "[12345678901234567000]"),
+        ] {
+            assert_eq!(normal(one), normal(other));
+        }
+        assert_eq!(normal("[1,-2.5,900719925474099]"), "[1,-2.5,900719925474099,]");
+        assert_ne!(normal("[1]"), normal("[1.5]"));
+        // No numbers of JSON.
+        assert_eq!(normal("[nan,infinity,01,+1]"), "[nan,infinity,01,+1,]");
+        let mut out = Vec::new();
+        write_normal(b"[1.0]", NumberForm::Spelled, &mut out);
+        assert_eq!(out, b"[1.0,]");
     }
 }

@@ -123,6 +123,7 @@ impl SessionSpending {
         if usage.prompt == 0 {
             return;
         }
+        let usage = usage.bounded();
         let part = TokensByPrice::of(usage);
         // Taken before this prompt is added: up to the first folded one, all prompts were whole.
         let before = self.sent();

@@ -85,7 +85,8 @@ impl CountPair {
     fn follows(self, before: Self) -> bool {
         let grown = most(self.sent.saturating_sub(before.sent));
         self.sent >= before.sent
-            && (before.prompt + 1..=before.prompt + grown).contains(&self.prompt)
+            && self.prompt > before.prompt
+            && self.prompt - before.prompt <= grown
     }
 }
 

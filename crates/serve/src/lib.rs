@@ -108,6 +108,11 @@ pub mod inside {
     pub use crate::route::{HistoryRequest, RequestRoute, RouteWork, route};
     pub use crate::unpack::{BodyPacking, PIECE, WINDOW};
 
+    /// What the API says of a problem with this code.
+    pub fn problem_title(code: &str) -> &'static str {
+        crate::api::problem::title(code)
+    }
+
     // Methods of public types are made functions here, so that they stay private for everybody else.
 
     /// The address that a request is sent to, if it names this upstream and model.

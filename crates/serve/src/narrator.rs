@@ -91,7 +91,7 @@ impl BackgroundNarrator {
     /// Adds the cost of an answer to the budget.
     fn used(&self, answer: &Result<SummaryReply, SummaryFailure>) {
         let usage = answer.as_ref().ok().and_then(|reply| reply.usage);
-        self.spend(0, usage.map_or(0, |usage| usage.prompt + usage.output));
+        self.spend(0, usage.map_or(0, |usage| usage.prompt.saturating_add(usage.output)));
     }
 
     /// Returns whether the narration was accepted; `None` if the conversation was dropped meanwhile.

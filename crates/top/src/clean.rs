@@ -2,6 +2,7 @@
 
 use std::fmt::{Display, Formatter, Result};
 
+use midfold::without_escapes;
 use serde::{Deserialize, Deserializer};
 
 /// The most characters of one line that are kept, which is more than any screen shows.
@@ -19,7 +20,8 @@ impl Clean {
     /// Cleans a text: line breaks and tabs become spaces, and characters that cannot be printed are left out.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        let flat: String = printable(text).take(LINE * 4).collect();
+        // A text may be long, and most of it is never shown.
+        let flat = printable(&text[..text.floor_char_boundary(LINE * 16)]);
         let words = flat.split_whitespace().collect::<Vec<_>>().join(" ");
         Self(words.chars().take(LINE).collect())
     }
@@ -35,7 +37,7 @@ impl CleanText {
     /// Cleans a text: line breaks stay, tabs become spaces, and characters that cannot be printed are left out.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        Self(printable(text).collect())
+        Self(printable(text))
     }
 
     /// Its lines.
@@ -62,26 +64,15 @@ impl<'de> Deserialize<'de> for CleanText {
     }
 }
 
-/// The characters that are shown. An escape sequence, which sets colours or moves the cursor, is left out as a whole,
-/// because its letters alone would be noise.
-fn printable(text: &str) -> impl Iterator<Item = char> {
-    let mut rest = text.chars().peekable();
-    std::iter::from_fn(move || {
-        loop {
-            match rest.next()? {
-                start @ ('\x1b' | '\u{9b}') => {
-                    if start == '\u{9b}' || rest.next_if_eq(&'[').is_some() {
-                        while rest.next_if(|c| matches!(c, '0'..='9' | ';' | '?')).is_some() {}
-                        rest.next_if(char::is_ascii_alphabetic);
-                    }
-                }
-                '\n' | '\u{2028}' | '\u{2029}' => return Some('\n'),
-                '\t' => return Some(' '),
-                c if c.is_control() || is_hidden(c) => {}
-                c => return Some(c),
-            }
-        }
-    })
+/// The characters that are shown. An escape sequence is left out as a whole, because its letters alone would be noise.
+fn printable(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\u{2028}' | '\u{2029}' => Some('\n'),
+        '\t' => Some(' '),
+        c if c.is_control() || is_hidden(c) => None,
+        c => Some(c),
+    };
+    without_escapes(text).chars().filter_map(shown).collect()
 }
 
 /// Whether a character is invisible or changes the direction of text. With it, the screen would not show the text as it

@@ -94,7 +94,7 @@ impl<'a> CompactJob<'a> {
         let mut made = self.made(&prepared, &pins, place, &ModelNarration::default())?;
         if let (Some(narrator), Some(fold)) = (&self.narrator, made.fold()) {
             // The first run says which messages leave, and so what the model has to narrate.
-            let told = narrator.tell(&prepared, &self.compaction, fold)?;
+            let told = narrator.narrate(&prepared, &self.compaction, fold)?;
             made = self.made(&prepared, &pins, place, &told)?;
             if let Some(warning) = warning(&told, made.fold()) {
                 let style = self.output.stderr_style();

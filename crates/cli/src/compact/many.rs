@@ -13,7 +13,7 @@ use crate::error::CommandError;
 use crate::input::InputFile;
 use crate::output::{Output, OutputColor};
 use crate::paths::{FolderContent, transcripts as transcripts_of};
-use crate::report::{less, one_line, sums};
+use crate::report::{one_line, percent_change, sums};
 use crate::words::number;
 
 pub fn run(
@@ -191,7 +191,7 @@ impl FileTotals {
             number(unchanged),
             number(before),
             number(after),
-            less(before, after)
+            percent_change(before, after)
         )
     }
 }

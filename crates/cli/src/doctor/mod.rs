@@ -7,6 +7,8 @@ mod place;
 mod reach;
 mod settings;
 
+use std::net::SocketAddr;
+
 use midfold::{ServerSettings, ServingUpstreams};
 use midfold_args::DoctorArgs as Args;
 use midfold_serve::{OutgoingProxy, UpstreamTable};
@@ -24,13 +26,15 @@ use crate::tls;
 use crate::words::{plural, wrap};
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
-    // An error in a settings file is ignored here, because the table has a line of its own for it.
-    let said = ServingUpstreams::said(args.upstream.iter().map(String::as_str));
-    let said = ServerSettings { upstream: said, ..ServerSettings::default() };
-    let said = said.over(serving::below().unwrap_or_default());
-    let upstreams = serve::upstreams(&said, UpstreamTable::default())?;
-    let outgoing = tls::outgoing(&said)?;
-    let checks = block_on(async { Ok(all(args, &upstreams, &outgoing).await) })?;
+    let upstream = ServingUpstreams::said(args.upstream.iter().map(String::as_str));
+    let given = ServerSettings { listen: args.listen, upstream, ..ServerSettings::default() };
+    let named = serve::upstreams(&given, UpstreamTable::default())?;
+    // An error in the variables or the files is ignored here, because the table has a line of its own for it.
+    let settings = given.over(serving::below().unwrap_or_default());
+    let upstreams = serve::upstreams(&settings, UpstreamTable::default()).unwrap_or(named);
+    let outgoing = tls::outgoing(&settings).unwrap_or_default();
+    let listen = settings.listen.unwrap_or(serve::LISTEN);
+    let checks = block_on(async { Ok(all(args, listen, &upstreams, &outgoing).await) })?;
     let failed = checks.iter().any(|check| check.state == CheckState::Fail);
     if json {
         output.stdout(pretty(&to_json(&checks, !failed))?)?;
@@ -41,7 +45,12 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
 }
 
 /// Runs all checks, those that wait for others at the same time. Returns them in the order in which they are shown.
-async fn all(args: &Args, upstreams: &UpstreamTable, outgoing: &OutgoingProxy) -> Vec<DoctorCheck> {
+async fn all(
+    args: &Args,
+    listen: SocketAddr,
+    upstreams: &UpstreamTable,
+    outgoing: &OutgoingProxy,
+) -> Vec<DoctorCheck> {
     let (store, (providers, clock), model, clients) = tokio::join!(
         place::store(&args.at),
         reach::providers(upstreams, outgoing),
@@ -50,7 +59,7 @@ async fn all(args: &Args, upstreams: &UpstreamTable, outgoing: &OutgoingProxy) -
     );
     // The port is checked last. The check listens on the port for a moment, and a check that runs at the same time
     // would find that listener.
-    let port = reach::port(args.listen).await;
+    let port = reach::port(listen).await;
     let mut all = vec![settings::files()];
     all.extend(store);
     all.extend(providers);
@@ -84,10 +93,10 @@ fn page(checks: &[DoctorCheck], style: &OutputStyle) -> String {
             );
         }
     }
-    out + &format!("\n{}\n", sum(checks, style))
+    out + &format!("\n{}\n", verdict_line(checks, style))
 }
 
-fn sum(checks: &[DoctorCheck], style: &OutputStyle) -> String {
+fn verdict_line(checks: &[DoctorCheck], style: &OutputStyle) -> String {
     let count = |state| checks.iter().filter(|check| check.state == state).count() as u64;
     let (warned, failed) = (count(CheckState::Warn), count(CheckState::Fail));
     match (failed, warned) {

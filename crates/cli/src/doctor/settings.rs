@@ -1,33 +1,39 @@
 //! The check of the settings files.
 
 use midfold::Settings;
+use midfold_serve::UpstreamTable;
 
 use super::check::DoctorCheck;
 use crate::config;
-use crate::serve::recalls;
+use crate::error::CommandError;
+use crate::serve;
 use crate::serving;
+use crate::tls;
 
 const NAME: &str = "settings";
 
-/// Names the settings files in use, and the policy of `midfold run` and `serve`. Fails where a file, the policy or the
-/// keys cannot be read.
+/// Names the settings files in use, and the policy of `midfold run` and `serve`. Fails where a file, the policy,
+/// the keys or a certificate cannot be read, or an upstream is none.
 pub fn files() -> DoctorCheck {
-    let paths = match config::paths() {
-        Ok(paths) => paths,
-        Err(error) => return DoctorCheck::of_error(NAME, error),
-    };
-    let served = |looks_up| config::policy(Settings { looks_up, ..Settings::default() });
-    let policy = match serving::below().and_then(|below| served(recalls(&below))) {
-        Ok(policy) => policy.name,
-        Err(error) => return DoctorCheck::of_error(NAME, error),
-    };
-    let keys = serving::below().ok().and_then(|below| below.keys);
-    if let Some(Err(error)) = keys.as_deref().map(crate::key::read) {
-        return DoctorCheck::of_error(NAME, error);
+    match read() {
+        Ok(says) => DoctorCheck::good(NAME, says),
+        Err(error) => DoctorCheck::of_error(NAME, error),
     }
-    let files = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
-    match files.is_empty() {
-        true => DoctorCheck::good(NAME, format!("no file, so defaults hold; folds by `{policy}`")),
-        false => DoctorCheck::good(NAME, format!("{}; folds by `{policy}`", files.join(", then "))),
-    }
+}
+
+fn read() -> Result<String, CommandError> {
+    let files: Vec<_> = config::paths()?.iter().map(|path| path.display().to_string()).collect();
+    let below = serving::below()?;
+    let looks_up = serve::recalls(&below);
+    let policy = config::policy(Settings { looks_up, ..Settings::default() })?.name;
+    below.keys.as_deref().map(crate::key::read).transpose()?;
+    serve::upstreams(&below, UpstreamTable::default())?;
+    tls::outgoing(&below)?;
+    tls::of(&below)?;
+    let named = if files.is_empty() {
+        "no file, so defaults hold".to_owned()
+    } else {
+        files.join(", then ")
+    };
+    Ok(format!("{named}; folds by `{policy}`"))
 }

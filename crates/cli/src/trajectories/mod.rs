@@ -29,6 +29,7 @@ use midfold_args::TrajectoriesArgs;
 use crate::error::CommandError;
 use crate::output::{Output, OutputColor};
 use crate::prepare::HOST;
+use crate::presets::pretty;
 use crate::runtime::now;
 use crate::words::plural;
 use config::JobFile;
@@ -93,7 +94,7 @@ pub fn run(args: &TrajectoriesArgs, json: bool, output: &Output) -> Result<(), C
     let document = report::document(&manifest, &job);
     publish(&paths, &manifest, &job.format, job.workers)?;
     if let Some(path) = &paths.metrics {
-        output.file(path, (report::pretty(&document) + "\n").as_bytes())?;
+        output.file(path, pretty(&document)?.as_bytes())?;
     }
     paths.clear();
     if json {

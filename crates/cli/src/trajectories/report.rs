@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use midfold::core::calendar::date;
 use midfold::core::trajectory::LogHistogram;
 use serde_json::{Value, json};
 
@@ -168,11 +169,6 @@ fn summarization(manifest: &RunManifest, job: &TrajectoryJob) -> Value {
     found
 }
 
-/// The JSON with line breaks, for people.
-pub fn pretty(document: &Value) -> String {
-    serde_json::to_string_pretty(document).unwrap_or_default()
-}
-
 fn signed(before: u64, after: u64) -> i64 {
     let part = i64::try_from(before.abs_diff(after)).unwrap_or(i64::MAX);
     if after > before { -part } else { part }
@@ -195,10 +191,9 @@ pub fn text(
     took: Duration,
 ) -> String {
     let totals = &manifest.totals;
-    let rows = number(totals.trajectories);
     let title = format!(
-        "{rows} row{}, {} with a summary, {} as before",
-        if totals.trajectories == 1 { "" } else { "s" },
+        "{}, {} with a summary, {} without one",
+        plural(totals.trajectories, "row"),
         number(totals.compressed),
         number(totals.trajectories - totals.compressed)
     );
@@ -310,17 +305,7 @@ fn counts(all: &BTreeMap<String, u64>) -> String {
 
 /// A time in milliseconds since 1970, as in `2026-01-31T12:00:00.000Z`.
 pub fn time(millis: u64) -> String {
-    let (days, rest) = (millis / 86_400_000, millis % 86_400_000);
-    // Howard Hinnant's algorithm from days to dates, in which years begin in March.
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year + era * 400 + u64::from(month <= 2);
-    let (seconds, millis) = (rest / 1_000, rest % 1_000);
+    let (seconds, rest) = (millis / 1_000 % 86_400, millis % 1_000);
     let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{seconds:02}.{millis:03}Z")
+    format!("{}T{hours:02}:{minutes:02}:{seconds:02}.{rest:03}Z", date(millis))
 }

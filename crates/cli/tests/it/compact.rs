@@ -234,6 +234,30 @@ fn several_conversations_give_a_line_each() {
 }
 
 #[test]
+fn a_report_on_several_says_of_all_only_what_holds_for_all() {
+    let line = |model: &str| {
+        let said = |role: &str, text: String| serde_json::json!({"role": role, "content": text});
+        let mut messages = vec![said("user", "never touch the migrations ".repeat(300))];
+        for n in 0..60 {
+            messages.push(said("assistant", format!("looking at part {n}")));
+            messages.push(said("user", format!("and then look at part {n} again")));
+        }
+        serde_json::json!({"model": model, "messages": messages}).to_string()
+    };
+    let of = |models: [&str; 2]| {
+        let input = models.map(line).join("\n");
+        let output = run(&["compact", "-", "--target", "500"], input.as_bytes());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let own = |text: &str| text.matches("by each one's model").count();
+    let same = of(["gpt-4o", "gpt-4o"]);
+    assert!(own(&same) == 0 && same.contains("with o200k (for gpt-4o)"), "{same}");
+    assert!(same.contains("missed by 2 conversations"), "{same}");
+    let other = of(["gpt-4o", "claude-sonnet-4-5"]);
+    assert!(own(&other) == 2 && !other.contains("o200k"), "{other}");
+}
+
+#[test]
 fn the_window_is_that_of_the_model() {
     let with = |model: &str| {
         let body =

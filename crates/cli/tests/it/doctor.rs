@@ -79,6 +79,35 @@ fn a_machine_where_little_is() {
     shown("doctor-ill", &tmp, &output);
 }
 
+#[test]
+fn faults_of_the_settings_are_lines_of_the_table() {
+    let tmp = folder("doctor-settings");
+    let store = format!("sqlite:{}", tmp.join("s.db").display());
+    let args = ["--store", &store, "--upstream", "http://127.0.0.1:1", "--json"];
+    for (file, says) in [
+        ("[serve.upstream]\nopenai = \"ftp://x y\"\n", "openai"),
+        ("[serve]\nca = \"/nope.pem\"\n", "/nope.pem"),
+        ("[serve]\ntls_cert = \"/nope.pem\"\ntls_key = \"/nope.pem\"\n", "/nope.pem"),
+    ] {
+        fs::write(tmp.join("midfold.toml"), file).unwrap();
+        let all = json(doctor(&tmp, &args));
+        let settings = check(&all, "settings");
+        assert_eq!(settings["state"], "fail", "{file}");
+        assert!(settings["says"].as_str().unwrap().contains(says), "{settings}");
+    }
+}
+
+#[test]
+fn the_port_is_that_of_the_settings() {
+    let tmp = folder("doctor-port");
+    let store = format!("sqlite:{}", tmp.join("s.db").display());
+    let args = ["doctor", "--store", &store, "--upstream", "http://127.0.0.1:1", "--json"];
+    let mut command = midfold(&args);
+    command.current_dir(&tmp).env("HOME", tmp.join("home")).env("MIDFOLD_LISTEN", "127.0.0.1:0");
+    let port = json(command);
+    assert!(check(&port, "port")["says"].as_str().unwrap().starts_with("127.0.0.1:0 is free"));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn windows_that_providers_taught_are_counted() {
     let tmp = folder("doctor-windows");

@@ -418,6 +418,7 @@ impl Session {
 
     /// As [`Session::observe`], where `beside` of the counted tokens are of messages that are not in the log yet.
     pub fn observe_with(&mut self, usage: Usage, beside: u64, now: Millis) {
+        let usage = usage.bounded();
         self.usage = usage;
         // A reply without a count reports 0. It must neither anchor the meter nor judge the fold.
         if usage.prompt == 0 {

@@ -203,7 +203,7 @@ impl Session {
             },
             last_prompt_tokens: self.usage.prompt,
             last_completion_tokens: self.usage.output,
-            last_total_tokens: self.usage.prompt + self.usage.output,
+            last_total_tokens: self.usage.prompt.saturating_add(self.usage.output),
             compaction_count: in_force(&stand),
             compression_count: in_force(&stand[self.uncounted.min(stand.len())..]),
             active_fold: self.active().map(|fold| fold.id),

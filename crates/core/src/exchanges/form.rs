@@ -4,7 +4,7 @@
 //! move marks for the cache. Nothing else may differ.
 
 use super::tools::is_hidden;
-use crate::json::{write_normal, write_without};
+use crate::json::{NumberForm, write_normal, write_without};
 use crate::view::{BlockKind, BlockView, EventView, TextCoding, TextRef};
 
 /// Members of a whole item that clients leave out.
@@ -21,7 +21,7 @@ pub(super) struct ReplyForm {
 
 impl ReplyForm {
     /// Reads a message of the model. Hidden calls and reasoning are left out.
-    pub fn of(view: &EventView, bytes: &[u8]) -> Self {
+    pub fn of(view: &EventView, bytes: &[u8], numbers: NumberForm) -> Self {
         let mut form = Self::default();
         for block in &view.blocks {
             match &block.kind {
@@ -31,7 +31,7 @@ impl ReplyForm {
                 }
                 BlockKind::Call { .. } if is_hidden(block, bytes) => {}
                 BlockKind::Reasoning { .. } => {}
-                _ => write_block(block, bytes, &mut form.rest),
+                _ => write_block(block, bytes, numbers, &mut form.rest),
             }
         }
         form
@@ -60,19 +60,20 @@ impl ReplyForm {
 pub(super) fn message_form(
     view: &EventView,
     bytes: &[u8],
+    numbers: NumberForm,
     mut counts: impl FnMut(usize, &BlockView) -> bool,
 ) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() + 16);
     field(b'M', view.role.name().as_bytes(), &mut out);
     for (at, block) in view.blocks.iter().enumerate() {
         if counts(at, block) {
-            write_block(block, bytes, &mut out);
+            write_block(block, bytes, numbers, &mut out);
         }
     }
     out
 }
 
-fn write_block(block: &BlockView, bytes: &[u8], out: &mut Vec<u8>) {
+fn write_block(block: &BlockView, bytes: &[u8], numbers: NumberForm, out: &mut Vec<u8>) {
     let text = || block.text(bytes);
     match &block.kind {
         BlockKind::Text => field(b't', text().as_bytes(), out),
@@ -85,36 +86,36 @@ fn write_block(block: &BlockView, bytes: &[u8], out: &mut Vec<u8>) {
             let text = text();
             // Some clients write no arguments as an empty text, others as an empty object.
             let text = if text.trim().is_empty() { "{}" } else { &text };
-            write_normal(text.as_bytes(), &mut arguments);
+            write_normal(text.as_bytes(), numbers, &mut arguments);
             field(b'a', &arguments, out);
         }
         BlockKind::Result { id, name, error } => {
             call_id(b'r', *id, bytes, out);
             tool_name(*name, bytes, out);
             field(b'e', &[u8::from(*error == Some(true))], out);
-            content(block, bytes, out);
+            write_result(block, bytes, numbers, out);
         }
         BlockKind::Media | BlockKind::Opaque => {
             let mut whole = Vec::new();
-            write_without(block.outer.of(bytes), &STATE, &mut whole);
+            write_without(block.outer.of(bytes), &STATE, numbers, &mut whole);
             field(b'o', &whole, out);
         }
     }
 }
 
 /// Writes the content of a result: its text, or its list of parts.
-fn content(block: &BlockView, bytes: &[u8], out: &mut Vec<u8>) {
+fn write_result(block: &BlockView, bytes: &[u8], numbers: NumberForm, out: &mut Vec<u8>) {
     let body = block.body;
     if body.coding == TextCoding::Raw && body.nested.is_none() {
         let mut parts = Vec::new();
-        write_normal(body.token.of(bytes), &mut parts);
+        write_normal(body.token.of(bytes), numbers, &mut parts);
         field(b'p', &parts, out);
     } else {
         field(b't', body.decode(bytes).as_bytes(), out);
     }
     for media in &block.media {
         let mut whole = Vec::new();
-        write_normal(media.outer.of(bytes), &mut whole);
+        write_normal(media.outer.of(bytes), numbers, &mut whole);
         field(b'm', &whole, out);
     }
 }

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use super::chain::{ClientChain, ExchangePlace};
 use super::form::{ReplyForm, message_form};
 use super::tools::{has_unrun_id, is_hidden, own_name};
+use crate::json::NumberForm;
 use crate::view::{BlockKind, BlockView, EventView, Role};
 
 /// A reply of the model that the client has.
@@ -53,6 +54,7 @@ pub struct FoundExchange {
 pub struct ExchangeWalk {
     /// Whether each message of a reply is an item that the client has by itself.
     has_items: bool,
+    numbers: NumberForm,
     front: InstructionsAtFront,
     begins: ClientChain,
     chain: ClientChain,
@@ -96,6 +98,7 @@ impl ExchangeWalk {
     pub fn new(chain: ClientChain, has_items: bool) -> Self {
         Self {
             has_items,
+            numbers: NumberForm::Value,
             front: InstructionsAtFront::Read,
             begins: chain,
             chain,
@@ -112,6 +115,11 @@ impl ExchangeWalk {
     #[must_use]
     pub fn from_begin(chain: ClientChain, has_items: bool) -> Self {
         Self { front: InstructionsAtFront::Passed, ..Self::new(chain, has_items) }
+    }
+
+    /// The same walk, with another form of numbers.
+    pub(crate) fn writing(self, numbers: NumberForm) -> Self {
+        Self { numbers, ..self }
     }
 
     /// The chain before the first message that is no instruction.
@@ -170,7 +178,7 @@ impl ExchangeWalk {
     }
 
     fn models(&mut self, at: usize, view: &EventView, bytes: &[u8]) {
-        let form = ReplyForm::of(view, bytes);
+        let form = ReplyForm::of(view, bytes, self.numbers);
         let ours = hidden_calls(at, view, bytes);
         let has_ours = !ours.is_empty();
         if has_ours && self.open.is_none() {
@@ -218,7 +226,7 @@ impl ExchangeWalk {
         if !hidden.is_empty() && hidden.len() == view.blocks.len() {
             return;
         }
-        let form = message_form(view, bytes, |at, _| !hidden.contains(&at));
+        let form = message_form(view, bytes, self.numbers, |at, _| !hidden.contains(&at));
         self.close();
         (self.last, self.silent) = (None, None);
         self.chain = self.chain.behind(&form);

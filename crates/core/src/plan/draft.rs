@@ -9,7 +9,7 @@ use super::last_resort::{self, CutEvents};
 use super::limits::{CounterScale, DraftLimits};
 use super::memo::GatherMemo;
 use super::outcome::FloorError;
-use super::reducing::{MiddleRoom, ReducedMiddle, as_told, pruned, reduce};
+use super::reducing::{MiddleRoom, ReducedMiddle, covered_for_recap, pruned, reduce};
 use super::request::PlanRequest;
 use super::shares::{FRAME, FoldAim, FoldShares};
 use crate::budget::TierName;
@@ -119,7 +119,7 @@ pub(super) fn draft(
     let covered: Vec<usize> =
         middle.iter().filter(|unit| !stays(unit)).flat_map(|unit| unit.events.clone()).collect();
     let reads_reduced = request.policy.recap.reads == RecapSource::Reduced;
-    let reduced = reads_reduced.then(|| as_told(log, &covered, &edits)).flatten();
+    let reduced = reads_reduced.then(|| covered_for_recap(log, &covered, &edits)).flatten();
     let cut_events = match limits.cut {
         Some(room) => {
             last_resort::cut(request, &grounds.tools, layout.carried_user, room, &mut edits)

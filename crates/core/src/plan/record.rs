@@ -36,7 +36,7 @@ pub(super) fn record(
 ) -> (Fold, Context) {
     let log = request.log;
     let policy = request.policy;
-    let (open, middle) = (draft.layout.open(), draft.layout.middle());
+    let (open_range, middle) = (draft.layout.open(), draft.layout.middle());
     let stand_in = draft.recap.is_some().then(|| stand_in(request, &draft));
     let (entries, edits) = entries(request, &draft, stand_in.as_ref());
     let recap = stand_in.map(|stand_in| stand_in.record);
@@ -57,10 +57,10 @@ pub(super) fn record(
         prev: request.prior.map(|fold| fold.id),
         joining: request.joining.clone(),
         span: Span {
-            start: number(open.start),
-            end: number(open.end),
-            before: log.hash_before(open.start),
-            through: log.hash_before(open.end),
+            start: number(open_range.start),
+            end: number(open_range.end),
+            before: log.hash_before(open_range.start),
+            through: log.hash_before(open_range.end),
         },
         entries,
         edits,
@@ -78,7 +78,7 @@ pub(super) fn record(
         told_round: void.told_round,
         void_before: request.void,
         keeps_turns: request.keeps_turns && takes_turns(views(), log.profile()),
-        follows_reasoning: asks_for_reasoning(views().take(open.end), log.profile()),
+        follows_reasoning: asks_for_reasoning(views().take(open_range.end), log.profile()),
         policy: policy.name.clone(),
         policy_fingerprint: policy.fingerprint(),
         profile: log.profile().name.to_owned(),
@@ -122,9 +122,13 @@ fn is_marker(request: &PlanRequest<'_>, draft: &FoldDraft) -> bool {
 
 /// Whether a marker has to follow a narration: covered events came after the narrated ones, and no computed recap
 /// mentions them.
-fn rest_is_marked(request: &PlanRequest<'_>, draft: &FoldDraft, told: &AcceptedNarration) -> bool {
+fn rest_is_marked(
+    request: &PlanRequest<'_>,
+    draft: &FoldDraft,
+    narration: &AcceptedNarration,
+) -> bool {
     let last = draft.covered.last().copied().unwrap_or(0);
-    request.policy.recap.fallback != RecapFallback::Computed && last >= told.span.end as usize
+    request.policy.recap.fallback != RecapFallback::Computed && last >= narration.span.end as usize
 }
 
 /// The kind of text where no model narrated, or the marker behind a narration. `None` where a narration covers all, or
@@ -134,7 +138,7 @@ fn fallback(request: &PlanRequest<'_>, draft: &FoldDraft) -> Option<StandIn> {
         (None, _) => return None,
         (Some(_), _) if request.recap.is_some() => StandIn::Host,
         // Behind a narration that is the whole recap, a marker replaces the events after it.
-        (Some(_), Some(told)) if rest_is_marked(request, draft, told) => StandIn::Marker,
+        (Some(_), Some(narration)) if rest_is_marked(request, draft, narration) => StandIn::Marker,
         (Some(_), Some(_)) => return None,
         (Some(_), None) => request.policy.recap.fallback.into(),
     };
@@ -275,10 +279,10 @@ fn invented(request: &PlanRequest<'_>, draft: &FoldDraft) -> IdList {
         return IdList::of(names.map(String::as_str), 0);
     };
     // Lines that are put back come from the agent or the host: they make no claim about the log.
-    let told = request.put_back.and_then(|_| lines_in(text));
-    let told = told.map_or(text.to_owned(), |lines| text.replacen(lines, "", 1));
+    let put_back = request.put_back.and_then(|_| lines_in(text));
+    let written = put_back.map_or(text.to_owned(), |lines| text.replacen(lines, "", 1));
     let own: FxHashSet<&str> = identifiers(REPLACEMENT).collect();
-    let mut new: FxHashSet<&str> = identifiers(&told).filter(|id| !own.contains(id)).collect();
+    let mut new: FxHashSet<&str> = identifiers(&written).filter(|id| !own.contains(id)).collect();
     for event in request.log.events() {
         if new.is_empty() {
             break;
@@ -336,9 +340,9 @@ fn settle(
         fold.repairs.push(RepairRecord { index, seq, why });
     }
     let from = fold.marker_from().map_or(usize::MAX, |from| from as usize);
-    let told = draft.covered.partition_point(|at| *at < from);
-    accounts.recap = u32::try_from(told).unwrap_or(u32::MAX);
-    accounts.marker = u32::try_from(draft.covered.len() - told).unwrap_or(u32::MAX);
+    let in_recap = draft.covered.partition_point(|at| *at < from);
+    accounts.recap = u32::try_from(in_recap).unwrap_or(u32::MAX);
+    accounts.marker = u32::try_from(draft.covered.len() - in_recap).unwrap_or(u32::MAX);
     fold.accounts = accounts;
     fold.head_verbatim = carried[..draft.layout.head_end].iter().all(|same| *same);
     fold.tail_verbatim = carried[draft.layout.cover_end..].iter().all(|same| *same);

@@ -74,9 +74,9 @@ pub(super) fn reduce(
         .for_each(|kept| kept.fill(false));
     spare_spoken(log, &range, tools, &mut editable);
     let mut edited = Middle::new(log.events(), range, editable, &**log.counter(), tools);
-    let below_line = below_line(request, scale, layout, room);
+    let most_without_recap = most_without_recap(request, scale, layout, room);
     // Where a recap covers only the overflow, it covers enough at once to reach the target.
-    let tokens = if below_line.is_some() { room.enough } else { room.spare };
+    let tokens = if most_without_recap.is_some() { room.enough } else { room.spare };
     let budget = MiddleBudget { tokens, enough: room.enough, recap: room.cap, tiers };
     let mut state = ReducerState {
         policy,
@@ -100,7 +100,7 @@ pub(super) fn reduce(
         }
     }
     crate::reduce::enforce(&mut edited, &budget, &policy.retain.stub);
-    if covers && below_line.is_none_or(|most| edited.tokens() > most) {
+    if covers && most_without_recap.is_none_or(|most| edited.tokens() > most) {
         state = reducer(ReducerName::Recap).reduce(&mut edited, &budget, state);
     }
     ReducedMiddle { keep_from: state.carried.covered_to, edits: edited.into_edits() }
@@ -113,7 +113,7 @@ pub(super) fn reduce(
 /// `None` where that rule does not apply. Either the policy covers the whole middle, or somebody asked for a size, or
 /// the provider refused the request, or an earlier draft was too large. Or nothing is due yet, and the caller asks
 /// ahead of time what to narrate.
-fn below_line(
+fn most_without_recap(
     request: &PlanRequest<'_>,
     scale: CounterScale,
     layout: &Layout,
@@ -125,11 +125,11 @@ fn below_line(
     let tokens = request.budget.with_policy(policy).tokens();
     let scaled = |tokens| CounterScale::new(tokens, None, &request.meter).budget.min(scale.limit);
     let line = scaled(policy.trigger.line(tokens).tokens);
-    let own = policy.fold.target.of(scale.budget).min(scale.limit);
+    let policy_target = policy.fold.target.of(scale.budget).min(scale.limit);
     let is_rule = policy.recap.cover == CoverExtent::Overflow
         && scale.asked.is_none()
         && cause != FoldCause::Overflow
-        && room.enough == own.saturating_sub(ends);
+        && room.enough == policy_target.saturating_sub(ends);
     // A fold that frees less than the policy's least gain is not made, so reducers alone have to free that much.
     let most = line.saturating_sub(policy.fold.min_reclaim.of(scale.budget).max(1));
     // The model's text has to be there by then, so a model is asked before.
@@ -165,7 +165,7 @@ pub(super) fn pruned(edits: &MiddleEdits) -> Vec<PrunedCount> {
 
 /// The covered events as a computed recap reads them. Results that expired become empty: the line that replaces them
 /// would be read as an output of the tool. `None` where no covered event was edited.
-pub(super) fn as_told(
+pub(super) fn covered_for_recap(
     log: &EventLog,
     covered: &[usize],
     edits: &MiddleEdits,

@@ -18,8 +18,8 @@ use crate::tools::command::{
 };
 use crate::tools::shell::CommandEnd;
 use crate::tools::{
-    CallFacts, CallFailure, CallResult, CallVerdict, TodoChange, ToolKind, ToolTable, says_well,
-    texts_of, unwrapped,
+    CallFacts, CallFailure, CallResult, CallVerdict, TodoChange, ToolKind, ToolTable, missing_in,
+    says_well, texts_of, unwrapped,
 };
 
 /// Longest command, in characters.
@@ -140,7 +140,7 @@ impl CallDeeds<'_, '_> {
         self.note_passed(came, &blamed.passed, "");
         self.note_installed(came, blamed.first());
         let checks: Vec<&SimpleStep<'_>> = came.command.checks().collect();
-        self.learn(came, &checks);
+        self.learn_script_commands(came, &checks);
         let absent = came.outcome.absent;
         if blamed.is_check() && !absent {
             let line = failure.with_totals().unwrap_or_default();
@@ -164,7 +164,7 @@ impl CallDeeds<'_, '_> {
         };
         let error = self.error_of(&failure);
         let again = error.is_some_and(|error| self.gathered.failed_with(error).is_some());
-        let text = self.text();
+        let text = self.command_hash();
         let is_open = cost == FailureCost::Much || again && cost != FailureCost::Nothing;
         // The same command failed before for another reason: only its newest failure stays open. A failure that does not
         // stay open itself ends no other.
@@ -185,7 +185,7 @@ impl CallDeeds<'_, '_> {
         if is_open {
             let path = self.facts.changed().and_then(|changed| changed.named_in(came.text));
             let scratch = blamed.only().and_then(|step| self.scratch(step));
-            let missing = failure.missing();
+            let missing = failure.line().and_then(missing_in);
             let open = OpenFailure { deed, runs, path, text, ..OpenFailure::default() };
             self.gathered.add_open(OpenFailure { scratch, missing, ..open });
         }
@@ -287,7 +287,7 @@ impl CallDeeds<'_, '_> {
         let ok = came.outcome.verdict == Some(CallVerdict::Ok);
         self.history(came, Some(true).filter(|_| ok && !self.polls));
         self.note_started(came.message, &came.command);
-        self.settles(came, ok);
+        self.settle_obsolete(came, ok);
         let telling = came.outcome.telling.as_deref().unwrap_or_default();
         let passed = verdicts::passed(&came.command, &came.outcome);
         self.note_passed(came, &passed, telling);
@@ -322,7 +322,7 @@ impl CallDeeds<'_, '_> {
         let runs: Vec<CommandRun> = steps.iter().map(|step| step.run.clone()).collect();
         self.gathered
             .settle(came.message, |open| open.refused.is_none() && all_covered(&runs, &open.runs));
-        self.learn(came, steps);
+        self.learn_script_commands(came, steps);
         self.gathered.settle_inner(came.message, &runs);
         let teller = verdicts::wrote_totals(steps);
         for step in steps {

@@ -5,7 +5,7 @@ use crate::recap::checks::all_covered;
 use crate::recap::deed::{CallDeed, CallEnding, Deed, DeedKind, DeedPart, PartKind};
 use crate::recap::deeds::{CallDeeds, DeedOutcome, FailureCost};
 use crate::recap::open_failures::OpenFailure;
-use crate::recap::settle::reason_part;
+use crate::recap::settle::{packaged, reason_part};
 use crate::recap::verdicts;
 use crate::tools::command::{CommandDeeds, CommandPurpose, CommandRun, SimpleStep};
 use crate::tools::shell::CommandEnd;
@@ -97,13 +97,13 @@ impl CallDeeds<'_, '_> {
     }
 
     /// Settles the earlier failures that a command makes obsolete. It must not be known to have failed.
-    pub(super) fn settles(&mut self, came: &DeedOutcome<'_>, ok: bool) {
+    pub(super) fn settle_obsolete(&mut self, came: &DeedOutcome<'_>, ok: bool) {
         let (command, at) = (&came.command, came.message);
         let runs = verdicts::runs(command);
         self.gathered
             .settle(at, |open| open.refused.is_none() && verdicts::settles(&runs, &open.runs));
         // A command that still runs has not passed.
-        if let Some(text) = self.text().filter(|_| !came.outcome.runs_on) {
+        if let Some(text) = self.command_hash().filter(|_| !came.outcome.runs_on) {
             let checks: Vec<CommandRun> = command.checks().map(|step| step.run.clone()).collect();
             self.gathered.settle_same(at, text, &checks);
             let shown = || self.tools.shown(came.text, TOLD_BYTES);
@@ -125,12 +125,17 @@ impl CallDeeds<'_, '_> {
     pub(super) fn scratch(&self, step: &SimpleStep<'_>) -> Option<String> {
         let (interpreter, file) =
             step.run.script().filter(|_| step.purpose == CommandPurpose::Script)?;
-        let own = step.script.is_some() || file.is_some_and(|file| self.gathered.is_own(file));
-        own.then(|| interpreter.to_owned())
+        let is_throwaway =
+            step.script.is_some() || file.is_some_and(|file| self.gathered.is_own(file));
+        is_throwaway.then(|| interpreter.to_owned())
     }
 
     /// Notes which commands a script of the project runs, as far as its output shows them.
-    pub(super) fn learn(&mut self, came: &DeedOutcome<'_>, steps: &[&SimpleStep<'_>]) {
+    pub(super) fn learn_script_commands(
+        &mut self,
+        came: &DeedOutcome<'_>,
+        steps: &[&SimpleStep<'_>],
+    ) {
         let mut named = steps.iter().filter(|step| step.run.is_named_by_project());
         // Where several scripts ran, nothing says which of them wrote a line.
         if let (Some(step), None) = (named.next(), named.next()) {
@@ -162,23 +167,28 @@ impl CallDeeds<'_, '_> {
             !step.run.key().contains("remove") && !step.run.key().contains("uninstall")
         }) {
             let mut packages: Vec<String> = step.run.over().map(str::to_owned).collect();
-            // Without names, npm installs all that the project needs. pip gets a file then, and its output names the
-            // packages.
-            let bare = packages.is_empty() && !step.run.key().starts_with("pip");
-            for line in self.tools.shown(came.text, TOLD_BYTES) {
-                // Each package with its version, such as `pytz-2023.3`.
-                let named = line.strip_prefix("Successfully installed ").unwrap_or_default();
-                let names = named.split_whitespace().filter_map(|name| name.rsplit_once('-'));
-                packages.extend(names.map(|(name, _)| name.to_owned()));
-            }
-            self.gathered.note_installed(came.message, &packages, bare);
+            // Without names, npm and its like install all that the project needs.
+            let verb = step.run.key().split(' ').nth(1).unwrap_or_default();
+            let is_bare = packages.is_empty() && matches!(verb, "install" | "i" | "ci" | "sync");
+            let all = packaged(&step.run).filter(|_| is_bare);
+            let lines = self.tools.shown(came.text, TOLD_BYTES);
+            packages.extend(lines.iter().flat_map(|line| installed(line)));
+            self.gathered.note_installed(came.message, &packages, all);
         }
     }
 
     /// A hash of the command, by which a repetition is recognised; `None` for a call without a command.
-    pub(super) fn text(&self) -> Option<u64> {
+    pub(super) fn command_hash(&self) -> Option<u64> {
         use std::hash::BuildHasher;
         let text = self.facts.command.as_deref()?.trim();
         Some(rustc_hash::FxBuildHasher.hash_one(text))
     }
+}
+
+/// The packages that a line of pip or uv names as installed: `pytz-2023.3 six-1.16`, ` + pytz==2023.3`.
+fn installed(line: &str) -> Vec<String> {
+    let pip = line.strip_prefix("Successfully installed ").unwrap_or_default();
+    let names = pip.split_whitespace().filter_map(|name| name.rsplit_once('-'));
+    let uv = line.trim_start().strip_prefix("+ ").and_then(|package| package.split_once("=="));
+    names.chain(uv).map(|(name, _)| name.to_owned()).collect()
 }

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use crate::tools::MissingPackage;
 use crate::tools::command::CommandRun;
 
 /// A failure or a rejection that a later event may settle.
@@ -16,7 +17,7 @@ pub(super) struct OpenFailure {
     /// Hash of the whole command, by which the same command is recognised.
     pub text: Option<u64>,
     /// The package that was missing.
-    pub missing: Option<String>,
+    pub missing: Option<MissingPackage>,
     /// The interpreter of a script that the agent wrote for one look.
     pub scratch: Option<String>,
     /// The tool of a call that the user rejected, or the client blocked.

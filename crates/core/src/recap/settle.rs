@@ -8,8 +8,8 @@ use crate::recap::gathered_facts::GatheredFacts;
 use crate::recap::open_failures::{InnerCommands, OpenFailure};
 use crate::recap::prose;
 use crate::tools::command::{CommandDeeds, CommandRun, SimpleStep};
-use crate::tools::missing_in;
 use crate::tools::programs::programs;
+use crate::tools::{MissingPackage, missing_in};
 
 /// At most this many failures and rejections are kept open; the oldest is forgotten first.
 const OPEN: usize = 256;
@@ -147,10 +147,13 @@ impl GatheredFacts {
         }
     }
 
-    /// Settles failures for want of these packages. With `all`, whatever the project needs was installed.
-    pub(super) fn note_installed(&mut self, at: u32, packages: &[String], all: bool) {
-        let there = |missing: &str| all || packages.iter().any(|package| is_of(package, missing));
-        self.settle(at, |open| open.missing.as_deref().is_some_and(there));
+    /// Settles failures for want of these packages. With `all`, whatever the project needs of a language was installed.
+    pub(super) fn note_installed(&mut self, at: u32, packages: &[String], all: Option<&str>) {
+        let there = |missing: &MissingPackage| {
+            all == Some(missing.language)
+                || packages.iter().any(|package| is_of(package, &missing.name))
+        };
+        self.settle(at, |open| open.missing.as_ref().is_some_and(there));
         let known = |line: &str| missing_in(line).is_some_and(|missing| there(&missing));
         self.checks.retain(|check| check.passed || !known(&check.telling));
     }
@@ -191,6 +194,16 @@ fn echoed(line: &str, bare: bool) -> Option<&str> {
     const MARKS: [&str; 4] = ["> ", "$ ", "npm error command sh -c ", "npm ERR! command sh -c "];
     let marked = MARKS.iter().find_map(|mark| line.strip_prefix(mark));
     marked.or(bare.then_some(line).filter(|line| line.len() < 200 && !line.contains(": ")))
+}
+
+/// The language whose packages the program of a run manages; `None` for any other program.
+pub(super) fn packaged(run: &CommandRun) -> Option<&'static str> {
+    match run.program() {
+        "npm" | "pnpm" | "yarn" | "bun" => Some("node"),
+        "uv" | "poetry" | "pdm" => Some("python"),
+        "bundle" => Some("ruby"),
+        _ => None,
+    }
 }
 
 /// Whether a package provides a module or a program of this name.

@@ -30,7 +30,7 @@ use args::CallArguments;
 pub use change::{ChangeLine, FileChange};
 pub use facts::{CallFacts, ChangedFiles, ToolKind};
 pub use outcome::{CallFailure, CallResult, CallVerdict};
-pub(crate) use outcome::{missing_in, says_well};
+pub(crate) use outcome::{MissingPackage, missing_in, says_well};
 pub(crate) use shell::unwrapped;
 pub use todo::{TodoChange, TodoItem};
 

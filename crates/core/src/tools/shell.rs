@@ -8,8 +8,8 @@ use super::patch;
 pub(crate) use super::words::ShellWord;
 pub(super) use super::words::in_place;
 use super::words::{
-    counted, edits_in_place, file_name, git, is_file, path, paths, sed_range, skip_prefixes,
-    without_scripts,
+    SED, SOME, behind_script, edits_in_place, file_name, git_changed_files, is_file, of_head,
+    of_sed, operands, paths, plain_path, skip_prefixes,
 };
 
 /// The files that a command reads and writes, as far as its text proves them.
@@ -19,12 +19,9 @@ pub(super) struct CommandFiles {
     pub writes: Vec<String>,
     /// The files among `writes` that are gone afterwards.
     pub removes: Vec<String>,
-    /// First line and number of lines of the first partial read.
+    /// First line and number of lines of a partial read, [`SOME`] where reads differ.
     pub range: Option<(u64, u64)>,
 }
-
-/// The range of a partial read whose extent is unknown.
-const SOME: (u64, u64) = (0, 0);
 
 /// At most this many bytes of a command are read. A longer command holds data.
 const LONGEST: usize = 256 * 1024;
@@ -327,7 +324,7 @@ impl<'a> ShellLexer<'a> {
                 .as_ref()
                 .is_some_and(|word| !word.text.bytes().all(|b| b.is_ascii_digit() || b == b'-'))
         {
-            writes.extend(target.and_then(path));
+            writes.extend(target.and_then(plain_path));
         }
     }
 
@@ -443,42 +440,38 @@ fn run(words: &[ShellWord], piped: bool, done: &mut CommandFiles) {
         at: word.at.clone(),
         dynamic: word.dynamic,
     };
-    let flags: Vec<&str> = rest.iter().map(|w| &*w.text).filter(|w| w.starts_with('-')).collect();
+    let copied = |words: Vec<&ShellWord>| paths(words.into_iter().map(copy).collect::<Vec<_>>());
+    let has = |is: &dyn Fn(&str) -> bool| rest.iter().any(|word| is(&word.text));
     let plain = || rest.iter().filter(|word| !word.text.starts_with('-')).map(copy);
     let before = done.reads.len();
     let mut range = None;
     match program {
+        "bat" if has(&|flag| flag.starts_with("-r") || flag.starts_with("--line-range")) => {
+            range = Some(SOME);
+            done.reads.extend(copied(operands(rest, "r")));
+        }
         "cat" | "nl" | "less" | "more" | "bat" => done.reads.extend(paths(plain())),
         "head" | "tail" => {
-            let (count, files) = counted(rest);
-            let in_bytes = |flag: &&str| flag.starts_with("-c") || flag.starts_with("--bytes");
-            let whole_lines = program == "head" && !flags.iter().any(in_bytes);
-            range = Some(if whole_lines { (1, count.unwrap_or(10)) } else { SOME });
-            done.reads.extend(paths(files.into_iter().map(copy)));
+            let (lines, files) = of_head(rest);
+            range = Some(if program == "head" { lines } else { SOME });
+            done.reads.extend(copied(files));
         }
-        "sed" if flags.iter().any(|flag| in_place(flag)) => {
-            let mut files = without_scripts(rest);
-            files.retain(|word| !word.text.is_empty()); // `-i ''` of BSD
-            let given = usize::from(!flags.contains(&"-e"));
-            done.writes.extend(paths(files.into_iter().map(copy).skip(given)));
-        }
+        "sed" if has(&in_place) => done.writes.extend(copied(behind_script(rest, SED))),
         "sed" => {
-            let script = plain().next().map(|word| word.text).unwrap_or_default();
-            range = Some(sed_range(&script).unwrap_or(SOME));
-            done.reads.extend(paths(plain().skip(1)));
+            let (lines, files) = of_sed(rest);
+            range = Some(lines);
+            done.reads.extend(copied(files));
         }
         "grep" | "egrep" | "fgrep" | "rg" | "awk" => {
             range = Some(SOME);
-            let given = usize::from(!flags.contains(&"-e"));
-            let files = without_scripts(rest).into_iter().map(copy).skip(given);
-            done.reads.extend(paths(files).filter(|file| is_file(file)));
+            let letters = if program == "awk" { "efvF" } else { "efABCmgt" };
+            let files = copied(behind_script(rest, letters));
+            done.reads.extend(files.filter(|file| is_file(file)));
         }
-        "perl" | "ruby" if flags.iter().any(|flag| edits_in_place(flag)) => {
-            // The script is the argument of `-e`, or the first word where another flag ends in `e`.
-            let files = plain().skip(usize::from(flags.iter().any(|flag| flag.ends_with('e'))));
-            done.writes.extend(paths(files));
+        "perl" | "ruby" if has(&edits_in_place) => {
+            done.writes.extend(copied(behind_script(rest, "ieEMmIr")));
         }
-        "git" => done.writes.extend(paths(git(rest).into_iter().map(copy))),
+        "git" => done.writes.extend(copied(git_changed_files(rest))),
         "rm" | "rmdir" | "unlink" => {
             done.removes.extend(paths(plain()));
             done.writes.extend(paths(plain()));
@@ -495,6 +488,7 @@ fn run(words: &[ShellWord], piped: bool, done: &mut CommandFiles) {
     if done.reads.len() > before {
         // A program behind the pipe may show only a part of the file, or nothing.
         let range = if piped { range.or(Some(SOME)) } else { range };
-        done.range = done.range.or(range);
+        // Of one file, two programs may show different parts.
+        done.range = if before > 0 && done.range != range { Some(SOME) } else { range };
     }
 }

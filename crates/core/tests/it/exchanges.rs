@@ -20,7 +20,7 @@ const SYSTEM: &str = r#"{"role":"system","content":"Be brief. It is 12:04."}"#;
 const ASKS: &str = r#"{"role":"user","content":"Look at it."}"#;
 const NOTES: &str = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"call_0","type":"function","function":{"name":"midfold_note","arguments":"{\"text\":\"the gate is shut\"}"}}]}"#;
 const NOTED: &str = r#"{"role":"tool","tool_call_id":"call_0","content":"noted"}"#;
-const CALLS: &str = r#"{"role":"assistant","content":"","tool_calls":[{"id":"call_0","type":"function","function":{"name":"bash","arguments":"{\"command\":\"ls\"}"}}]}"#;
+const CALLS: &str = r#"{"role":"assistant","content":"","tool_calls":[{"id":"call_0","type":"function","function":{"name":"bash","arguments":"{\"command\":\"ls\",\"seconds\":1.0}"}}]}"#;
 const PRINTS: &str = r#"{"role":"tool","tool_call_id":"call_0","content":"one file"}"#;
 const DONE: &str = r#"{"role":"assistant","content":"Done."}"#;
 
@@ -115,6 +115,7 @@ fn every_part_of_a_history_counts_and_no_spelling() {
         (1, "user", "assistant"),
         (1, "Look", "Look twice"),
         (2, "ls", "rm"),
+        (2, "1.0", "1.5"),
         (2, "bash", "sh"),
         (2, "call_0", "call_1"),
         (3, "one", "no"),
@@ -127,7 +128,8 @@ fn every_part_of_a_history_counts_and_no_spelling() {
         (0, "12:04", "12:05"),
         (1, "}", r#","cache_control":{"type":"ephemeral"}}"#),
         (2, "call_0", "call0"),
-        (2, r#"{\"command\":\"ls\"}"#, r#"{ \"command\": \"ls\" }"#),
+        (2, r#"{\"command\":\"ls\","#, r#"{ \"command\": \"ls\", "#),
+        (2, "1.0", "1"),
         (2, r#""content":"""#, r#""content":null,"reasoning_content":"Hm.""#),
         (4, "Done.", "Done.\\n"),
     ] {
@@ -187,6 +189,18 @@ fn an_audit_finds_a_log_that_differs_from_what_the_client_sent() {
     let mut longer = CLIENT.to_vec();
     longer.insert(2, ASKS);
     assert_eq!(found(&longer, none).len(), 1);
+}
+
+/// A record from before 30 November 2026, whose hash is over the number as the client spelled it.
+#[test]
+fn an_older_record_of_a_spelled_number_is_no_fault() {
+    const SPELLED: &str = "\"b1e132a18119a817a910635cf2ef46ff0054f3070c4e982389e353500daf0234\"";
+    let sent = ClientHistory::of(&chat(&[ASKS, CALLS]));
+    let hash = serde_json::from_str(SPELLED).unwrap_or_else(|error| unreachable!("{error}"));
+    let older = ClientHistory { hash, ..sent };
+    assert_ne!(older, sent);
+    assert_eq!(found(&[ASKS, CALLS], older), [""; 0]);
+    assert_eq!(found(&[ASKS, &CALLS.replace("1.0", "1.5")], older).len(), 1);
 }
 
 /// A note is of the history in which it was written, and in that of the answer that wrote it.

@@ -237,6 +237,22 @@ fn what_was_missing_and_is_installed_is_settled() {
         );
         assert!(other.contains("failed @1"), "{check} {other}");
     }
+    let python = "E   ModuleNotFoundError: No module named 'pytz'\n1 error in 0.1s";
+    for (check, missing, install, done, settles) in [
+        ("pytest", python, "npm install", "added 3 packages", false),
+        ("pytest", python, "npm ci", "added 3 packages", false),
+        ("pytest", python, "bundle install", "Bundle complete!", false),
+        ("pytest", python, "apt-get update", "Reading package lists... Done", false),
+        ("pytest", python, "uv sync", "Installed 3 packages", true),
+        ("pytest", python, "uv pip install -r requirements.txt", " + pytz==2023.3", true),
+        ("npm test", "Error: Cannot find module 'chalk'", "uv sync", "Installed 3 packages", false),
+        ("npm test", "Error: Cannot find module 'chalk'", "npm ci", "added 3 packages", true),
+    ] {
+        for client in [MiniSwe, Claude] {
+            let text = recap(client, &[(check, missing, 1), (install, done, 0)]);
+            assert_eq!(!text.contains("failed @1"), settles, "{client:?} {install} {text}");
+        }
+    }
     // In front of what fails next, which nothing else can have written.
     let chain = "pip install pytz -q && python -c \"import a; a.run()\" 2>&1 | tail -9";
     let raised =

@@ -34,6 +34,17 @@ fn sides(spent: &SessionSpending) -> (f64, f64) {
     (sent.round(), everything.round())
 }
 
+#[test]
+fn impossible_counts_add_up_to_a_number() {
+    let mut spent = SessionSpending::default();
+    let all = u64::MAX;
+    for _ in 0..3 {
+        let usage = Usage { prompt: all, output: all, cache_read: all, cache_write: all };
+        spent.add(usage, Some(prompt(100, None)));
+    }
+    assert_eq!(spent.calls, 3);
+}
+
 proptest! {
     #[test]
     fn without_a_fold_nothing_is_saved_and_nothing_lost(calls in vec(usage(), 0..40)) {

@@ -15,7 +15,7 @@ pub(super) struct CostTables {
     lifetimes: [PriceTable; 2],
     /// The time of the last request. The outer `None` means that there was none, the inner one that its time is not
     /// known.
-    before: Option<Option<Millis>>,
+    last_request_at: Option<Option<Millis>>,
 }
 
 /// A prompt, in tokens.
@@ -33,14 +33,14 @@ impl CostTables {
             reference: PriceTable::reference().living(prices.lifetime_seconds),
             lifetimes: [FIVE_MINUTES, HOUR].map(|seconds| prices.living(Some(seconds))),
             prices: prices.clone(),
-            before: None,
+            last_request_at: None,
         }
     }
 
     /// The time since the last request in milliseconds. `None` where one of the two times is not known. Remembers the
     /// time of this request.
     pub fn gap(&mut self, when: Option<Millis>) -> Option<Millis> {
-        let before = self.before.replace(when).flatten()?;
+        let before = self.last_request_at.replace(when).flatten()?;
         when.map(|when| when.saturating_sub(before))
     }
 
@@ -83,7 +83,7 @@ impl CostTables {
         let paid = |prices: &PriceTable| {
             prices.prompt(0, asked.prompt).0 + prices.reply(asked.prompt, asked.output)
         };
-        measures.cost += (paid(&self.reference) * 100.0) as u64;
+        measures.cost += hundredths(paid(&self.reference));
         measures.price += paid(&self.prices);
         for (sum, prices) in measures.lifetimes.iter_mut().zip(&self.lifetimes) {
             sum.price += paid(prices);

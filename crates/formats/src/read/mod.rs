@@ -85,8 +85,8 @@ pub fn read(input: &Bytes, from: Option<TranscriptFormat>) -> Result<ReadOutcome
 /// Reads all that `input` records, to measure it.
 ///
 /// It differs from [`read`] in two ways. For a session that its client compacted, it returns the conversation up to
-/// each compaction and then the one after the last. Of requests that were logged one after the other, each with all
-/// messages of the one before, it returns only the last.
+/// each compaction and then the one after the last. Of the logged requests of one agent, each with all messages of the
+/// one before, it returns only the last, also where a few agents take turns.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -113,15 +113,20 @@ pub fn read_recorded(
     let mut found = read_as(input, from, true)?;
     let mut last: Vec<Conversation> = Vec::with_capacity(found.conversations.len());
     for conversation in found.conversations {
-        // Each of these requests holds the one before it, so one look back is enough.
-        if last.last().is_some_and(|before| before.is_within(&conversation)) {
-            last.pop();
+        // Each request holds the one before it of the same agent. The agents of a log may take turns.
+        let is_within = |before: &Conversation| before.is_within(&conversation);
+        let recent = last.len().saturating_sub(AGENTS);
+        if let Some(at) = last[recent..].iter().rposition(is_within) {
+            last.remove(recent + at);
         }
         last.push(conversation);
     }
     found.conversations = last;
     Ok(found)
 }
+
+/// At most this many agents may take turns in a log of requests.
+const AGENTS: usize = 16;
 
 /// Reads `input`. `recorded` says whether the caller wants the whole recording, with what clients have compacted since.
 fn read_as(

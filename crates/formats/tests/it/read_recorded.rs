@@ -101,4 +101,14 @@ fn of_logged_requests_the_last_that_holds_the_others() {
     assert_eq!(read(&input, None).unwrap().conversations.len(), 6);
     let found = read_recorded(&input, None).unwrap();
     assert_eq!(texts(&found), [["a", "b"], ["c", "d"], ["c", "e"]]);
+    // An agent and its helper take turns.
+    let lines = [
+        request(&["a"]),
+        request(&["x"]),
+        request(&["a", "b"]),
+        request(&["x", "y"]),
+        request(&["a", "b", "c"]),
+    ];
+    let found = read_recorded(&Bytes::from(lines.join("\n")), None).unwrap();
+    assert_eq!(texts(&found), [vec!["x", "y"], vec!["a", "b", "c"]]);
 }

@@ -12,7 +12,7 @@ mod describe;
 mod listen;
 mod look;
 mod messages;
-mod problem;
+pub(crate) mod problem;
 mod recall;
 mod replay;
 mod server;

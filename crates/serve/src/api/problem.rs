@@ -128,8 +128,9 @@ impl From<Failure> for ApiProblem {
 fn kind(error: &StoredError) -> (StatusCode, &'static str) {
     match error {
         StoredError::Store(error) => stored_kind(error),
-        StoredError::Plan(_) => (StatusCode::UNPROCESSABLE_ENTITY, "cannot-fit"),
-        StoredError::Recover(_) => (StatusCode::UNPROCESSABLE_ENTITY, "cannot-fit"),
+        StoredError::Plan(_) | StoredError::Recover(_) => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "cannot-fit")
+        }
         StoredError::Undo(_) => (StatusCode::CONFLICT, "nothing-folded"),
         StoredError::Inject(_) => (StatusCode::UNPROCESSABLE_ENTITY, "injection"),
         StoredError::NoEvent { .. } | StoredError::NoNumber { .. } => {
@@ -164,7 +165,8 @@ fn stored_kind(error: &StoreError) -> (StatusCode, &'static str) {
     }
 }
 
-fn title(code: &str) -> &'static str {
+/// What a code of a problem says.
+pub(crate) fn title(code: &str) -> &'static str {
     match code {
         "bad-request" => "The request is invalid",
         "not-found" => "Not found",
@@ -189,7 +191,8 @@ fn title(code: &str) -> &'static str {
         "method" => "This path does not have this method",
         "other-build" => "Another build of midfold made this",
         "damaged" => "The stored data cannot be read",
-        _ => "The store failed",
+        "store" => "The store failed",
+        _ => "A fault of midfold's own",
     }
 }
 

@@ -49,12 +49,12 @@ fn longest(state: &TopState, text: impl Fn(&SessionRow) -> &str) -> usize {
 pub(crate) fn width(state: &TopState) -> usize {
     let room = ViewRoom { width: 0, height: 0, is_paper: true };
     let Widths { model, client } = Widths::of(state, room);
-    let name = longest(state, SessionRow::name) + MARK.width();
+    let name = longest(state, SessionRow::name) + UNFIT_MARK.width();
     (FIGURES + model + client + 4 + name + 1).max(WIDE)
 }
 
 /// Marks a session with requests that were sent unchanged although they did not fit.
-const MARK: &str = "▲ ";
+const UNFIT_MARK: &str = "▲ ";
 
 pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
     let mut sheet = ScreenSheet::default();
@@ -80,15 +80,15 @@ pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
         sheet.body.extend(super::parts::told(hint, 2, room.width, dim("").style));
         return sheet;
     }
-    sheet.head.push(Line::from(dim(heading(&Widths::of(state, room), room))));
+    let widths = Widths::of(state, room);
+    sheet.head.push(Line::from(dim(heading(&widths, room))));
     let at = state.at();
     let shown = around(at, all.len(), rows(state, room));
     let from = shown.start;
-    let widths = Widths::of(state, room);
     for (place, row) in all[shown].iter().enumerate() {
-        sheet.body.push(one(state, row, from + place == at, &widths, room));
+        sheet.body.push(row_line(state, row, from + place == at, &widths, room));
     }
-    let below = about(state, room);
+    let below = facts_below(state, room);
     let used = sheet.head.len() + sheet.body.len() + below.len();
     sheet.body.extend((used..room.height).map(|_| Line::default()));
     sheet.body.extend(below);
@@ -97,12 +97,12 @@ pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
 
 /// How many rows of sessions fit.
 pub(super) fn rows(state: &TopState, room: ViewRoom) -> usize {
-    room.height.saturating_sub(2 + about(state, room).len()).max(1)
+    room.height.saturating_sub(2 + facts_below(state, room).len()).max(1)
 }
 
 fn heading(widths: &Widths, room: ViewRoom) -> String {
     if room.is_narrow() {
-        return pad("  FILL         F  AGE  SESSION", room.width, false);
+        return pad("  FILL          F   AGE  SESSION", room.width, false);
     }
     let wide = match room.width {
         WIDE.. => beside(HEADS, widths),
@@ -117,7 +117,7 @@ fn beside([model, client]: [&str; 2], widths: &Widths) -> String {
     pad(model, widths.model, false) + "  " + &pad(client, widths.client, false) + "  "
 }
 
-fn one(
+fn row_line(
     state: &TopState,
     row: &SessionRow,
     is_chosen: bool,
@@ -156,13 +156,17 @@ fn one(
     line
 }
 
-/// The name of a session, with [`MARK`] in front if requests of it were sent unchanged.
+/// The name of a session, with [`UNFIT_MARK`] in front if requests of it were sent unchanged.
 fn marked(row: &SessionRow) -> String {
-    if row.faults.is_empty() { row.name().to_owned() } else { format!("{MARK}{}", row.name()) }
+    if row.faults.is_empty() {
+        row.name().to_owned()
+    } else {
+        format!("{UNFIT_MARK}{}", row.name())
+    }
 }
 
 /// Facts about the chosen session, below the list.
-fn about(state: &TopState, room: ViewRoom) -> Vec<Line<'static>> {
+fn facts_below(state: &TopState, room: ViewRoom) -> Vec<Line<'static>> {
     // These lines help to choose a session; paper has no choice.
     let has_room = room.height >= 12 && !room.is_paper;
     let Some(row) = state.row().filter(|_| has_room) else { return Vec::new() };

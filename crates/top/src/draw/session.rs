@@ -115,13 +115,13 @@ fn weave(
         Line::from(bold(format!("{:label$}", if is_narrow { "  now" } else { "   now" })));
     strip(paint, &now, events, columns).into_iter().for_each(|span| line.push_span(span));
     lines.push(line);
-    let mut there: Vec<FabricCell> = now;
-    there.extend(fabric.folds.iter().flat_map(|fold| fold.cells(fabric.events)));
-    let mut names = legend(paint, &there, width);
-    let per = events.div_ceil(columns);
-    let scale = format!("   a column: up to {per} messages");
+    let mut cells: Vec<FabricCell> = now;
+    cells.extend(fabric.folds.iter().flat_map(|fold| fold.cells(fabric.events)));
+    let mut names = legend(paint, &cells, width);
+    let per_column = events.div_ceil(columns);
+    let scale = format!("   a column: up to {per_column} messages");
     if let Some(line) = names.last_mut()
-        && per > 1
+        && per_column > 1
         && line.width() + scale.width() < width
     {
         line.push_span(dim(scale));

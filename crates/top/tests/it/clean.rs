@@ -10,6 +10,12 @@ fn what_moves_a_cursor_is_left_out() {
 }
 
 #[test]
+fn sequences_of_each_kind_are_left_out() {
+    let hostile = "m-\x1b]0;pwn\x07A\x1b(B\x1b[38:2:9:9:9mC\x1b[>4;2mD\x1b[200~E\x1bPq\x1b\\F\u{9d}0;t\u{9c}G";
+    assert_eq!(Clean::new(hostile).as_str(), "m-ACDEFG");
+}
+
+#[test]
 fn what_turns_text_around_is_left_out() {
     let hostile = "\u{202e}gpj.exe\u{2066}x\u{200b}\u{feff}\u{e0041}é漢";
     assert_eq!(Clean::new(hostile).as_str(), "gpj.exexé漢");

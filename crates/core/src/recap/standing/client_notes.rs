@@ -41,17 +41,17 @@ impl ClientNotes {
             return;
         }
         // A reminder about a mode begins with it. A list of tasks may name one further down.
-        let low = words.split_whitespace().take(HEAD).collect::<Vec<_>>().join(" ");
-        let low = low.trim_start_matches(['#', ' ']).to_ascii_lowercase();
+        let opening = words.split_whitespace().take(HEAD).collect::<Vec<_>>().join(" ");
+        let opening = opening.trim_start_matches(['#', ' ']).to_ascii_lowercase();
         let subject = match named {
             true => element.to_owned(),
-            false if low.contains(PLANNING) || low.contains("operational mode") => {
+            false if opening.contains(PLANNING) || opening.contains("operational mode") => {
                 PLANNING.to_owned()
             }
             false => {
                 let letters =
                     |word: &&str| word.bytes().all(|b| b.is_ascii_alphabetic() || b == b':');
-                low.split_whitespace().filter(letters).take(3).collect::<Vec<_>>().join(" ")
+                opening.split_whitespace().filter(letters).take(3).collect::<Vec<_>>().join(" ")
             }
         };
         self.set(subject, words, message);
@@ -65,8 +65,9 @@ impl ClientNotes {
             _ => return,
         };
         // The client's own words beside the result say more.
-        let told = |note: &ClientNote| note.subject == PLANNING && note.message > call.message;
-        if !self.0.iter().any(told) {
+        let said_since =
+            |note: &ClientNote| note.subject == PLANNING && note.message > call.message;
+        if !self.0.iter().any(said_since) {
             self.set(PLANNING.to_owned(), words, call.message);
         }
     }
@@ -91,8 +92,8 @@ impl ClientNotes {
         self.lines(later, numbers, usize::MAX, |note| is_mode(&note.subject))
     }
 
-    /// The lines about other subjects, of which the client spoke once. What it says again and again comes again.
-    pub(super) fn others(&self, later: Option<&Self>, numbers: MessageNumbers) -> Vec<String> {
+    /// The lines about other subjects, of which the client spoke once. What it repeats will come again by itself.
+    pub(super) fn said_once(&self, later: Option<&Self>, numbers: MessageNumbers) -> Vec<String> {
         self.lines(later, numbers, TOLD, |note| !is_mode(&note.subject) && note.times == 1)
     }
 
@@ -103,28 +104,51 @@ impl ClientNotes {
         most: usize,
         wanted: impl Fn(&ClientNote) -> bool,
     ) -> Vec<String> {
-        let stands = |note: &&ClientNote| later.is_none_or(|later| later.0.contains(note));
-        let told = self.0.iter().rev().filter(stands).filter(|note| wanted(note)).take(most);
-        told.map(|note| {
-            let (words, at) = (escape::inline(&note.words, WORDS), numbers.after(note.message));
-            match is_mode(&note.subject) {
-                true => format!("{}{}: {words}{at}\n", state::CLIENT, note.subject),
-                false => format!("{}{words}{at}\n", state::SAID),
-            }
-        })
-        .collect()
+        let holds = |note: &&ClientNote| later.is_none_or(|later| later.0.contains(note));
+        let shown = self.0.iter().rev().filter(holds).filter(|note| wanted(note)).take(most);
+        shown
+            .map(|note| {
+                let (words, at) = (escape::inline(&note.words, WORDS), numbers.after(note.message));
+                match is_mode(&note.subject) {
+                    true => format!("{}{}: {words}{at}\n", state::CLIENT, note.subject),
+                    false => format!("{}{words}{at}\n", state::SAID),
+                }
+            })
+            .collect()
     }
 
-    /// Reads a note of an earlier recap.
+    /// Reads a note of an earlier recap. A recap lists the newest first.
     pub(super) fn read(&mut self, label: &str, text: &str) {
         let Some((words, message)) = numbered(text) else { return };
         match words.split_once(": ").filter(|_| label == state::CLIENT) {
             Some((subject, words)) => self.set(subject.to_owned(), words, message),
             None => self.note(message, "system-reminder", words),
         }
+        if !self.0.is_empty() {
+            self.0.rotate_right(1);
+        }
     }
 }
 
 fn is_mode(subject: &str) -> bool {
     subject == PLANNING || subject.ends_with("mode") || subject.ends_with("instructions")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClientNotes, MessageNumbers, state};
+
+    #[test]
+    fn notes_of_a_recap_keep_their_order() {
+        let mut notes = ClientNotes::default();
+        for (text, message) in [("Delta d d.", 9), ("Charlie c c.", 7), ("Bravo b b.", 7)] {
+            notes.read(state::SAID, &format!("{text} @{message}"));
+        }
+        notes.note(71, "system-reminder", "Echo e e.");
+        notes.note(73, "system-reminder", "Foxtrot f f.");
+        let lines = notes.said_once(None, MessageNumbers::default()).concat();
+        let at = |word| lines.find(word);
+        assert!(at("Foxtrot") < at("Echo") && at("Echo") < at("Delta"), "{lines}");
+        assert!(at("Delta") < at("Charlie") && at("Bravo").is_none(), "{lines}");
+    }
 }

@@ -86,7 +86,7 @@ impl StandingFacts {
         lines.extend(self.place.lines(later.map(|later| &later.place), numbers));
         lines.extend(self.plan.lines(later.map(|later| &later.plan), numbers));
         lines.extend(self.skills.lines(numbers));
-        lines.extend(self.notes.others(later.map(|later| &later.notes), numbers));
+        lines.extend(self.notes.said_once(later.map(|later| &later.notes), numbers));
         lines
     }
 

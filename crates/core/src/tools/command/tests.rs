@@ -19,6 +19,10 @@ fn the_same_check_behind_another_dress_is_the_same() {
         "cd web && sudo python3 -m pytest -vv > out.txt",
         "(cd web && poetry run pytest --color=no)",
         "cd web && source .venv/bin/activate && .venv/bin/pytest",
+        "cd web && timeout -k 5 --signal KILL 60 pytest",
+        "cd web && nice -n 10 stdbuf -oL pytest",
+        "cd web && sudo -Eu bob /usr/bin/time -p pytest",
+        "cd web && while ! pytest; do sleep 1; done",
     ];
     for one in same {
         for other in same {
@@ -74,6 +78,8 @@ fn each_command_has_a_purpose() {
         ("ls src; pytest", CommandPurpose::Check(Test)),
         ("ls -la /w", CommandPurpose::LookUp),
         ("git log --oneline | head", CommandPurpose::LookUp),
+        ("command -v node", CommandPurpose::LookUp),
+        ("command cargo test", CommandPurpose::Check(Test)),
         ("gh pr view 12", CommandPurpose::LookUp),
         ("gh pr create --title x", CommandPurpose::Versions),
         ("git add -A && git commit -m x", CommandPurpose::Versions),

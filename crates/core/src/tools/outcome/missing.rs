@@ -6,25 +6,34 @@ use serde::Deserialize;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MissingProgram {
-    /// Pairs of the text before a name and the text behind it.
-    names: Vec<(String, String)>,
+    /// The text before a name, the text behind it, and the language of the package.
+    names: Vec<(String, String, String)>,
     ends: Vec<String>,
+}
+
+/// A package that a failure lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MissingPackage {
+    pub name: String,
+    /// The language whose packages have it; empty for a program, which may come from anywhere.
+    pub language: &'static str,
 }
 
 impl MissingProgram {
     /// The missing package that a line names: `tests.settings` is in `tests`, and `@a/b/c` in `@a/b`. `None` for any
     /// other line, and for files of the project.
-    pub(super) fn of(&self, line: &str) -> Option<String> {
-        let named = self.names.iter().find_map(|(before, behind)| {
+    pub(super) fn of(&'static self, line: &str) -> Option<MissingPackage> {
+        let named = self.names.iter().find_map(|(before, behind, language)| {
             let (_, rest) = line.split_once(&**before)?;
             let end = if behind.is_empty() { rest.find(' ') } else { rest.find(&**behind) };
-            Some(&rest[..end.unwrap_or(rest.len())])
+            Some((&rest[..end.unwrap_or(rest.len())], &**language))
         });
         let ended = || {
             let before = self.ends.iter().find_map(|end| line.strip_suffix(&**end))?;
-            before.rsplit([' ', ':']).next()
+            Some((before.rsplit([' ', ':']).next()?, ""))
         };
-        package(named.or_else(ended)?)
+        let (name, language) = named.or_else(ended)?;
+        Some(MissingPackage { name: package(name)?, language })
     }
 }
 

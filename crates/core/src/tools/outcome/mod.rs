@@ -24,6 +24,7 @@ use crate::salient::shorten;
 use body::ResultBody;
 use known_lines::KnownOutcomes;
 use lines::ResultWindows;
+pub(crate) use missing::MissingPackage;
 use proof::ResultProof;
 use refusal::RefusedCall;
 use signs::OutcomeSigns;
@@ -104,7 +105,7 @@ impl CallFailure {
     /// The package that the line says is missing.
     #[must_use]
     pub fn missing(&self) -> Option<String> {
-        self.line().and_then(missing_in)
+        self.line().and_then(missing_in).map(|missing| missing.name)
     }
 }
 
@@ -348,7 +349,7 @@ pub(super) fn telling_lines(text: &str, bytes: usize) -> Vec<String> {
 }
 
 /// The package that a line says is missing; `None` for any other line.
-pub(crate) fn missing_in(line: &str) -> Option<String> {
+pub(crate) fn missing_in(line: &str) -> Option<MissingPackage> {
     known_lines::table()?.missing.of(line)
 }
 

@@ -293,18 +293,20 @@ fn source_that_a_tool_echoes_tells_nothing() {
 #[test]
 fn what_is_missing_is_told_by_its_package() {
     for (line, wanted) in [
-        ("ModuleNotFoundError: No module named 'tests.settings'", Some("tests")),
-        ("Error: Cannot find module '@a/b/c'", Some("@a/b")),
+        ("ModuleNotFoundError: No module named 'tests.settings'", Some(("tests", "python"))),
+        ("Error: Cannot find module '@a/b/c'", Some(("@a/b", "node"))),
         ("Error: Cannot find module './a'", None),
-        ("error[E0463]: can't find crate for `serde_json`", Some("serde-json")),
+        ("error[E0463]: can't find crate for `serde_json`", Some(("serde-json", "rust"))),
         (
             "a.go:3:2: no required module provides package github.com/a/b; to add it:",
-            Some("github.com/a/b"),
+            Some(("github.com/a/b", "go")),
         ),
-        ("bash: line 1: jq: command not found", Some("jq")),
+        ("bash: line 1: jq: command not found", Some(("jq", ""))),
         ("KeyError: 'pytz'", None),
     ] {
-        assert_eq!(super::missing_in(line).as_deref(), wanted, "{line}");
+        let missing = super::missing_in(line);
+        let missing = missing.as_ref().map(|missing| (&*missing.name, missing.language));
+        assert_eq!(missing, wanted, "{line}");
     }
 }
 

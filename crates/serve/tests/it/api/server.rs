@@ -1,6 +1,7 @@
 //! What the server says of itself.
 
 use midfold::DialectKind;
+use midfold_serve::inside::problem_title;
 use midfold_serve::{ApiKey, ApiKeys, KeyHash, UpstreamTable};
 use midfold_testkit::upstream::WireDialect;
 use midfold_testkit::upstream::agent::ClientAgent;
@@ -106,4 +107,10 @@ async fn a_session_says_why_its_requests_went_on_as_they_came() {
     assert_eq!((&faults[0]["cause"], &faults[0]["requests"]), (&json!("fixed"), &json!(1)));
     assert!(faults[0]["reason"].as_str().unwrap().contains("90 %"), "{session}");
     assert_eq!(session["title"], "Mend the lamp.");
+}
+
+#[test]
+fn a_fault_of_midfolds_own_is_none_of_the_store() {
+    assert_eq!(problem_title("store"), "The store failed");
+    assert_ne!(problem_title("fault"), problem_title("store"));
 }
