@@ -3,11 +3,21 @@
 use std::sync::Arc;
 
 use midfold::store::single::SingleChange as _;
-use midfold::store::{AppendRequest, MemoryStore, NewEvent, NewSession, Store};
+use midfold::store::{AppendRequest, MemoryStore, NewEvent, NewSession, SessionMeta, Store};
 use midfold::view::{ForgottenText, OverviewCache, has_text};
 
 async fn stored(sessions: usize) -> Arc<dyn Store> {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let meta = SessionMeta {
+        budget: midfold::Budget::new(16_000),
+        envelope: Vec::new(),
+        parent: None,
+        source: None,
+        owner: None,
+        model: None,
+        client: None,
+        cache_lifetime: None,
+    };
     for at in 0..sessions {
         let id = format!("s{at}");
         let new = NewSession {
@@ -15,7 +25,7 @@ async fn stored(sessions: usize) -> Arc<dyn Store> {
             dialect: "openai-chat".to_owned(),
             profile: "openai".to_owned(),
             counter: "chars:4".to_owned(),
-            meta: r#"{"budget":{"context_length":16000},"envelope":[]}"#.to_owned(),
+            meta: serde_json::to_string(&meta).unwrap(),
             policy: midfold::Policy::preset("default").unwrap().to_toml(),
             ..NewSession::default()
         };
