@@ -16,7 +16,7 @@ Examples:
 
 Looks at the store, who may read it, the providers, the clock, the files of settings, the port of \
 `midfold serve`, and the clients that are installed. Nothing is changed but what opening a store changes; \
-nothing but a question for the list of models, without a key, leaves this machine. A check takes 3 seconds \
+nothing but questions for models and their windows, without a key, leaves this machine. A check takes 3 seconds \
 at most.
 
 The exit code is 0 when nothing fails, 1 otherwise. A warning is no failure: midfold works all the same.")]

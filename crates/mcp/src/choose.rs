@@ -1,11 +1,12 @@
 //! Finds the session that a call is about.
 
 use midfold::store::{SessionRow, Store};
+use midfold::view;
 use serde_json::{Map, Value};
 
 use crate::answer::CallRefusal;
 use crate::scope::SessionScope;
-use crate::sessions::{LOOKED_INTO, NewestSessions, holds, named, newest};
+use crate::sessions::{LOOKED_INTO, NewestSessions, named, newest};
 
 /// The argument that names a session.
 pub(crate) const SESSION: &str = "session";
@@ -67,7 +68,7 @@ async fn holding(
 ) -> Result<SessionRow, CallRefusal> {
     let looked = found.rows.len();
     for row in found.rows {
-        if holds(store, &row.new.id, said).await? {
+        if view::has_text(store, &row.new.id, said).await? {
             return Ok(row);
         }
     }

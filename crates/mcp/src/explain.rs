@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::answer::{CallAnswer, CallRefusal};
 use crate::listing;
 use crate::request::{SHOWN, ToolCall};
-use crate::sessions::{NewestSessions, holds};
+use crate::sessions::NewestSessions;
 
 /// The most messages of a session that the JSON value lists.
 const OCCURRENCES: usize = 20;
@@ -44,7 +44,7 @@ pub(crate) async fn several(
             break;
         }
         looked_into += 1;
-        if !holds(&*call.store, &row.new.id, &text).await? {
+        if !view::has_text(&*call.store, &row.new.id, &text).await? {
             continue;
         }
         let found = explained(&call.store, row, &text, None).await?;

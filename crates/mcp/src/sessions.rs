@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use midfold::store::{LogSearch, SearchMode, SessionRow, Store, StoreError};
+use midfold::store::{SessionRow, Store, StoreError};
 
 use crate::answer::CallRefusal;
 use crate::scope::SessionScope;
@@ -80,11 +80,4 @@ pub(crate) async fn named(
 ) -> Result<SessionRow, CallRefusal> {
     let row = store.session(id).await?;
     if scope.sees(&row) { Ok(row) } else { Err(CallRefusal::no_session(id)) }
-}
-
-/// Whether a message of this session contains exactly this text.
-pub(crate) async fn holds(store: &dyn Store, id: &str, text: &str) -> Result<bool, StoreError> {
-    let search =
-        LogSearch { query: text.to_owned(), mode: SearchMode::Literal, range: None, limit: 1 };
-    Ok(!store.search(id, &search).await?.is_empty())
 }

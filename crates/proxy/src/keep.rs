@@ -17,6 +17,7 @@ use super::chain::Chain;
 use super::conversation::ProxyConversation;
 use super::lock::lock;
 use super::read_request::ReadRequest;
+use super::recall::StoredHistory;
 use super::shared::Proxy;
 use super::stable::stable;
 use super::stored_parts::StoredParts;
@@ -100,7 +101,9 @@ impl Proxy {
     /// Reads the exchanges of a log.
     fn read_back(&self, begun: &ReadRequest, system: Option<&Bytes>, log: &EventLog) {
         let messages: Vec<_> = log.events().iter().map(|event| event.bytes.clone()).collect();
-        lock(&self.hidden).read_back(begun.request.kind(), &begun.who, system, &messages);
+        let kind = begun.request.kind();
+        let history = StoredHistory::read(kind, &begun.who, system, &messages);
+        lock(&self.hidden).read_back(&history);
     }
 
     /// The chain of a request without the exchanges that were put into it, and the session that has this history, with

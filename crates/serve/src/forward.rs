@@ -26,7 +26,7 @@ use crate::compute::{caught, compute};
 use crate::guard::{BodyEnd, GuardedBody};
 use crate::headers;
 use crate::keys::KeyHolder;
-use crate::logged::{log_cut, log_fold, log_unfolded, log_unknown_window, note_labels};
+use crate::logged::{log_cut, log_fold, log_unfolded, log_unknown_window, note_model, note_sender};
 use crate::metric_labels::RequestLabels;
 use crate::pass_cause::PassCause;
 use crate::proxy_request::{ProxyRequest, no_answer, no_key};
@@ -63,7 +63,7 @@ pub(crate) async fn forward(
         upstream: goal.target.name.clone(),
         key: KeyHolder::name(&parts),
     });
-    note_labels(&labels);
+    note_sender(&labels);
     let way = ProxyRequest { app, parts, aim, goal, watch, trace: trace.clone(), labels };
     let answer = way.go(route.work, body).await;
     trace.add_head(&answer);
@@ -187,7 +187,7 @@ impl ProxyRequest {
             upstream: self.goal.target.name.clone(),
             key: self.labels.key.clone(),
         });
-        note_labels(&self.labels);
+        note_model(&self.labels);
         who.is_local = self.goal.target.is_local();
         let to = (&self.goal.target, &self.goal.address);
         self.trace.add_request((self.aim.provider, purpose), to, model.as_deref());

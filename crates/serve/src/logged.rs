@@ -1,8 +1,9 @@
-//! The log of requests: one event for each, with what midfold did. Of the client's text it has only the path.
+//! The log of requests: one event for each, with what midfold did. Of the client's text it has the path, the
+//! model and the session's name.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use axum::extract::Request;
 use axum::middleware::Next;
@@ -20,7 +21,7 @@ use crate::pass_cause::PassCause;
 /// Paths that monitoring requests all the time: they are only logged at the level `trace`.
 const WATCHED: [&str; 3] = ["/livez", "/readyz", "/metrics"];
 
-/// The second of the start and the number of a request, so that an id is not used again after a restart.
+/// The second of the first request and the number of a request, so that an id is not used again after a restart.
 static BEGUN: OnceLock<u64> = OnceLock::new();
 static NUMBER: AtomicU64 = AtomicU64::new(1);
 
@@ -43,30 +44,27 @@ pub(crate) async fn log_request(request: Request, next: Next) -> Response {
     answer
 }
 
-fn whole_ms(took: Duration) -> u64 {
-    u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
-}
-
 /// Logs a request when its answer begins.
 async fn log_answer(request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let start = Instant::now();
     let answer = next.run(request).await;
-    let (status, ms) = (answer.status().as_u16(), whole_ms(start.elapsed()));
+    let ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let status = answer.status().as_u16();
     if WATCHED.contains(&path.as_str()) {
         tracing::trace!(%method, path, status, ms, "request");
         return answer;
     }
-    let said = |name| answer.headers().get(name).and_then(|value| value.to_str().ok());
-    let number = |name| said(name).and_then(|text| text.parse::<u64>().ok());
+    let header = |name| answer.headers().get(name).and_then(|value| value.to_str().ok());
+    let number = |name| header(name).and_then(|text| text.parse::<u64>().ok());
     tracing::debug!(
         %method,
         path,
         status,
         ms,
-        session = said(&headers::SESSION),
-        fold = said(&headers::FOLD),
-        fault = said(&headers::FAULT),
+        session = header(&headers::SESSION),
+        fold = header(&headers::FOLD),
+        fault = header(&headers::FAULT),
         before = number(&headers::BEFORE),
         after = number(&headers::AFTER),
         "request"
@@ -74,10 +72,19 @@ async fn log_answer(request: Request, next: Next) -> Response {
     answer
 }
 
-/// Notes in each further line about the request whose it is, where it goes and which model it asks for.
-pub(crate) fn note_labels(labels: &RequestLabels) {
+/// Notes in each further line about the request whose it is and where it goes.
+pub(crate) fn note_sender(labels: &RequestLabels) {
+    note([("key", &labels.key), ("upstream", &labels.upstream)]);
+}
+
+/// Notes in each further line about the request which model it asks for.
+pub(crate) fn note_model(labels: &RequestLabels) {
+    note([("model", &labels.model)]);
+}
+
+/// Notes fields of the current request. A line has a field as often as it was noted, so each is noted once.
+fn note<const N: usize>(fields: [(&str, &String); N]) {
     let span = Span::current();
-    let fields = [("key", &labels.key), ("upstream", &labels.upstream), ("model", &labels.model)];
     for (name, value) in fields.into_iter().filter(|(_, value)| !value.is_empty()) {
         span.record(name, value.as_str());
     }

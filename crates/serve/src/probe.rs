@@ -6,6 +6,7 @@ use axum::body::Body;
 use hyper::header::{DATE, HeaderMap, HeaderValue, USER_AGENT};
 use hyper::{Method, Uri};
 use tokio::net::{TcpStream, lookup_host};
+use tokio::time::{Instant, timeout_at};
 
 use crate::provider::Provider;
 use crate::upstream::{OutgoingProxy, UpstreamClient};
@@ -48,8 +49,8 @@ fn unconnected(kind: std::io::ErrorKind) -> String {
     }
 }
 
-/// Requests the list of models from the upstream with this name, without a key. Any answer shows that it can be
-/// reached.
+/// Asks the upstream with this name for its list of models, or Ollama for its version, without a key. Any answer shows
+/// that it can be reached. What is left of the time goes to questions about the windows of its models.
 ///
 /// # Errors
 /// The step that failed, after `limit` at the latest.
@@ -59,17 +60,7 @@ pub async fn probe(
     name: &str,
     limit: Duration,
 ) -> Result<ProbedProvider, ProbeTrouble> {
-    tokio::time::timeout(limit, ask(upstreams, outgoing, name))
-        .await
-        .unwrap_or(Err(ProbeTrouble::Slow(limit)))
-}
-
-/// Connects and sends the request, without a time limit.
-async fn ask(
-    upstreams: &UpstreamTable,
-    outgoing: &OutgoingProxy,
-    name: &str,
-) -> Result<ProbedProvider, ProbeTrouble> {
+    let end = Instant::now() + limit;
     let provider = Provider::named(name).unwrap_or(Provider::OpenAi);
     let path = match provider {
         Provider::OpenAi | Provider::Anthropic => "/v1/models",
@@ -78,12 +69,26 @@ async fn ask(
     };
     let unusable = || ProbeTrouble::Answer("the address is not usable".to_owned());
     let target = upstreams.choose(UpstreamFacts { named: Some(name), model: None, provider });
-    let address = target.ok().and_then(|target| target.address(path)).ok_or_else(unusable)?;
-    if !outgoing.is_through_proxy(&address) {
-        connects(&address).await?;
-    }
+    let target = target.map_err(|_| unusable())?;
+    let address = target.address(path).ok_or_else(unusable)?;
     let upstream =
         UpstreamClient::new(outgoing).map_err(|error| ProbeTrouble::Answer(error.to_string()))?;
+    let answer = timeout_at(end, ask(&upstream, outgoing, address)).await;
+    let (status, date) = answer.unwrap_or(Err(ProbeTrouble::Slow(limit)))?;
+    // A provider that answers and then lets a question about windows wait can be reached all the same.
+    let windows = timeout_at(end, listed_windows(&upstream, &target)).await.unwrap_or_default();
+    Ok(ProbedProvider { status, date, windows })
+}
+
+/// Connects and sends the request, without a time limit. Returns the status and the date of the answer.
+async fn ask(
+    upstream: &UpstreamClient,
+    outgoing: &OutgoingProxy,
+    address: Uri,
+) -> Result<(u16, Option<u64>), ProbeTrouble> {
+    if !outgoing.is_through_proxy(&address) {
+        check_connects(&address).await?;
+    }
     let mut headers = HeaderMap::new();
     headers.insert(USER_AGENT, HeaderValue::from_static("midfold-doctor"));
     let answer = upstream
@@ -91,17 +96,11 @@ async fn ask(
         .await
         .map_err(|error| ProbeTrouble::Answer(error.to_string()))?;
     let date = answer.headers().get(DATE).and_then(|date| date.to_str().ok());
-    let (status, date) = (answer.status().as_u16(), date.and_then(millis));
-    let target = upstreams.choose(UpstreamFacts { named: Some(name), model: None, provider });
-    let windows = match target {
-        Ok(target) => listed_windows(&upstream, &target).await,
-        Err(_) => Vec::new(),
-    };
-    Ok(ProbedProvider { status, date, windows })
+    Ok((answer.status().as_u16(), date.and_then(millis)))
 }
 
 /// Resolves the host and connects to it, so that an error says which of the two failed.
-async fn connects(address: &Uri) -> Result<(), ProbeTrouble> {
+async fn check_connects(address: &Uri) -> Result<(), ProbeTrouble> {
     let host = address.host().unwrap_or_default();
     let usual = if address.scheme_str() == Some("http") { 80 } else { 443 };
     let port = address.port_u16().unwrap_or(usual);

@@ -44,8 +44,8 @@ pub use types::*;
 #[doc(hidden)]
 pub mod inside {
     pub use crate::recall::arguments::readable;
+    pub use crate::recall::cursor::PageCursor;
     pub use crate::recall::diff::lines;
-    pub use crate::recall::expand::PageCursor;
     pub use crate::recall::matches::{LINE, LineQuery, MessageLines};
     pub use crate::recall::outcome::outcome_words;
     pub use crate::recall::render::{RUNS, clean, headline, list, push_repeats};

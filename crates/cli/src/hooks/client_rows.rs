@@ -72,16 +72,21 @@ pub struct RowMessages {
 }
 
 impl RowMessages {
-    /// Joins rows to messages.
+    /// Joins rows to messages. An answer of thinking alone is none.
     #[must_use]
     pub fn of(rows: &[ClientRow]) -> Self {
         let mut places: Vec<Range<usize>> = Vec::with_capacity(rows.len());
         for (at, row) in rows.iter().enumerate() {
             match places.last_mut() {
-                Some(place) if row.goes_on_with(&rows[place.end - 1]) => place.end = at + 1,
+                Some(place) if row.continues(&rows[place.end - 1]) => place.end = at + 1,
                 _ => places.push(at..at + 1),
             }
         }
+        // The client would have words of a model that only thought.
+        places.retain(|place| {
+            let is_thinking = |row: &ClientRow| row.role == RowRole::Assistant && row.is_unseen();
+            !rows[place.clone()].iter().all(is_thinking)
+        });
         let message = |place: &Range<usize>| RawEvent::new(message(&rows[place.clone()]));
         Self { events: places.iter().map(message).collect(), places }
     }
@@ -89,15 +94,30 @@ impl RowMessages {
 
 impl ClientRow {
     /// Whether the API has both rows in one message: parts of an answer, and results that came one by one.
-    fn goes_on_with(&self, before: &Self) -> bool {
-        let has_results = |row: &Self| !row.tool_results.is_empty();
+    fn continues(&self, before: &Self) -> bool {
         self.role == before.role
-            && (self.role == RowRole::Assistant || (has_results(self) && has_results(before)))
+            && (self.role == RowRole::Assistant || (self.has_results() && before.has_results()))
+    }
+
+    fn has_results(&self) -> bool {
+        !self.tool_results.is_empty()
+    }
+
+    /// Whether it has only what no row shows.
+    fn is_unseen(&self) -> bool {
+        self.text.is_empty() && self.tool_uses.is_empty() && !self.has_results()
+    }
+
+    /// Whether a row that is made of its words lacks nothing of it.
+    fn is_all_words(&self) -> bool {
+        !self.is_unseen() && self.tool_results.iter().all(|result| !result.text.is_empty())
     }
 }
 
-/// The text of a message whose rows show nothing. Such a message stays by its handle, or is out of the context.
+/// The text of a user's message whose rows show nothing. It goes back by its handle.
 const UNSEEN: &str = "[Not text: an image, a document or thinking]";
+/// The text of a result that is an image, as the client gets it. Its own row of such a result has none.
+const IMAGE: &str = "[an image]";
 
 #[derive(Serialize)]
 struct ApiMessage<'a> {
@@ -144,7 +164,7 @@ fn message(rows: &[ClientRow]) -> Bytes {
     let results =
         rows.iter().flat_map(|row| &row.tool_results).map(|result| ApiBlock::ToolResult {
             tool_use_id: &result.tool_use_id,
-            content: &result.text,
+            content: if result.text == IMAGE { "" } else { &result.text },
             is_error: result.is_error,
         });
     let (calls, mut blocks): (Vec<_>, Vec<_>) = (calls.collect(), results.collect());
@@ -187,13 +207,13 @@ impl AnswerRows {
         let mut answer = Self::default();
         for (piece, origin) in context.pieces().zip(origins) {
             let place = origin.place.filter(|_| origin.is_same).and_then(|place| places.get(place));
-            answer.kept += place.map_or(0, Range::len);
-            match place.filter(|place| stays_by_handle(rows, place)) {
-                Some(place) => {
-                    let own = rows[place.clone()].iter();
-                    answer.rows.extend(own.map(|row| json!({ "handle": row.handle })));
-                }
-                None => answer.rows.push(written_row(&piece.bytes)),
+            let own = place.map_or(&rows[..0], |place| &rows[place.clone()]);
+            if place.is_some_and(|place| stays_by_handle(rows, place)) {
+                answer.kept += own.len();
+                answer.rows.extend(own.iter().map(|row| json!({ "handle": row.handle })));
+            } else {
+                answer.kept += own.iter().filter(|row| row.is_all_words()).count();
+                answer.rows.push(written_row(&piece.bytes));
             }
         }
         answer
@@ -203,17 +223,17 @@ impl AnswerRows {
 /// Whether the rows of an unchanged message go back by their handles.
 fn stays_by_handle(rows: &[ClientRow], place: &Range<usize>) -> bool {
     let own = &rows[place.clone()];
-    let has_results = |row: &ClientRow| !row.tool_results.is_empty();
-    if own.iter().all(|row| row.role == RowRole::User && !has_results(row)) {
+    if own.iter().all(|row| row.role == RowRole::User && !row.has_results()) {
         return true;
     }
-    let runs = rows.last().is_some_and(has_results);
+    let step_is_open = rows.last().is_some_and(ClientRow::has_results);
     let behind = &rows[place.end..];
     match own[0].role {
-        RowRole::Assistant => runs && behind.iter().all(|row| row.role == RowRole::User),
-        // A result without text is an image.
+        RowRole::Assistant => step_is_open && behind.iter().all(|row| row.role == RowRole::User),
+        // An image is in no row that is made of words.
         RowRole::User => {
-            runs && behind.is_empty()
+            step_is_open
+                && behind.is_empty()
                 && own.iter().flat_map(|row| &row.tool_results).any(|result| result.text.is_empty())
         }
     }
@@ -224,17 +244,18 @@ fn written_row(message: &[u8]) -> Value {
     let message: Value = serde_json::from_slice(message).unwrap_or_default();
     let content = &message["content"];
     let blocks = || content.as_array().into_iter().flatten();
-    let of = |kind: &'static str| blocks().filter(move |block| block["type"] == kind);
-    let calls: Vec<_> = of("tool_use")
+    let blocks_of = |kind: &'static str| blocks().filter(move |block| block["type"] == kind);
+    let calls: Vec<_> = blocks_of("tool_use")
         .map(|call| {
             let (id, tool, input) = (&call["id"], &call["name"], &call["input"]);
             json!({ "tool_use_id": id, "tool": tool, "input": input })
         })
         .collect();
-    let results: Vec<_> = of("tool_result")
+    let results: Vec<_> = blocks_of("tool_result")
         .map(|result| {
-            let is_error = result["is_error"] == true;
-            json!({ "tool_use_id": result["tool_use_id"], "text": text_of(&result["content"]), "isError": is_error })
+            let (is_error, text) = (result["is_error"] == true, text_of(&result["content"]));
+            let text = if text.is_empty() { IMAGE } else { &text };
+            json!({ "tool_use_id": result["tool_use_id"], "text": text, "isError": is_error })
         })
         .collect();
     let mut row = json!({ "role": message["role"], "text": text_of(content), "toolUses": calls });

@@ -28,9 +28,9 @@ use super::lines::LinePosition;
 use crate::error::CommandError;
 
 /// The factor for the size of a chunk. Compressed pages need larger chunks than lines do.
-const CHUNK: usize = 8;
+const PARQUET_FACTOR: usize = 8;
 /// The most rows of a chunk, however short the rows are.
-const MOST: usize = 1 << 16;
+const MOST_ROWS: usize = 1 << 16;
 /// The prefix of the added columns' names, used if one of the names is taken.
 const PREFIX: &str = "midfold_";
 
@@ -98,14 +98,14 @@ impl ColumnTable {
         let file = BufWriter::new(File::create(whole)?);
         let writer = ArrowWriter::try_new(file, Arc::clone(&self.output), Some(properties()));
         let (mut writer, _) =
-            writer.and_then(ArrowWriter::into_serialized_writer).map_err(other)?;
+            writer.and_then(ArrowWriter::into_serialized_writer).map_err(as_io)?;
         let mut parts = BufReader::new(File::open(part)?);
         while let Some(part) = next_part(&mut parts)? {
             let reader =
                 ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Optional);
-            let metadata = reader.parse_and_finish(&part).map_err(other)?;
+            let metadata = reader.parse_and_finish(&part).map_err(as_io)?;
             for (at, group) in metadata.row_groups().iter().enumerate() {
-                let mut copy = writer.next_row_group().map_err(other)?;
+                let mut copy = writer.next_row_group().map_err(as_io)?;
                 for (number, column) in group.columns().iter().enumerate() {
                     let column_index =
                         metadata.column_index().and_then(|all| all.get(at)?.get(number));
@@ -119,12 +119,12 @@ impl ColumnTable {
                         column_index: column_index.cloned(),
                         offset_index: offset_index.cloned(),
                     };
-                    copy.append_column(&part, closed).map_err(other)?;
+                    copy.append_column(&part, closed).map_err(as_io)?;
                 }
-                copy.close().map_err(other)?;
+                copy.close().map_err(as_io)?;
             }
         }
-        let file = writer.into_inner().map_err(other)?;
+        let file = writer.into_inner().map_err(as_io)?;
         file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
     }
 
@@ -161,12 +161,13 @@ impl io::Write for AppendedFile {
 }
 
 fn next_part(parts: &mut impl Read) -> io::Result<Option<Bytes>> {
-    let mut length = [0; size_of::<u64>()];
-    match parts.read_exact(&mut length) {
-        Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
-        Err(error) => return Err(error),
+    let mut length = Vec::new();
+    parts.by_ref().take(size_of::<u64>() as u64).read_to_end(&mut length)?;
+    if length.is_empty() {
+        return Ok(None);
     }
+    // A part of a length is no end: the file was cut.
+    let length = length.try_into().map_err(|_| ErrorKind::UnexpectedEof)?;
     let length = u64::from_le_bytes(length);
     let mut part = Vec::new();
     let read = parts.take(length).read_to_end(&mut part)?;
@@ -181,7 +182,7 @@ fn properties() -> WriterProperties {
         .build()
 }
 
-fn other(error: ParquetError) -> io::Error {
+fn as_io(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {
             Ok(error) => *error,
@@ -192,7 +193,7 @@ fn other(error: ParquetError) -> io::Error {
 }
 
 fn open(path: &Path) -> io::Result<ParquetRecordBatchReaderBuilder<File>> {
-    ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(other)
+    ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(as_io)
 }
 
 /// A chunk of rows.
@@ -219,7 +220,7 @@ pub struct ColumnChunks<'a> {
 
 impl<'a> ColumnChunks<'a> {
     pub fn new(files: &'a [PathBuf], from: LinePosition, size: usize) -> Self {
-        let size = size.saturating_mul(CHUNK).max(1);
+        let size = size.saturating_mul(PARQUET_FACTOR).max(1);
         Self { files, at: from, metadata: None, open: None, group_end: (0, 0), size }
     }
 
@@ -261,7 +262,7 @@ impl<'a> ColumnChunks<'a> {
         let file = File::open(path)?;
         let metadata = match self.metadata.take() {
             Some(metadata) => metadata,
-            None => ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(other)?,
+            None => ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(as_io)?,
         };
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone());
         self.metadata = Some(metadata);
@@ -277,10 +278,10 @@ impl<'a> ColumnChunks<'a> {
                 self.group_end = (before + rows, bytes);
                 let reader = builder
                     .with_row_groups(vec![number])
-                    .with_batch_size((self.size / each).clamp(1, MOST))
+                    .with_batch_size((self.size / each).clamp(1, MOST_ROWS))
                     .with_offset(skipped)
                     .build();
-                self.open = Some(reader.map_err(other)?);
+                self.open = Some(reader.map_err(as_io)?);
                 return Ok(true);
             }
             before += rows;

@@ -181,6 +181,35 @@ fn what_a_row_does_not_show_goes_back_with_the_client_s_own_message() {
     assert_eq!(said["messages"].as_array().unwrap().last().unwrap()["handle"], image);
 }
 
+/// The client gets no words that nobody said, and goes on in its session without them.
+#[test]
+fn what_only_the_client_can_show_is_not_made_of_words() {
+    let compacted = |picture: &str| {
+        let place = Place::new(&format!("plugin-unseen-{}", picture.len()));
+        let mut client = Client::new();
+        client.works(0, 20);
+        // A model that only thought, and a picture that it has seen.
+        client.push(json!({ "role": "assistant", "text": "", "toolUses": [] }));
+        client.says("Go on.");
+        client.calls(20);
+        client.gets(20, picture);
+        client.push(json!({ "role": "assistant", "text": "I see a chart.", "toolUses": [] }));
+        client.says("Good.");
+        let said = answer(&place, &client.event("manual", None));
+        client.takes(&said);
+        client.works(21, 40);
+        assert_eq!(answer(&place, &client.event("manual", None))["session"], "s-1");
+        let receipt = said["receipt"].as_str().unwrap();
+        let kept = receipt.split("; ").nth(1).unwrap().split(' ').next().unwrap();
+        (said["messages"].to_string(), kept.parse::<usize>().unwrap())
+    };
+    let (text, kept) = compacted("");
+    assert!(!text.contains("Not text"), "{text}");
+    assert!(text.contains(r#""text":"[an image]""#), "{text}");
+    // A picture does not stay word for word.
+    assert_eq!(compacted("of a chart").1, kept + 1);
+}
+
 /// The same bytes of a call's input are stored that the client has, and words behind `/compact` weigh.
 #[test]
 fn the_log_has_the_calls_as_they_were_made() {

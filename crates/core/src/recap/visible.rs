@@ -48,20 +48,22 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     let mut chars = text.chars().peekable();
     let mut before = '\0';
     while let Some(c) = chars.next() {
-        match c {
-            '\r' if chars.peek() == Some(&'\n') => {}
-            '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => out.push('\n'),
-            // Joiners form emoji and letters of several scripts; beside a Latin letter they only hide something.
+        let shown = match c {
+            '\r' if chars.peek() == Some(&'\n') => continue,
+            '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => '\n',
+            // Joiners form emoji and letters of several scripts. Behind a character of which tokens consist they only hide
+            // something, unless they make a keycap of it.
             '\u{200c}' | '\u{200d}' | '\u{fe0f}' => {
-                if !before.is_ascii() && chars.peek().is_some_and(|next| !next.is_ascii()) {
+                if !before.is_ascii() || chars.peek() == Some(&'\u{20e3}') {
                     out.push(c);
                 }
                 continue;
             }
             c if is_unseen(c) => continue,
-            c => out.push(usual(c)),
-        }
-        before = c;
+            c => plain_form(c),
+        };
+        out.push(shown);
+        before = shown;
     }
     Cow::Owned(out)
 }
@@ -71,12 +73,12 @@ fn is_unseen(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fe00}'..='\u{fe0e}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fe00}'..='\u{fe0e}' | '\u{fff9}'..='\u{fffb}'
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The usual form of a look-alike character.
-fn usual(c: char) -> char {
+/// The form in which a look-alike character is written in tokens.
+fn plain_form(c: char) -> char {
     match c {
         '０'..='９'
         | 'Ａ'..='Ｚ'
@@ -91,7 +93,7 @@ fn usual(c: char) -> char {
         | '｜' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
         '﹤' => '<',
         '﹥' => '>',
-        '\u{a0}' | '\u{3000}' | '\u{2000}'..='\u{200a}' | '\u{202f}' => ' ',
+        '\u{a0}' | '\u{3000}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{2800}' => ' ',
         c => c,
     }
 }
@@ -125,7 +127,20 @@ mod tests {
 
     #[test]
     fn prose_in_other_scripts_stays() {
-        let text = "请修复，谢谢！👩\u{200d}👩\u{200d}👧 می\u{200c}خواهم a < b";
+        let text = "请修复，谢谢！👩\u{200d}👩\u{200d}👧 می\u{200c}خواهم a < b ❤\u{fe0f} you 1\u{fe0f}\u{20e3}";
         assert_eq!(visible(text), text);
+    }
+
+    #[test]
+    fn nothing_unseen_parts_a_token() {
+        for (hidden, wanted) in [
+            ("＜ｓ\u{200d}ｙｓ＞", "<sys>"),
+            ("＜\u{200d}／ｓｙｓ＞", "</sys>"),
+            ("<s\u{200d}\u{200b}ys\u{fe0f}>", "<sys>"),
+            ("<s\u{3164}y\u{ffa0}s>", "<sys>"),
+            ("<s\u{2800}ys>", "<s ys>"),
+        ] {
+            assert_eq!(visible(hidden), wanted);
+        }
     }
 }

@@ -27,14 +27,19 @@ impl AnswerSource {
 }
 
 /// Elements in which clients put a person's words.
-const ELEMENTS: &[&str] = &["answer", "feedback", "user_message"];
+const ANSWER_TAGS: &[&str] = &["answer", "feedback", "user_message"];
 /// Members of a JSON result whose texts are a person's words, at any depth.
-const MEMBERS: &[&str] =
+const ANSWER_KEYS: &[&str] =
     &["answer", "answers", "user_response", "user_answer", "user_input", "response", "feedback"];
-/// Members inside [`MEMBERS`] whose texts are not a person's words.
+/// Members inside [`ANSWER_KEYS`] whose texts are not a person's words.
 const ASKED: &[&str] = &["question", "questions", "id", "header", "type", "options", "choices"];
 /// The text between a question and its answer, as in `"Which?"="The first"`.
-const IS: &str = "\"=\"";
+const BETWEEN: &str = "\"=\"";
+/// What Claude Code writes behind an answer: the preview that the person chose, which is not the person's, and a note.
+const PREVIEW: &str = "\" selected preview:";
+const NOTE: &str = "\" user notes: ";
+/// The end of the whole list where its last answer has a note.
+const AFTER_NOTES: &str = ". You can now continue";
 /// The words that clients write before an answer without its question.
 const LEADS: &[&str] = &[
     "User has answered your questions:",
@@ -48,12 +53,12 @@ const LEADS: &[&str] = &[
 /// At most this many answers of one result are read.
 const MOST: usize = 32;
 /// A result of more bytes than this is not read, because nobody types so much.
-const TYPED: usize = 1 << 16;
+const LONGEST: usize = 1 << 16;
 
 impl AnswerSource {
     /// The answers of a person in the result of such a tool. Empty where there are none.
     pub(crate) fn of<'a>(self, result: &'a str) -> Vec<Cow<'a, str>> {
-        if self == Self::Nobody || result.len() > TYPED {
+        if self == Self::Nobody || result.len() > LONGEST {
             return Vec::new();
         }
         let text = result.trim();
@@ -61,7 +66,7 @@ impl AnswerSource {
         if found.is_empty() && self == Self::Person {
             found = match text.as_bytes().first() {
                 Some(b'{' | b'[') => members(text),
-                _ if text.contains(IS) => pairs(text),
+                _ if text.contains(BETWEEN) => pairs(text),
                 _ => vec![Cow::Borrowed(without_lead(text))],
             };
         }
@@ -75,10 +80,10 @@ fn without_lead(text: &str) -> &str {
     LEADS.iter().find_map(|lead| text.strip_prefix(lead)).unwrap_or(text).trim()
 }
 
-/// The texts of [`ELEMENTS`] in a result, in order.
+/// The texts of [`ANSWER_TAGS`] in a result, in order.
 fn elements(text: &str) -> Vec<Cow<'_, str>> {
     let mut found: Vec<(usize, &str)> = Vec::new();
-    for name in ELEMENTS {
+    for name in ANSWER_TAGS {
         let (open, close) = (format!("<{name}>"), format!("</{name}>"));
         let mut from = 0;
         while let Some(at) = text[from..].find(&open).map(|at| from + at + open.len()) {
@@ -91,18 +96,33 @@ fn elements(text: &str) -> Vec<Cow<'_, str>> {
     found.into_iter().map(|(_, answer)| Cow::Borrowed(answer)).collect()
 }
 
-/// The answers in `"Q1"="A1", "Q2"="A2". …`. An answer ends before the next question, the last one at its last
-/// quotation mark.
+/// The answers and notes in `"Q1"="A1", "Q2"="A2" user notes: N2. …`. An answer without a note ends before the next
+/// question, the last one at its last quotation mark.
 fn pairs(text: &str) -> Vec<Cow<'_, str>> {
-    let parts: Vec<&str> = text.split(IS).collect();
-    let last = parts.len() - 1;
-    let answer = |(at, part): (usize, &&'_ str)| {
+    let parts: Vec<&str> = text.split(BETWEEN).skip(1).collect();
+    let mut found = Vec::new();
+    for (at, part) in parts.iter().enumerate() {
+        let is_last = at + 1 == parts.len();
+        if let Some(end) = [PREVIEW, NOTE].iter().filter_map(|mark| part.find(mark)).min() {
+            found.push(Cow::Borrowed(&part[..end]));
+            found.extend(note(&part[end..], is_last).map(Cow::Borrowed));
+            continue;
+        }
         // An answer may hold quotation marks, so the last end mark before the next question counts.
-        let end = if at == last { part.rfind("\".") } else { part.rfind("\", \"") };
+        let end = if is_last { part.rfind("\".") } else { part.rfind("\", \"") };
         let end = end.or_else(|| part.rfind('"')).unwrap_or(part.len());
-        (at > 0).then(|| part[..end].to_owned())
-    };
-    parts.iter().enumerate().filter_map(answer).map(Cow::Owned).collect()
+        found.push(Cow::Borrowed(&part[..end]));
+    }
+    found
+}
+
+/// The note in what follows an answer, up to the next question or the end of the list.
+fn note(behind: &str, is_last: bool) -> Option<&str> {
+    let end = behind.rfind(if is_last { AFTER_NOTES } else { ", \"" }).unwrap_or(behind.len());
+    let behind = &behind[..end];
+    // A preview has no quotation mark behind it.
+    let mark = &NOTE[1..];
+    behind.strip_prefix(NOTE).or_else(|| behind.rsplit_once(mark).map(|(_, note)| note))
 }
 
 /// The texts in a JSON result that are a person's words.
@@ -125,7 +145,8 @@ struct JsonWalk<'a> {
 const DEPTH: usize = 12;
 
 impl<'a> JsonWalk<'a> {
-    fn next(&mut self) -> Option<u8> {
+    /// The next byte that is not white space. The cursor is before it then.
+    fn peek_byte(&mut self) -> Option<u8> {
         let rest = &self.text.as_bytes()[self.at..];
         self.at += rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         self.text.as_bytes().get(self.at).copied()
@@ -146,7 +167,7 @@ impl<'a> JsonWalk<'a> {
 
     /// Reads a value. Returns whether there was one; `false` ends the walk.
     fn value(&mut self, is_persons: bool, depth: usize) -> bool {
-        match self.next() {
+        match self.peek_byte() {
             Some(b'"') => {
                 let Some(token) = self.token() else { return false };
                 if is_persons {
@@ -171,7 +192,7 @@ impl<'a> JsonWalk<'a> {
     /// Reads the rest of an object or a list. Returns whether its end was found.
     fn inside(&mut self, is_object: bool, is_persons: bool, depth: usize) -> bool {
         loop {
-            match self.next() {
+            match self.peek_byte() {
                 Some(b'}' | b']') => {
                     self.at += 1;
                     return true;
@@ -179,13 +200,13 @@ impl<'a> JsonWalk<'a> {
                 Some(b',' | b':') => self.at += 1,
                 Some(b'"') if is_object => {
                     let Some(key) = self.token().map(jsonstr::decode) else { return false };
-                    if self.next() != Some(b':') {
+                    if self.peek_byte() != Some(b':') {
                         return false;
                     }
                     self.at += 1;
                     let names = |list: &[&str]| list.contains(&&*key);
                     // Inside an answer everything is the person's, except the question that some clients repeat there.
-                    let persons = names(MEMBERS) || is_persons && !names(ASKED);
+                    let persons = names(ANSWER_KEYS) || is_persons && !names(ASKED);
                     if !self.value(persons, depth) {
                         return false;
                     }
@@ -215,7 +236,15 @@ mod tests {
             ),
             (
                 "User has answered your questions: \"Which?\"=\"The first\" user notes: soon",
-                &["The first"],
+                &["The first", "soon"],
+            ),
+            (
+                "User has answered your questions: \"Db?\"=\"Postgres\" user notes: only 16, \"or\" 17, \"Port?\"=\"5433\", \"Color?\"=\"Blue\" user notes: call it \"ocean\". You can. You can now continue with the user's answers in mind.",
+                &["Postgres", "only 16, \"or\" 17", "5433", "Blue", "call it \"ocean\". You can"],
+            ),
+            (
+                "User has answered your questions: \"Font?\"=\"Mono\" selected preview:\nAa \"Bb\" user notes: no serif, \"Size?\"=\"9\" selected preview:\n9 pt. You can now continue",
+                &["Mono", "no serif", "9"],
             ),
             (
                 r#"{"answers":{"q0":{"answers":["One"]},"q1":{"answers":["Two \"x\""]}}}"#,

@@ -122,7 +122,7 @@ pub fn convert_all(
             continue;
         }
         match &mut held {
-            Some((of, before)) if before.takes(&next, from, to) => {
+            Some((of, before)) if before.joins_with(&next, from, to) => {
                 of.end = at + 1;
                 before.append(next);
             }

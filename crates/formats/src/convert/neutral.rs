@@ -48,13 +48,13 @@ pub(super) struct ConversationIds {
     are_unique: bool,
     /// The calls without a result so far, oldest first.
     unanswered: VecDeque<UnansweredCall>,
-    /// The tool name of each id.
+    /// The tool name of the last call with each id.
     names: HashMap<String, String>,
 }
 
 struct UnansweredCall {
     /// Its id in the source; `None` where it has none there.
-    own: Option<String>,
+    source_id: Option<String>,
     id: String,
     tool: String,
 }
@@ -83,40 +83,45 @@ impl ConversationIds {
         id
     }
 
-    /// The id of a call. `own` is its id in the source. One that an earlier call has gives way to a new one where the
-    /// target wants that.
-    fn call(&mut self, own: Option<Cow<'_, str>>, tool: &str) -> String {
-        let own = own.map(Cow::into_owned);
-        let free = own.clone().filter(|own| !self.are_unique || !self.names.contains_key(own));
-        let id = free.unwrap_or_else(|| self.make_up());
+    /// The id of a call. One that an earlier call has gives way to a new one where the target wants that.
+    fn call(&mut self, source_id: Option<Cow<'_, str>>, tool: &str) -> String {
+        let source_id = source_id.map(Cow::into_owned);
+        let is_free = |id: &String| !self.are_unique || !self.names.contains_key(id);
+        let id = source_id.clone().filter(is_free).unwrap_or_else(|| self.make_up());
         let tool = tool.to_owned();
         self.names.insert(id.clone(), tool.clone());
-        self.unanswered.push_back(UnansweredCall { own, id: id.clone(), tool });
+        self.unanswered.push_back(UnansweredCall { source_id, id: id.clone(), tool });
         id
     }
 
-    fn name(&self, id: &str) -> Option<&str> {
-        self.names.get(id).map(String::as_str)
-    }
-
-    /// The id of the call that a result answers. `own` is the result's id in the source, `tool` the tool that it names.
-    /// A result without an id of an unanswered call pairs with the oldest unanswered call, if possible of the same tool.
-    fn result(&mut self, own: Option<Cow<'_, str>>, tool: Option<&str>) -> String {
+    /// The id and the tool of the call that a result answers; `None` for the tool where there is no such call. `tool` is
+    /// the one that the result names. A result without an id of an unanswered call pairs with the oldest unanswered
+    /// call, if possible of the same tool.
+    fn result(
+        &mut self,
+        source_id: Option<Cow<'_, str>>,
+        tool: Option<&str>,
+    ) -> (String, Option<String>) {
         // The same id may be unanswered twice; the oldest call with it is answered first.
-        let same = own.as_deref().and_then(|own| self.oldest(|it| it.own.as_deref() == Some(own)));
-        if let Some(call) = same.or_else(|| self.oldest_by_tool(tool, own.is_some())) {
-            return self.unanswered.remove(call).map_or_else(String::new, |call| call.id);
+        let with_its_id = source_id
+            .as_deref()
+            .and_then(|id| self.oldest(|call| call.source_id.as_deref() == Some(id)));
+        let at = with_its_id.or_else(|| self.call_without_id(tool, source_id.is_some()));
+        if let Some(call) = at.and_then(|at| self.unanswered.remove(at)) {
+            return (call.id, Some(call.tool));
         }
-        own.map_or_else(|| self.make_up(), Cow::into_owned)
+        let id = source_id.map_or_else(|| self.make_up(), Cow::into_owned);
+        let tool = self.names.get(&id).cloned();
+        (id, tool)
     }
 
     /// The place of the call that a result answers whose id belongs to no call. Clients of Ollama drop the ids of
     /// results, so such a result may also answer a call with an id. A result that `has_id` cannot.
-    fn oldest_by_tool(&self, tool: Option<&str>, has_id: bool) -> Option<usize> {
+    fn call_without_id(&self, tool: Option<&str>, has_id: bool) -> Option<usize> {
         let is_of_tool = |call: &UnansweredCall| tool == Some(&call.tool);
-        self.oldest(|call| call.own.is_none() && is_of_tool(call))
+        self.oldest(|call| call.source_id.is_none() && is_of_tool(call))
             .or_else(|| self.oldest(|call| !has_id && is_of_tool(call)))
-            .or_else(|| self.oldest(|call| call.own.is_none()))
+            .or_else(|| self.oldest(|call| call.source_id.is_none()))
             .or_else(|| self.oldest(|_| !has_id))
     }
 
@@ -134,9 +139,9 @@ impl NeutralMessage {
         problems: &mut Vec<ReadProblem>,
     ) -> Option<Self> {
         let is_opaque = |block: &BlockView| block.kind == BlockKind::Opaque;
-        let says_which = !view.blocks.is_empty() && view.blocks.iter().all(is_opaque);
+        let is_all_opaque = !view.blocks.is_empty() && view.blocks.iter().all(is_opaque);
         // Opaque blocks report their first characters below, which says more than an unknown role.
-        if view.role == Role::Other && !says_which {
+        if view.role == Role::Other && !is_all_opaque {
             let detail = "a message of an unknown role was left out";
             problems.push(ReadProblem::new("unknown-role", detail));
             return None;
@@ -201,8 +206,8 @@ impl NeutralMessage {
     }
 
     /// Whether the target writes this message and the next one as one.
-    pub(super) fn takes(&self, next: &Self, from: DialectKind, to: DialectKind) -> bool {
-        let items = from == DialectKind::OpenAiResponses;
+    pub(super) fn joins_with(&self, next: &Self, from: DialectKind, to: DialectKind) -> bool {
+        let from_items = from == DialectKind::OpenAiResponses;
         if matches!(to, DialectKind::Gemini | DialectKind::Bedrock) {
             return (self.role == Role::Assistant) == (next.role == Role::Assistant);
         }
@@ -212,7 +217,7 @@ impl NeutralMessage {
             return is_same && self.only_results() == next.only_results();
         }
         match (self.role, next.role) {
-            (Role::Assistant, Role::Assistant) => items || from == DialectKind::Anthropic,
+            (Role::Assistant, Role::Assistant) => from_items || from == DialectKind::Anthropic,
             (Role::Tool | Role::User, Role::Tool | Role::User) => {
                 to == DialectKind::Anthropic && self.only_results() && next.only_results()
             }
@@ -235,6 +240,8 @@ fn read_block(
 ) {
     let text = || block.text(bytes).into_owned();
     let label = |label: &Option<TextRef>| label.map(|label| label.decode(bytes));
+    // A server that gives no ids may write empty ones, which tell no calls apart.
+    let id_of = |id: &Option<TextRef>| label(id).filter(|id| !id.is_empty());
     if is_signed(bytes, block) {
         let detail = "a thought signature is bound to its provider and was left out";
         problems.push(ReadProblem::new("encrypted-reasoning", detail));
@@ -256,7 +263,7 @@ fn read_block(
         BlockKind::Call { id, name } => {
             // Each target refuses a call without a name.
             let name = label(name).map_or_else(|| "unknown_tool".to_owned(), Cow::into_owned);
-            let id = ids.call(label(id), &name);
+            let id = ids.call(id_of(id), &name);
             pieces.push(NeutralPiece::Call { id, name, arguments: text() });
         }
         BlockKind::Result { id, name, error } => {
@@ -264,11 +271,11 @@ fn read_block(
             read_media(bytes, block, problems, |image| images.push(image));
             // Results in a string (ShareGPT) pair by order alone, as they do where messages are cut into steps. Such a
             // result takes its tool's name from the call, so that the two agree.
-            let is_by_order = block.body.nested.is_some();
+            let is_in_string = block.body.nested.is_some();
             let own = label(name);
-            let id = ids.result(label(id), own.as_deref().filter(|_| !is_by_order));
-            let of_call = ids.name(&id).map(Cow::Borrowed);
-            let name = if is_by_order { of_call.or(own) } else { own.or(of_call) };
+            let (id, of_call) = ids.result(id_of(id), own.as_deref().filter(|_| !is_in_string));
+            let of_call = of_call.map(Cow::Owned);
+            let name = if is_in_string { of_call.or(own) } else { own.or(of_call) };
             let name = name.unwrap_or_default().into_owned();
             let error = *error == Some(true);
             pieces.push(NeutralPiece::Result { id, name, text: text(), images, error });

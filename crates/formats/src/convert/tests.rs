@@ -351,3 +351,38 @@ fn an_id_that_two_steps_have_is_another_one_in_the_later_step() {
     assert!(messages[3].contains(r#""id":"call_0""#), "{}", messages[3]);
     assert!(messages[4].contains(r#""tool_use_id":"call_0""#) && messages[4].contains("two"));
 }
+
+/// Servers that give no ids write the same one for each call, or an empty one.
+#[test]
+fn calls_with_one_id_have_results_of_their_own_tools() {
+    for id in ["x", ""] {
+        let calls = ["f", "g"].map(|name| {
+            format!(r#"{{"id":"{id}","type":"function","function":{{"name":"{name}","arguments":"{{}}"}}}}"#)
+        });
+        let calls =
+            format!(r#"{{"role":"assistant","content":null,"tool_calls":[{}]}}"#, calls.join(","));
+        let result = |name: &str| {
+            format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"result of {name}"}}"#)
+        };
+        let events = [calls, result("f"), result("g")];
+        let from = DialectKind::OpenAiChat;
+        let views: Vec<_> = events.iter().map(|e| from.dialect().view(e.as_bytes())).collect();
+        let pairs: Vec<_> = events.iter().map(|e| e.as_bytes()).zip(&views).collect();
+        for to in [DialectKind::Gemini, DialectKind::Ollama] {
+            let messages = convert_all(&pairs, from, to).messages;
+            let text: String = messages.iter().map(|it| String::from_utf8_lossy(it)).collect();
+            let names = |mark: &str| {
+                text.split(mark).skip(1).map(|rest| rest[..1].to_owned()).collect::<Vec<_>>()
+            };
+            let results = if to == DialectKind::Gemini {
+                names(r#""functionResponse":{"name":""#)
+            } else {
+                names(r#""tool_name":""#)
+            };
+            let other = names(r#""name":""#);
+            assert!(results == ["f", "g"] || other == ["f", "g", "f", "g"], "{to} {text}");
+            assert!(text.find("result of f") < text.find("result of g"), "{text}");
+            assert!(!text.contains(r#""id":"""#), "{text}");
+        }
+    }
+}

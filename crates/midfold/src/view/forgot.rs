@@ -13,11 +13,11 @@ use super::overview::{Overview, OverviewCache};
 /// The source of sessions whose requests come through the proxy.
 const PROXIED: &str = "proxy";
 /// How many sessions one answer searches.
-const LOOKED_AT: u32 = 200;
+const SESSIONS_SEARCHED: u32 = 200;
 /// The most sessions that one answer returns.
-const FOUND: usize = 20;
+const MOST_FOUND: usize = 20;
 /// The most messages that are listed of each session.
-const TOLD: usize = 20;
+const MOST_OCCURRENCES: usize = 20;
 
 /// The sessions that have a text, the last changed first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -97,7 +97,7 @@ impl ForgottenText {
     /// that tick.
     ///
     /// # Errors
-    /// If the text is empty, or if the store fails.
+    /// If the text is empty or the number of a message (`@12`), or if the store fails.
     pub async fn ask(
         store: &Arc<dyn Store>,
         overviews: &OverviewCache,
@@ -109,45 +109,64 @@ impl ForgottenText {
         if text.is_empty() {
             return Err(StoreError::Query("give the text to look for".to_owned()).into());
         }
+        if text.strip_prefix('@').is_some_and(|number| number.parse::<u32>().is_ok()) {
+            let problem = format!("`{text}` is a message of one session: ask about that session");
+            return Err(StoreError::Query(problem).into());
+        }
         let mut forgot = Self { found: Vec::new(), looked_at: 0, next: None };
-        let page = store.newest(&NewestQuery { owner, before, limit: LOOKED_AT }).await?;
-        let is_full = page.len() as u32 == LOOKED_AT;
-        let last = page.last().map(|activity| activity.tick);
-        for activity in page {
+        // One more than is searched shows whether there are more.
+        let limit = SESSIONS_SEARCHED + 1;
+        let mut page =
+            store.newest(&NewestQuery { owner, before, limit }).await?.into_iter().peekable();
+        while let Some(activity) = page.next() {
             forgot.looked_at += 1;
-            let tick = activity.tick;
-            match one(store, overviews, &activity.id, text).await {
+            match in_session(store, overviews, &activity.id, text).await {
                 Ok(found) => forgot.found.extend(found),
                 Err(StoredError::Store(StoreError::NoSession(_))) => {}
                 Err(error) => return Err(error),
             }
-            if forgot.found.len() >= FOUND {
-                forgot.next = Some(tick);
-                return Ok(forgot);
+            let is_full = forgot.looked_at >= SESSIONS_SEARCHED.into();
+            if is_full || forgot.found.len() >= MOST_FOUND {
+                forgot.next = page.peek().map(|_| activity.tick);
+                break;
             }
         }
-        forgot.next = last.filter(|_| is_full);
         Ok(forgot)
+    }
+}
+
+/// Whether a message of a session has this text: as it is, or with its letters in either case. What [`explained`] finds
+/// it in is the same, but costs a whole session.
+///
+/// # Errors
+/// If there is no such session, or if the store fails.
+pub async fn has_text(store: &dyn Store, session: &str, text: &str) -> Result<bool, StoreError> {
+    let query = text.to_owned();
+    let literal = LogSearch { query, mode: SearchMode::Literal, range: None, limit: 1 };
+    if !store.search(session, &literal).await?.is_empty() {
+        return Ok(true);
+    }
+    match store.search(session, &LogSearch::in_either_case(text, 1)).await {
+        // A text that is too long for a pattern is only looked for as it is.
+        Err(StoreError::Query(_)) => Ok(false),
+        hits => Ok(!hits?.is_empty()),
     }
 }
 
 /// Looks for the text in one session; `None` if no message has it. The search comes first, because loading a session
 /// costs much more.
-async fn one(
+async fn in_session(
     store: &Arc<dyn Store>,
     overviews: &OverviewCache,
     id: &str,
     text: &str,
 ) -> Result<Option<RememberedSession>, StoredError> {
-    let query = text.to_owned();
-    let search = LogSearch { query, mode: SearchMode::Literal, range: None, limit: 1 };
-    // To open a session loads its whole log, so it is searched first.
-    if store.search(id, &search).await?.is_empty() {
+    if !has_text(&**store, id, text).await? {
         return Ok(None);
     }
     let mut stored = StoredSession::open(Arc::clone(store), id).await?;
     let mut explanation = explained(&mut stored, text, None).await?;
-    explanation.occurrences.truncate(TOLD);
+    explanation.occurrences.truncate(MOST_OCCURRENCES);
     let session = (*overviews.one(id).await?).clone();
     Ok(Some(RememberedSession { session, explanation }))
 }

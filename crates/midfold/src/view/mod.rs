@@ -30,7 +30,7 @@ pub use compaction::{CarriedProblem, CompactionReport, CompactionSummary};
 pub use detail::{SessionDetail, counts_exactly, due};
 pub use fabric::{FabricView, FoldBrief, FoldLayout, folds};
 pub use fold::{ChangedMessage, ContextDiff, EditLine, FoldDetail, GoneMessage};
-pub use forgot::{ForgottenText, RememberedSession, explained};
+pub use forgot::{ForgottenText, RememberedSession, explained, has_text};
 pub use message::{MessagePage, MessageView, message, messages};
 pub use overview::{
     CostView, FaultCount, Overview, OverviewCache, Parent, ProviderTotals, folds_in_force,

@@ -18,6 +18,8 @@ mod dialogue;
 mod engine;
 #[cfg(feature = "blocking")]
 mod follow;
+#[cfg(feature = "store")]
+mod forgot;
 #[cfg(feature = "blocking")]
 mod fork;
 mod images;

@@ -1,6 +1,7 @@
 //! Hidden exchanges in memory, by the places where they took place.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,13 +17,51 @@ use crate::sender::RequestSender;
 
 /// The most bytes of memory for exchanges and places.
 const MEMORY: usize = 64 << 20;
-/// Bytes of memory for an exchange beside its messages, for each message beside its bytes, and for a place.
+/// Bytes of memory for an exchange beside its messages, for each message beside its bytes, for a place, and for each
+/// exchange of a past.
 const EXCHANGE: usize = 256;
 const MESSAGE: usize = 96;
 const PLACE: usize = 192;
+const OF_PAST: usize = size_of::<Arc<HiddenExchange>>();
 
-/// The exchanges of one history, the oldest first.
-pub(crate) type HiddenPast = Arc<[Arc<HiddenExchange>]>;
+/// The exchanges of one history, the oldest first. All replies between two exchanges share one.
+pub(crate) type HiddenPast = Arc<PastExchanges>;
+
+#[derive(Default)]
+pub(crate) struct PastExchanges {
+    all: Vec<Arc<HiddenExchange>>,
+    /// Counts its memory as long as anything holds it.
+    used: Arc<AtomicUsize>,
+}
+
+impl PastExchanges {
+    fn new(all: Vec<Arc<HiddenExchange>>, used: &Arc<AtomicUsize>) -> HiddenPast {
+        used.fetch_add(OF_PAST * all.len(), Ordering::Relaxed);
+        Arc::new(Self { all, used: Arc::clone(used) })
+    }
+
+    /// This past with further exchanges; the same one where there are none.
+    fn with(self: Arc<Self>, new: Vec<Arc<HiddenExchange>>) -> HiddenPast {
+        match new.is_empty() {
+            true => self,
+            false => Self::new([&self.all[..], &new].concat(), &new[0].used),
+        }
+    }
+}
+
+impl Deref for PastExchanges {
+    type Target = [Arc<HiddenExchange>];
+
+    fn deref(&self) -> &Self::Target {
+        &self.all
+    }
+}
+
+impl Drop for PastExchanges {
+    fn drop(&mut self) {
+        self.used.fetch_sub(OF_PAST * self.all.len(), Ordering::Relaxed);
+    }
+}
 
 /// For each reply that was heard, the exchanges of the history that it ends. The oldest reply is dropped first.
 #[derive(Default)]
@@ -79,8 +118,8 @@ impl HiddenExchange {
         EXCHANGE + messages.chain(behind).sum::<usize>()
     }
 
-    /// Takes an exchange out of the messages in which it was found. `None` if it is not all there.
-    fn taken(
+    /// Copies an exchange out of the messages in which it was found. `None` if it is not all there.
+    fn copied_from(
         kind: DialectKind,
         messages: &[Bytes],
         found: &FoundExchange,
@@ -109,6 +148,29 @@ impl HiddenExchange {
     }
 }
 
+/// A whole history that a store has. It is read without a lock, because that takes time.
+pub(crate) struct StoredHistory<'a> {
+    kind: DialectKind,
+    owner: ClientChain,
+    walk: ExchangeWalk,
+    messages: &'a [Bytes],
+}
+
+impl<'a> StoredHistory<'a> {
+    /// Reads it. `system` are the instructions beside the messages, as the store has them.
+    pub fn read(
+        kind: DialectKind,
+        who: &RequestSender,
+        system: Option<&Bytes>,
+        messages: &'a [Bytes],
+    ) -> Self {
+        let owner = owner(kind, who, system);
+        let mut walk = walk(kind, owner);
+        read(kind, &mut walk, messages);
+        Self { kind, owner, walk, messages }
+    }
+}
+
 impl HiddenExchanges {
     /// Rises when a request may find more, or less, than before.
     pub fn version(&self) -> u64 {
@@ -120,22 +182,25 @@ impl HiddenExchanges {
         self.owners.contains_key(&owner.place())
     }
 
+    /// What is known of the newest of these replies of which anything is.
+    fn newest_known(&self, shown: &[ShownReply]) -> Option<&KnownPast> {
+        shown.iter().rev().find_map(|reply| self.known.get(&reply.place))
+    }
+
     /// The exchanges of a history with these replies, up to the newest one that is known.
     pub fn past_of(&self, shown: &[ShownReply]) -> HiddenPast {
-        let known = shown.iter().rev().find_map(|reply| self.known.get(&reply.place));
-        known.map_or_else(|| Arc::from([]), |known| Arc::clone(&known.past))
+        self.newest_known(shown).map(|known| Arc::clone(&known.past)).unwrap_or_default()
     }
 
     /// Whether the newest of these replies that is known was compared with the store.
     pub fn is_compared(&self, shown: &[ShownReply]) -> bool {
-        let known = shown.iter().rev().find_map(|reply| self.known.get(&reply.place));
-        known.is_some_and(|known| known.is_compared)
+        self.newest_known(shown).is_some_and(|known| known.is_compared)
     }
 
     /// Notes that the newest of these replies that is known was compared with the store.
     pub fn note_compared(&mut self, shown: &[ShownReply]) {
-        let known = shown.iter().rev().find(|reply| self.known.contains_key(&reply.place));
-        if let Some(known) = known.and_then(|reply| self.known.get_mut(&reply.place)) {
+        let newest = shown.iter().rev().find(|reply| self.known.contains_key(&reply.place));
+        if let Some(known) = newest.and_then(|reply| self.known.get_mut(&reply.place)) {
             known.is_compared = true;
         }
     }
@@ -150,53 +215,42 @@ impl HiddenExchanges {
         past: &HiddenPast,
         messages: &[Bytes],
     ) {
-        let (first, shown) = (walk.read(), walk.shown().len());
+        let (first, before) = (walk.read(), walk.shown().len());
         let known = walk.exchanges().len();
         read(kind, &mut walk, messages);
         let found = &walk.exchanges()[known..];
-        let taken = |found| HiddenExchange::taken(kind, messages, found, first, &self.used);
-        let new: Vec<_> = found.iter().filter_map(taken).map(Arc::new).collect();
+        let copied = |found| HiddenExchange::copied_from(kind, messages, found, first, &self.used);
+        let new: Vec<_> = found.iter().filter_map(copied).map(Arc::new).collect();
+        let (earlier, replies) = walk.shown().split_at(before.min(walk.shown().len()));
         // Whoever has a later reply has the earlier ones, too.
-        let is_compared =
-            new.is_empty() && self.is_compared(&walk.shown()[..shown.min(walk.shown().len())]);
-        self.note(
-            owner,
-            &walk.shown()[shown.min(walk.shown().len())..],
-            past,
-            &new,
-            (shown, is_compared),
-        );
+        let is_compared = new.is_empty() && self.is_compared(earlier);
+        self.note(owner, replies, past, &new, before, is_compared);
     }
 
-    /// Reads the exchanges of a whole history that a store has. `system` are the instructions beside the messages, as
-    /// the store has them. Another conversation may have had the same up to the answer of an exchange, and an earlier
+    /// Takes the exchanges of a whole history that a store has. Another conversation may have had the same up to the answer of an exchange, and an earlier
     /// process knew that. So a history is known to have the exchange from the next answer on.
-    pub fn read_back(
-        &mut self,
-        kind: DialectKind,
-        who: &RequestSender,
-        system: Option<&Bytes>,
-        messages: &[Bytes],
-    ) {
-        let owner = owner(kind, who, system);
-        let mut walk = walk(kind, owner);
-        read(kind, &mut walk, messages);
-        let taken = |found: &FoundExchange| {
-            let exchange = HiddenExchange::taken(kind, messages, found, 0, &self.used)?;
+    pub fn read_back(&mut self, history: &StoredHistory<'_>) {
+        let StoredHistory { kind, owner, walk, messages } = history;
+        let copied = |found: &FoundExchange| {
+            let exchange = HiddenExchange::copied_from(*kind, messages, found, 0, &self.used)?;
             Some((*found.messages.end(), Arc::new(exchange)))
         };
-        let all: Vec<_> = walk.exchanges().iter().filter_map(taken).collect();
-        let (mut rest, mut past) = (all.into_iter().peekable(), Vec::new());
-        let mut answer = 0;
+        let all: Vec<_> = walk.exchanges().iter().filter_map(copied).collect();
+        let (mut rest, mut past) = (all.into_iter().peekable(), HiddenPast::default());
+        let mut after_exchange = 0;
         // Where nothing of this owner is hidden, it is not worth its memory that this is so.
-        let notes_nothing = self.knows(owner);
+        let notes_empty_past = self.knows(*owner);
         for reply in walk.shown() {
+            let mut here = Vec::new();
             while let Some((end, exchange)) = rest.next_if(|(end, _)| *end <= reply.end) {
-                (answer, past) = (end + 1, [past, vec![exchange]].concat());
+                after_exchange = end + 1;
+                here.push(exchange);
             }
-            let is_noted = if past.is_empty() { notes_nothing } else { reply.start > answer };
+            past = past.with(here);
+            let is_noted =
+                if past.is_empty() { notes_empty_past } else { reply.start > after_exchange };
             if is_noted {
-                self.put(owner.place(), reply.place, Arc::from(past.clone()), false);
+                self.put(owner.place(), reply.place, Arc::clone(&past), false);
             }
         }
         self.trim();
@@ -209,19 +263,18 @@ impl HiddenExchanges {
         replies: &[ShownReply],
         past: &HiddenPast,
         new: &[Arc<HiddenExchange>],
-        (before, is_compared): (usize, bool),
+        before: usize,
+        is_compared: bool,
     ) {
-        let mut upto = Arc::clone(past);
+        let mut past_so_far = Arc::clone(past);
         for (at, reply) in replies.iter().enumerate() {
             let here: Vec<_> = new
                 .iter()
                 .filter(|exchange| exchange.replies == before + at + 1)
                 .cloned()
                 .collect();
-            if !here.is_empty() {
-                upto = upto.iter().cloned().chain(here).collect();
-            }
-            self.put(owner.place(), reply.place, Arc::clone(&upto), is_compared);
+            past_so_far = past_so_far.with(here);
+            self.put(owner.place(), reply.place, Arc::clone(&past_so_far), is_compared);
         }
         self.trim();
     }
@@ -243,12 +296,12 @@ impl HiddenExchanges {
             self.known.insert(place, KnownPast { owner, past, is_compared });
             return;
         };
-        if known.past != past {
+        if known.past[..] != past[..] {
             self.version += 1;
             let both = known.past.iter().zip(past.iter());
             let common =
                 both.take_while(|(one, other)| one == other).map(|(one, _)| Arc::clone(one));
-            known.past = common.collect();
+            known.past = PastExchanges::new(common.collect(), &self.used);
         }
     }
 
@@ -257,6 +310,7 @@ impl HiddenExchanges {
             let Some(oldest) = self.order.pop_front() else { break };
             let Some(gone) = self.known.remove(&oldest) else { continue };
             self.used.fetch_sub(PLACE, Ordering::Relaxed);
+            self.version += u64::from(!gone.past.is_empty());
             if let Some(places) = self.owners.get_mut(&gone.owner) {
                 *places -= 1;
                 if *places == 0 {

@@ -11,6 +11,6 @@ mod owner;
 mod put_back;
 
 pub(super) use asked::AskedHistory;
-pub(super) use hidden::HiddenExchanges;
+pub(super) use hidden::{HiddenExchanges, StoredHistory};
 pub(super) use offered::{MOST_ROUNDS, RecallOffer};
 pub(super) use put_back::with_exchanges;

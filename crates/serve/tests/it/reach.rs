@@ -97,3 +97,32 @@ async fn a_probe_says_where_the_way_to_a_provider_stops() {
     let refused = probe(&upstreams, &direct, "openai", LONG).await;
     assert!(matches!(refused, Err(ProbeTrouble::Answer(_))), "{refused:?}");
 }
+
+/// A provider that answers the first question and lets the others wait is reached.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_provider_that_knows_no_windows_is_reached() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut upstreams = UpstreamTable::default();
+    upstreams.set(&format!("openai=http://{}", listener.local_addr().unwrap())).unwrap();
+    let server = tokio::spawn(async move {
+        let mut open = Vec::new();
+        let mut is_answered = false;
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut bytes = [0; 1024];
+            // The probe first connects and asks nothing.
+            if !is_answered && stream.read(&mut bytes).await.unwrap() > 0 {
+                let answer =
+                    b"HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+                stream.write_all(answer).await.unwrap();
+                is_answered = true;
+            }
+            open.push(stream);
+        }
+    });
+    let limit = Duration::from_secs(1);
+    let answered = probe(&upstreams, &OutgoingProxy::default(), "openai", limit).await.unwrap();
+    assert_eq!((answered.status, answered.windows), (401, Vec::new()));
+    server.abort();
+}

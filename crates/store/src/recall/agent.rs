@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::expand::{CursorPlace, ExpandStyle, Original, PageCursor, expand_in};
+use super::cursor::{CursorPlace, PageCursor};
+use super::expand::{ExpandStyle, Original, ShownOriginals, expand_in};
 use super::grep::{FoundMessage, GrepQuery, HitPage, MAX_HITS, WantedOutcome, grep};
-use super::render::{clean, hit_notes, number, page_text};
-use super::target;
+use super::render::{clean, hit_notes, number, originals_text};
 use super::{ExpandTarget, RecallError};
+use super::{readable, target};
 use crate::store::Store;
 use crate::types::SearchMode;
 
@@ -58,7 +59,8 @@ pub async fn find(
     ask: &FindRequest,
     chars: usize,
 ) -> Result<Option<AgentPage<u32>>, RecallError> {
-    let within = match ask.messages.as_deref().filter(|range| !range.trim().is_empty()) {
+    let named = ask.messages.as_deref().filter(|range| !range.trim().is_empty());
+    let within = match named {
         Some(range) => Some(GrepQuery::range(range)?),
         None if ask.query.trim().is_empty() => Some(std::iter::once(0..u64::MAX).collect()),
         None => None,
@@ -69,8 +71,8 @@ pub async fn find(
         |phrase| vec![(phrase, SearchMode::Literal)],
     );
     // Who names messages means these, wherever they are.
-    let places: &[bool] = if ask.messages.is_some() { &[false] } else { &[true, false] };
-    for folded in places {
+    let folded_first: &[bool] = if named.is_some() { &[false] } else { &[true, false] };
+    for folded in folded_first {
         for (query, mode) in &words {
             let query = GrepQuery {
                 role: ask.role.clone(),
@@ -89,7 +91,7 @@ pub async fn find(
             if !hits.found.is_empty() {
                 let gone = covered(store, session).await?;
                 let mut page = page_of(&hits, ask.skip, &gone, chars);
-                page.text += &others(store, session, &hits.missing, &gone).await?;
+                page.text += &missing_words_note(store, session, &hits.missing, &gone).await?;
                 return Ok(Some(page));
             }
         }
@@ -110,7 +112,7 @@ async fn covered(store: &dyn Store, session: &str) -> Result<Vec<Range<u64>>, Re
 
 /// Says of the words that no hit has where else they are: in front of the agent, in messages that the filters left out,
 /// or nowhere.
-async fn others(
+async fn missing_words_note(
     store: &dyn Store,
     session: &str,
     missing: &[String],
@@ -209,12 +211,12 @@ fn hit_text(found: &FoundMessage, gone: &[Range<u64>]) -> String {
 /// Of several messages, each is shown up to this many characters, so that a long one does not take the page.
 const OF_SEVERAL: usize = 2_500;
 /// With fewer characters left, a page ends before the next entry.
-const LEAST: usize = 400;
+const LEAST_ROOM: usize = 400;
 
 /// Shows messages in full, at most `chars` characters of them. `messages` is a list of numbers, ranges and places in long
 /// messages (`12,15-20,31:4000,40:L310,41:L20-L35`), and what is asked for first is shown first, each message once. Of
-/// several messages, a long one is cut, and so is what follows a line. Reminders of a client are one line, and so are the
-/// messages of a range that the agent has in front of it.
+/// several messages, a long one is cut, and so is what follows a line. Reminders of a client are one line, and so are
+/// messages that the agent has in front of it, unless it asks for nothing else, or for a place in them.
 ///
 /// # Errors
 /// Fails where there is no such session or message, or an entry has another form.
@@ -228,25 +230,24 @@ pub async fn show(
     let gone = covered(store, session).await?;
     let is_gone = |seq: u64| gone.iter().any(|run| run.contains(&seq));
     // Who asks for nothing else wants just these.
-    let asks_gone = entries.iter().any(|entry| entry.touches(&gone));
-    let visible = |seq: u64| asks_gone && !is_gone(seq);
-    let is_one = matches!(entries.as_slice(), [one] if one.is_one() && one.line().is_none());
-    let most = if is_one { usize::MAX } else { OF_SEVERAL };
+    let asks_gone = entries.iter().any(|entry| entry.overlaps(&gone));
+    let is_only_one = is_only_one(&entries);
     let (mut text, mut left) = (String::new(), chars);
     let mut shown = BTreeSet::new();
     for (at, entry) in entries.iter().enumerate() {
-        if at > 0 && left < LEAST {
+        if at > 0 && left < LEAST_ROOM {
             return Ok(AgentPage { text, next: Some(rest(None, &entries[at..])) });
         }
-        let is_placed = entry.from.is_some();
         // A place in a message is asked for because the message was shown only in part.
+        let is_placed = entry.from.is_some();
+        let visible = |seq: u64| !is_placed && asks_gone && !is_gone(seq);
         let leaves_out = |seq: u64| !is_placed && shown.contains(&seq);
         let style = ExpandStyle {
             without_reminders: true,
             visible: &visible,
             leaves_out: &leaves_out,
-            most,
-            alone: is_placed,
+            most_of_each: if at == 0 && is_only_one { usize::MAX } else { OF_SEVERAL },
+            without_results: is_placed,
             until: entry.until,
         };
         let start = entry.from.unwrap_or_default();
@@ -254,16 +255,24 @@ pub async fn show(
         // A message of a range with nothing to read, such as hidden reasoning, is no line.
         let says = |one: &Original| !one.text.is_empty() || one.outcome.is_some();
         page.originals.retain(|one| entry.is_one() || one.same_as.is_some() || says(one));
-        let page_of_it = page_text(&page);
+        let entry_text =
+            originals_text(&page.originals, |text| clean(&readable::without_reminders(text)));
         shown.extend(page.originals.iter().map(|one| one.event));
-        left = left.saturating_sub(page_of_it.chars().count());
-        text += &page_of_it;
-        if let Some(place) = page.next {
-            let own = entry.behind(&place);
+        left = left.saturating_sub(entry_text.chars().count());
+        text += &entry_text;
+        if let Some(own) = entry.rest_of(&page) {
             return Ok(AgentPage { text, next: Some(rest(Some(own), &entries[at + 1..])) });
         }
     }
     Ok(AgentPage { text, next: None })
+}
+
+/// Whether a list asks for one message, or for the rest of it and then for its results, as the page before says.
+fn is_only_one(entries: &[ListEntry]) -> bool {
+    let Some((first, others)) = entries.split_first() else { return false };
+    let is_by_line = matches!(first.from.map(|from| from.place), Some(CursorPlace::Line(_)));
+    let is_rest = first.from.is_some() && others.iter().all(|entry| entry.from.is_none());
+    first.is_one() && !is_by_line && (others.is_empty() || is_rest)
 }
 
 /// An entry of a list of messages.
@@ -300,14 +309,8 @@ impl ListEntry {
             }
             (Some(last), _) => Some(CursorPlace::parse(last).ok_or_else(wrong)?),
         };
-        let (from, until) = (PageCursor::of(event, from), until.map(CursorPlace::behind));
+        let (from, until) = (PageCursor { event, place: from }, until.map(CursorPlace::as_end));
         Ok(Self { written, what: ExpandTarget::event(event), from: Some(from), until })
-    }
-
-    /// The place in its message, where it is the number of a line.
-    fn line(&self) -> Option<&str> {
-        let place = self.written.split_once(':').filter(|_| self.from.is_some())?.1;
-        Some(place).filter(|place| place.trim().starts_with(['L', 'l']))
     }
 
     /// Whether it asks for a single message.
@@ -318,7 +321,7 @@ impl ListEntry {
         }
     }
 
-    fn touches(&self, gone: &[Range<u64>]) -> bool {
+    fn overlaps(&self, gone: &[Range<u64>]) -> bool {
         let meets =
             |run: &Range<u64>| gone.iter().any(|own| own.start < run.end && run.start < own.end);
         match &self.what {
@@ -327,16 +330,18 @@ impl ListEntry {
         }
     }
 
-    /// The rest of it from a place on.
-    fn behind(&self, place: &str) -> String {
-        let ExpandTarget::Events(runs) = &self.what else { return place.to_owned() };
-        let event = place.split(':').next().and_then(|event| event.parse::<u64>().ok());
-        let last = runs.last().map_or(0, |run| run.end.saturating_sub(1));
-        match event {
-            Some(event) if event >= last => place.to_owned(),
-            Some(event) if place.contains(':') => format!("{place},{}-{last}", event + 1),
-            _ => format!("{place}-{last}"),
-        }
+    /// What a page left of it, as entries of a list; `None` where nothing is left.
+    fn rest_of(&self, page: &ShownOriginals) -> Option<String> {
+        let next = page.next?;
+        let place =
+            next.is_inside().then(|| format!("{next}{}", CursorPlace::written_end(self.until)));
+        let start = next.event + u64::from(next.is_inside());
+        let runs = page.runs.iter().map(|run| (run.start.max(start), run.end));
+        let runs = runs.filter(|(start, end)| start < end).map(|(start, end)| match end - start {
+            1 => start.to_string(),
+            _ => format!("{start}-{}", end - 1),
+        });
+        Some(place.into_iter().chain(runs).collect::<Vec<_>>().join(","))
     }
 }
 

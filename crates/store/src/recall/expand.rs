@@ -6,6 +6,8 @@ use std::ops::Range;
 use midfold_core::log::Event;
 use serde::Serialize;
 
+use super::cursor::{CursorPlace, PageCursor};
+use super::readable::TextPart;
 use super::reading::{LogReader, MessageHeadline, PairedEvents, begins};
 use super::{ExpandTarget, RecallError, readable, target};
 use crate::store::Store;
@@ -32,7 +34,7 @@ const VISIBLE: &str = "(in front of you)";
 
 /// A message that is longer than allowed by at most this part is shown whole, because a look-up for the rest costs more
 /// than the rest: a half.
-const LITTLE_MORE: usize = 2;
+const OVERRUN_PART: usize = 2;
 
 /// The original of a message, or a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -93,29 +95,39 @@ pub async fn expand(
         without_reminders: false,
         visible: &|_| false,
         leaves_out: &|_| false,
-        most: usize::MAX,
-        alone: false,
+        most_of_each: usize::MAX,
+        without_results: false,
         until: None,
     };
     let start = from.map(PageCursor::parse).transpose()?.unwrap_or_default();
-    expand_in(store, session, what, start, max_chars, style).await
+    let shown = expand_in(store, session, what, start, max_chars, style).await?;
+    Ok(OriginalPage { originals: shown.originals, next: shown.next.map(|next| next.to_string()) })
 }
 
 /// How messages are shown.
 #[derive(Clone, Copy)]
 pub(super) struct ExpandStyle<'a> {
-    /// Whether reminders of a client are one line.
+    /// Whether each reminder of a client will be shown as one line, and so takes the room of one.
     pub without_reminders: bool,
     /// Whether the reader has a message in front of it already: then its text is left out.
     pub visible: &'a (dyn Fn(u64) -> bool + Sync),
     /// Whether a message is left out, because an earlier page of the same answer has it.
     pub leaves_out: &'a (dyn Fn(u64) -> bool + Sync),
     /// About this many characters of a message are shown at most.
-    pub most: usize,
+    pub most_of_each: usize,
     /// Whether calls come without their results.
-    pub alone: bool,
+    pub without_results: bool,
     /// The place in the message where the page starts at which it ends.
     pub until: Option<CursorPlace>,
+}
+
+/// The originals of a page, and what is left of the messages that were asked for.
+pub(super) struct ShownOriginals {
+    pub originals: Vec<Original>,
+    /// The place of the next page; `None` on the last one.
+    pub next: Option<PageCursor>,
+    /// All messages that were asked for, with the results of their calls.
+    pub runs: Vec<Range<u64>>,
 }
 
 /// Reads original messages as [`expand()`] does, in a style.
@@ -126,12 +138,14 @@ pub(super) async fn expand_in(
     start: PageCursor,
     max_chars: usize,
     style: ExpandStyle<'_>,
-) -> Result<OriginalPage, RecallError> {
+) -> Result<ShownOriginals, RecallError> {
     let reader = LogReader::of(store, session).await?;
-    let asked = target::runs(store, &reader.row, what).await?;
+    let mut runs = target::runs(store, &reader.row, what).await?;
+    if !style.without_results {
+        runs = with_results(&reader, runs).await?;
+    }
     let mut pager = Pager::new(start, max_chars, style);
-    let asked = if style.alone { asked } else { with_results(&reader, asked).await? };
-    for run in asked {
+    'runs: for run in &runs {
         let mut at = run.start.max(start.event);
         while at < run.end {
             let chunk = at..run.end.min(at + CHUNK);
@@ -142,13 +156,13 @@ pub(super) async fn expand_in(
             let end = last.max(chunk.end).min(run.end);
             for step in steps(&events, at..end) {
                 if pager.step(&log, step) {
-                    return Ok(pager.page);
+                    break 'runs;
                 }
             }
             at = end;
         }
     }
-    Ok(pager.page)
+    Ok(ShownOriginals { originals: pager.originals, next: pager.next, runs })
 }
 
 /// The runs, extended by the results of the calls at their ends. A result says in its headline which call it answers, so
@@ -185,77 +199,6 @@ fn steps(events: &[Event], range: Range<u64>) -> Vec<&[Event]> {
     steps
 }
 
-/// The place where a page starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PageCursor {
-    event: u64,
-    place: CursorPlace,
-}
-
-/// A place in the text of a message: a character offset, or a line counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CursorPlace {
-    Char(usize),
-    Line(usize),
-}
-
-impl CursorPlace {
-    /// Reads `4000` or `L310`.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text.trim().strip_prefix(['L', 'l']) {
-            Some(line) => line.parse().ok().map(Self::Line),
-            None => text.trim().parse().ok().map(Self::Char),
-        }
-    }
-
-    /// The place as a character offset in a text.
-    pub fn offset(self, text: &str) -> usize {
-        match self {
-            Self::Char(at) => at.min(text.chars().count()),
-            Self::Line(line) => {
-                let before = text.split_inclusive('\n').take(line.saturating_sub(1));
-                before.map(|line| line.chars().count()).sum()
-            }
-        }
-    }
-
-    /// The place behind the character or line.
-    pub fn behind(self) -> Self {
-        match self {
-            Self::Char(at) => Self::Char(at),
-            Self::Line(line) => Self::Line(line.saturating_add(1)),
-        }
-    }
-}
-
-impl Default for CursorPlace {
-    fn default() -> Self {
-        Self::Char(0)
-    }
-}
-
-impl PageCursor {
-    /// Reads `12`, `12:4000` (a character offset) or `12:L310` (a line, counted from 1).
-    pub fn parse(text: &str) -> Result<Self, RecallError> {
-        let wrong = || RecallError::Cursor(text.chars().take(80).collect());
-        let text = text.trim();
-        let (event, place) = text.split_once(':').unwrap_or((text, "0"));
-        let event = target::number(event).ok_or_else(wrong)?;
-        let place = CursorPlace::parse(place).ok_or_else(wrong)?;
-        Ok(Self { event, place })
-    }
-
-    /// The place as a character offset in the text of its message.
-    pub fn offset(self, text: &str) -> usize {
-        self.place.offset(text)
-    }
-
-    /// The place in a message.
-    pub(super) fn of(event: u64, place: CursorPlace) -> Self {
-        Self { event, place }
-    }
-}
-
 /// Fills a page with messages.
 struct Pager<'s> {
     style: ExpandStyle<'s>,
@@ -265,7 +208,9 @@ struct Pager<'s> {
     max: usize,
     /// Characters that are left.
     room: usize,
-    page: OriginalPage,
+    originals: Vec<Original>,
+    /// Where the next page starts.
+    next: Option<PageCursor>,
     /// For the texts of each step on this page, the numbers of that step's messages.
     steps: HashMap<Vec<String>, Vec<u64>>,
     /// For each text on this page, the number of the first message with it.
@@ -278,8 +223,14 @@ struct WaitingMessage {
     /// Where the text starts in the message, in characters.
     offset: usize,
     text: String,
+    /// Characters that the text takes on the page.
+    shown: usize,
+    /// Where the message goes on, if the text ends early because it is long.
+    hint: String,
     /// Characters of the message's whole text.
     chars: usize,
+    /// Whether the text is the whole text.
+    is_whole: bool,
     /// The message on this page with the same text.
     same_as: Option<u64>,
 }
@@ -288,7 +239,7 @@ impl<'s> Pager<'s> {
     fn new(start: PageCursor, max_chars: usize, style: ExpandStyle<'s>) -> Self {
         let max = max_chars.clamp(1, MAX_PAGE_CHARS);
         let (steps, texts) = (HashMap::new(), HashMap::new());
-        Self { style, start, max, room: max, page: OriginalPage::default(), steps, texts }
+        Self { style, start, max, room: max, originals: Vec::new(), next: None, steps, texts }
     }
 
     /// Puts as much of a step on the page as fits. Returns whether the page is full.
@@ -297,17 +248,17 @@ impl<'s> Pager<'s> {
         let mut items: Vec<WaitingMessage> = events.map(|event| self.item(log, event)).collect();
         self.find_repeats(&mut items);
         let cost = items.iter().map(WaitingMessage::cost).sum::<usize>();
-        let empty = self.page.originals.is_empty();
+        let empty = self.originals.is_empty();
         // A step that fits on an empty page goes to a new page. A step that fits on no page does so only where this
         // page is more than half full.
         if !empty && cost > self.room && (cost <= self.max || self.room < self.max / 2) {
             return self.end(items.first(), 0);
         }
         for item in items {
-            if self.page.originals.len() >= PAGE_EVENTS {
+            if self.originals.len() >= PAGE_EVENTS {
                 return self.end(Some(&item), 0);
             }
-            let empty = self.page.originals.is_empty();
+            let empty = self.originals.is_empty();
             // On an empty page the headline costs nothing, so that a message as long as the page is not cut.
             let fits = item.cost() <= self.room || (empty && item.len() <= self.room);
             if !fits && !empty && (item.cost() <= self.max || self.room < self.max / 4) {
@@ -317,7 +268,7 @@ impl<'s> Pager<'s> {
                 return self.cut(item);
             }
             self.room = self.room.saturating_sub(item.cost());
-            self.page.originals.push(item.original());
+            self.originals.push(item.original());
         }
         false
     }
@@ -325,46 +276,59 @@ impl<'s> Pager<'s> {
     /// The message as it would be put on the page, from where the page starts in it.
     fn item(&self, log: &PairedEvents<'_>, event: &Event) -> WaitingMessage {
         let head = log.headline(event);
-        let text = self.text(log, event);
-        let chars = text.chars().count();
+        let is_visible = (self.style.visible)(head.event);
+        let whole = if is_visible { VISIBLE.to_owned() } else { readable::text(log, event) };
+        let chars = whole.chars().count();
         // Only the message in which the previous page ended starts in the middle.
         let is_start = head.event == self.start.event;
-        let offset = if is_start { self.start.offset(&text) } else { 0 };
-        let until = self.style.until.filter(|_| is_start).map(|place| place.offset(&text));
-        let before = text.chars().take(offset).filter(|c| *c == '\n').count();
-        let rest = text.chars().skip(offset);
-        let mut text: String = match until {
-            Some(until) => rest.take(until.saturating_sub(offset)).collect(),
-            None => rest.collect(),
+        let offset = if is_start { self.start.offset(&whole) } else { 0 };
+        let until = self.style.until.filter(|_| is_start);
+        let end = until.map_or(chars, |place| place.offset(&whole));
+        let text: String = whole.chars().skip(offset).take(end.saturating_sub(offset)).collect();
+        let shown = readable::shown_chars(&self.parts(&text));
+        let is_whole = !is_visible && text.len() == whole.len();
+        let hint = String::new();
+        let mut item =
+            WaitingMessage { head, offset, text, shown, hint, chars, is_whole, same_as: None };
+        let most = self.style.most_of_each;
+        if shown > most.saturating_add(most / OVERRUN_PART) {
+            let lines_before = whole.chars().take(offset).filter(|c| *c == '\n').count();
+            self.shorten(&mut item, lines_before, until);
+        }
+        item
+    }
+
+    /// Cuts a long text to what is shown of each message, and hints at the place where it goes on.
+    fn shorten(&self, item: &mut WaitingMessage, lines_before: usize, until: Option<CursorPlace>) {
+        let (end, line) = readable::cut(&self.parts(&item.text), self.style.most_of_each);
+        let end = line.unwrap_or(end);
+        item.text.truncate(end);
+        // By a line where one ends here, because hits and ranges name lines. Both ends of a range are of one kind.
+        let place = match (line, until) {
+            (Some(_), None | Some(CursorPlace::Line(_))) => {
+                CursorPlace::Line(lines_before + item.text.matches('\n').count() + 1)
+            }
+            _ => CursorPlace::Char(item.offset + item.text.chars().count()),
         };
-        let most = self.style.most;
-        let is_long = text.chars().nth(most.saturating_add(most / LITTLE_MORE)).is_some();
-        if let Some((cut, _)) = text.char_indices().nth(most).filter(|_| is_long) {
-            let end = text[..cut].rfind('\n').map_or(cut, |line| line + 1);
-            // By a line where one ends here, because hits and ranges name lines.
-            let next = match text[..end].ends_with('\n') {
-                true => format!("L{}", before + text[..end].matches('\n').count() + 1),
-                false => (offset + text[..end].chars().count()).to_string(),
-            };
-            text.truncate(end);
-            text += &format!("… (it goes on at {}:{next})", head.event);
-        }
-        WaitingMessage { head, offset, text, chars, same_as: None }
+        let next = PageCursor { event: item.head.event, place };
+        item.hint = format!("… (it goes on at {next}{})", CursorPlace::written_end(until));
+        item.shown = readable::shown_chars(&self.parts(&item.text)) + item.hint.chars().count();
+        item.is_whole = false;
     }
 
-    fn text(&self, log: &PairedEvents<'_>, event: &Event) -> String {
-        if (self.style.visible)(event.seq.into()) {
-            return VISIBLE.to_owned();
+    /// The text in parts, of which those that are not shown as they are are parts of their own.
+    fn parts<'t>(&self, text: &'t str) -> Vec<TextPart<'t>> {
+        match self.style.without_reminders {
+            true => readable::parts(text),
+            false => vec![TextPart { text, is_reminder: false }],
         }
-        let text = readable::text(log, event);
-        if self.style.without_reminders { readable::without_reminders(&text) } else { text }
     }
 
-    /// Marks messages that repeat others on this page. Steps with calls are compared as a whole, however short they
-    /// are; single messages only where they are long.
+    /// Marks messages that repeat others on this page, where both are whole. Steps with calls are compared as a whole,
+    /// however short they are; single messages only where they are long.
     fn find_repeats(&mut self, items: &mut [WaitingMessage]) {
         let calls = items.iter().any(|item| !item.head.tools.is_empty());
-        if calls && items.len() <= STEP {
+        if calls && items.len() <= STEP && items.iter().all(|item| item.is_whole) {
             let key: Vec<String> = items.iter().map(|item| item.text.clone()).collect();
             let seqs: Vec<u64> = items.iter().map(|item| item.head.event).collect();
             if let Some(first) = self.steps.get(&key) {
@@ -373,8 +337,10 @@ impl<'s> Pager<'s> {
             }
             self.steps.insert(key, seqs);
         }
-        for item in items.iter_mut().filter(|item| item.len() >= REPEAT && item.head.role != "user")
-        {
+        let is_compared = |item: &&mut WaitingMessage| {
+            item.is_whole && item.len() >= REPEAT && item.head.role != "user"
+        };
+        for item in items.iter_mut().filter(is_compared) {
             match self.texts.get(&item.text) {
                 Some(first) => item.same_as = Some(*first),
                 None => {
@@ -386,9 +352,9 @@ impl<'s> Pager<'s> {
 
     /// Ends the page before a message, or at this offset in it. Always returns true: the page is full.
     fn end(&mut self, next: Option<&WaitingMessage>, offset: usize) -> bool {
-        self.page.next = next.map(|item| match item.offset + offset {
-            0 => item.head.event.to_string(),
-            at => format!("{}:{at}", item.head.event),
+        self.next = next.map(|item| PageCursor {
+            event: item.head.event,
+            place: CursorPlace::Char(item.offset + offset),
         });
         true
     }
@@ -398,20 +364,20 @@ impl<'s> Pager<'s> {
     fn cut(&mut self, mut item: WaitingMessage) -> bool {
         // At least one character, so that each page gets further.
         let room = self.room.max(1);
-        let end = item.text.char_indices().nth(room).map_or(item.text.len(), |(at, _)| at);
-        let line = item.text[..end].rfind('\n').map(|at| at + 1);
-        let shown = |at: &usize| item.text[..*at].chars().count() >= room.div_ceil(2);
-        let end = line.filter(shown).unwrap_or(end);
+        let (end, line) = readable::cut(&self.parts(&item.text), room);
+        let shown = |at: &usize| readable::shown_chars(&self.parts(&item.text[..*at]));
+        let end = line.filter(|at| shown(at) >= room.div_ceil(2)).unwrap_or(end);
         self.end(Some(&item), item.text[..end].chars().count());
         item.text.truncate(end);
-        self.page.originals.push(Original { cut: true, ..item.original() });
+        item.hint.clear();
+        self.originals.push(Original { cut: true, ..item.original() });
         true
     }
 }
 
 impl WaitingMessage {
     fn len(&self) -> usize {
-        if self.same_as.is_some() { 0 } else { self.text.chars().count() }
+        if self.same_as.is_some() { 0 } else { self.shown }
     }
 
     /// What the message costs on a page, in characters. A repeat is shown in a part of a line.
@@ -428,7 +394,7 @@ impl WaitingMessage {
             outcome: self.head.verdict(),
             chars: self.chars,
             offset: self.offset,
-            text: if self.same_as.is_some() { String::new() } else { self.text },
+            text: if self.same_as.is_some() { String::new() } else { self.text + &self.hint },
             cut: false,
             same_as: self.same_as,
         }

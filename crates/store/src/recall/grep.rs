@@ -221,7 +221,8 @@ pub async fn grep(
     let total = groups.len() + unseen.len();
     let words = groups.iter().fold(0, |all, group| all | group.lines.words);
     let missing = if groups.is_empty() { Vec::new() } else { query.words_without(words) };
-    cover(&mut groups, end);
+    // Of the first page alone, so that each page continues the same order.
+    cover(&mut groups, limit);
     groups.truncate(end);
     let shown = groups.split_off(skip.min(groups.len()));
     let versions = FileVersions::of(&log);

@@ -12,11 +12,12 @@
 
 mod agent;
 pub(crate) mod arguments;
+pub(crate) mod cursor;
 mod describe;
 pub(crate) mod diff;
 mod dispatch;
 mod error;
-pub(crate) mod expand;
+mod expand;
 mod grep;
 pub(crate) mod matches;
 mod names;

@@ -6,7 +6,8 @@ use midfold_core::view::{BlockKind, BlockView, MediaKind, Role};
 use super::arguments;
 use super::reading::PairedEvents;
 
-/// The whole readable text of a message. Offsets, sizes and line numbers of recall refer to this text.
+/// The whole readable text of a message, with a client's reminders. Offsets, sizes and line numbers of recall refer to
+/// this text.
 pub(super) fn text(log: &PairedEvents<'_>, event: &Event) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut calls = log.calls_of(event.seq).map(|(_, call)| call);
@@ -58,19 +59,72 @@ pub(super) fn text(log: &PairedEvents<'_>, event: &Event) -> String {
     parts.join("\n")
 }
 
-/// The text with one short line in place of each reminder that a client put into it.
-pub(super) fn without_reminders(text: &str) -> String {
+/// The line in place of a reminder.
+const REMINDER: &str = "(a reminder of the client)";
+
+/// A part of a text.
+pub(super) struct TextPart<'a> {
+    pub text: &'a str,
+    /// Whether it is a reminder that a client put into the text: [`REMINDER`] is shown in place of it.
+    pub is_reminder: bool,
+}
+
+impl<'a> TextPart<'a> {
+    fn shown(&self) -> &'a str {
+        if self.is_reminder { REMINDER } else { self.text }
+    }
+}
+
+/// The text in parts: its reminders, and what is between them.
+pub(super) fn parts(text: &str) -> Vec<TextPart<'_>> {
     const TAGS: (&str, &str) = ("<system-reminder>", "</system-reminder>");
-    let (mut out, mut rest) = (String::new(), text);
+    let (mut parts, mut rest) = (Vec::new(), text);
     while let Some(at) = rest.find(TAGS.0)
         && let Some(end) = rest[at..].find(TAGS.1)
     {
-        let end = at + end + TAGS.1.len();
-        out += &rest[..at];
-        out += "(a reminder of the client)";
-        rest = &rest[end..];
+        let (before, from) = rest.split_at(at);
+        let (reminder, behind) = from.split_at(end + TAGS.1.len());
+        parts.push(TextPart { text: before, is_reminder: false });
+        parts.push(TextPart { text: reminder, is_reminder: true });
+        rest = behind;
     }
-    out + rest
+    parts.push(TextPart { text: rest, is_reminder: false });
+    parts
+}
+
+/// The text with one short line in place of each reminder that a client put into it.
+pub(super) fn without_reminders(text: &str) -> String {
+    parts(text).iter().map(TextPart::shown).collect()
+}
+
+/// How many characters of these parts are shown.
+pub(super) fn shown_chars(parts: &[TextPart<'_>]) -> usize {
+    parts.iter().map(|part| part.shown().chars().count()).sum()
+}
+
+/// Byte offsets of the place up to which `most` characters are shown, and behind the last line break before it that is
+/// in no reminder. No reminder is cut, and one at the start is before the place however short that is.
+pub(super) fn cut(parts: &[TextPart<'_>], most: usize) -> (usize, Option<usize>) {
+    let (mut end, mut line, mut left) = (0, None, most);
+    for part in parts {
+        if part.is_reminder {
+            if left < REMINDER.len() && end > 0 {
+                break;
+            }
+            left = left.saturating_sub(REMINDER.len());
+            end += part.text.len();
+            continue;
+        }
+        let cut = part.text.char_indices().nth(left).map(|(at, _)| at);
+        let fitting = &part.text[..cut.unwrap_or(part.text.len())];
+        line = fitting.rfind('\n').map(|at| end + at + 1).or(line);
+        end += fitting.len();
+        if cut.is_some() {
+            break;
+        }
+        left -= fitting.chars().count();
+    }
+    (end, line)
 }
 
 fn kind(kind: MediaKind) -> &'static str {

@@ -20,9 +20,14 @@ pub const RUNS: usize = 8;
 /// A page of originals as text: for each message a headline, then its text.
 #[must_use]
 pub fn page_text(page: &OriginalPage) -> String {
+    originals_text(&page.originals, clean)
+}
+
+/// Originals as text, each text in the form in which it is `shown`.
+pub(super) fn originals_text(originals: &[Original], shown: impl Fn(&str) -> String) -> String {
     let mut out = String::new();
     let (mut turn, mut action) = (None, None);
-    let mut rest = page.originals.as_slice();
+    let mut rest = originals;
     while let Some(original) = rest.first() {
         if original.same_as.is_some() {
             let run = rest.iter().take_while(|other| other.same_as.is_some()).count();
@@ -31,7 +36,7 @@ pub fn page_text(page: &OriginalPage) -> String {
             (rest, action) = (after, None);
             continue;
         }
-        let text = clean(&original.text);
+        let text = shown(&original.text);
         out += &format!("── {}", headline(original, action));
         action = original.action.as_deref();
         if turn != Some(original.turn) {

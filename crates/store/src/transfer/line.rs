@@ -31,6 +31,7 @@ pub enum TransferError {
 
 /// How many records were written or read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TransferCounts {
     /// How many sessions.
     pub sessions: u64,
@@ -85,8 +86,9 @@ impl From<FoldLine> for NewFold {
     }
 }
 
-/// The line of a fold.
+/// The line of a fold. What [`TransferLine`] denies does not reach the types of its lines.
 #[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct FoldLine {
     pub(super) id: Hash,
     pub(super) start: u64,

@@ -303,6 +303,8 @@ fn damaged(text: &str) -> Vec<(&'static str, String, &'static str)> {
         ("no policy", changed(session, "\"policy\":\"", "\"policy\":\"zz "), "the policy of"),
         ("no description", changed(session, "\"meta\":\"", "\"meta\":\"zz"), "the meta of"),
         ("no state", changed(session, "\"state\":\"", "\"state\":\"zz"), "the state of"),
+        ("an unknown member", changed(place("fold"), "{", "{\"zz\":1,"), "unknown field `zz`"),
+        ("an unknown count", changed(place("end"), "{", "{\"zz\":1,"), "unknown field `zz`"),
         ("no usage", changed(event, "\"usage\":null", "\"usage\":\"zz\""), "the usage of"),
     ]
 }

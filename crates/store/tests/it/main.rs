@@ -20,6 +20,7 @@ mod recall_expand;
 mod recall_matches;
 mod recall_numbers;
 mod recall_outcome;
+mod recall_pages;
 mod recall_render;
 mod recall_what;
 mod scrub;

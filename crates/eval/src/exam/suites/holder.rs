@@ -60,14 +60,14 @@ impl ConversationHolder {
     /// An engine outside has missed its time limit before.
     pub fn new(candidate: &ExamCandidate, size: u64) -> ExamResult<Self> {
         let kind = match candidate {
-            ExamCandidate::Raw => HolderKind::Raw(empty()?),
+            ExamCandidate::Raw => HolderKind::Raw(empty_log()?),
             ExamCandidate::Policy(policy) => HolderKind::Session(Box::new(session(policy)?)),
             ExamCandidate::Engine(engine) => {
                 if let Some(why) = engine.late() {
                     return Err(ExamError(format!("the engine: {why}, and is not asked again")));
                 }
                 let asking = EngineProcess::new(Arc::clone(engine), DialectKind::OpenAiChat);
-                HolderKind::Outside(empty()?, Box::new(asking), 0)
+                HolderKind::Outside(empty_log()?, Box::new(asking), 0)
             }
         };
         Ok(Self { kind, size, now: 0 })
@@ -81,7 +81,7 @@ impl ConversationHolder {
     pub fn asked(candidate: &ExamCandidate, size: u64) -> ExamResult<Self> {
         match candidate {
             ExamCandidate::Policy(policy) => {
-                Ok(Self { kind: HolderKind::Asked(empty()?, policy.clone(), 0), size, now: 0 })
+                Ok(Self { kind: HolderKind::Asked(empty_log()?, policy.clone(), 0), size, now: 0 })
             }
             ExamCandidate::Raw | ExamCandidate::Engine(_) => Self::new(candidate, size),
         }
@@ -130,18 +130,13 @@ impl ConversationHolder {
                 session.compact(&Budget::new(self.size), None).at("the session")?;
             }
             HolderKind::Asked(log, policy, folds) => {
-                let answer = asked(log, policy, self.size)?;
-                *folds += 1;
-                *log = log_of(answer)?;
+                let answer = compacted_to(log, policy, self.size)?;
+                take_answer(log, folds, answer)?;
             }
             HolderKind::Outside(log, process, folds) => {
                 let held: Vec<Bytes> = log.events().iter().map(|e| e.bytes.clone()).collect();
                 let answer = process.compact(&held, self.size).at("the engine")?;
-                // An engine that returns what it got has folded nothing.
-                if answer != held {
-                    *folds += 1;
-                    *log = log_of(answer)?;
-                }
+                take_answer(log, folds, answer)?;
             }
         }
         Ok(())
@@ -156,9 +151,9 @@ impl ConversationHolder {
     #[must_use]
     pub fn sent(&self) -> HeldRequest {
         match &self.kind {
-            HolderKind::Raw(log) => of(log, 0),
+            HolderKind::Raw(log) => request_of(log, 0),
             HolderKind::Asked(log, _, folds) | HolderKind::Outside(log, _, folds) => {
-                of(log, *folds)
+                request_of(log, *folds)
             }
             HolderKind::Session(session) => {
                 let context = session.view();
@@ -192,18 +187,27 @@ impl HeldRequest {
     }
 }
 
-fn of(log: &EventLog, folds: usize) -> HeldRequest {
+/// Goes on with the answer of a compaction. One that is what was held has folded nothing.
+fn take_answer(log: &mut EventLog, folds: &mut usize, answer: Vec<Bytes>) -> ExamResult<()> {
+    if !answer.iter().eq(log.events().iter().map(|event| &event.bytes)) {
+        *folds += 1;
+        *log = log_of(answer)?;
+    }
+    Ok(())
+}
+
+fn request_of(log: &EventLog, folds: usize) -> HeldRequest {
     let messages = log.events().iter().map(|event| event.bytes.clone()).collect();
     HeldRequest { messages, tokens: log.tokens(), folds }
 }
 
-fn empty() -> ExamResult<EventLog> {
+fn empty_log() -> ExamResult<EventLog> {
     let kind = DialectKind::OpenAiChat;
     Ok(EventLog::new(kind.shared(), profile::for_dialect(kind)[0], counter()?))
 }
 
 fn log_of(messages: Vec<Bytes>) -> ExamResult<EventLog> {
-    let mut log = empty()?;
+    let mut log = empty_log()?;
     messages.into_iter().for_each(|bytes| {
         log.append(RawEvent::new(bytes));
     });
@@ -212,7 +216,7 @@ fn log_of(messages: Vec<Bytes>) -> ExamResult<EventLog> {
 
 /// The messages, compacted to a target in the window of a large model. A policy without a target gets the size as its
 /// window.
-fn asked(log: &EventLog, policy: &Policy, size: u64) -> ExamResult<Vec<Bytes>> {
+fn compacted_to(log: &EventLog, policy: &Policy, size: u64) -> ExamResult<Vec<Bytes>> {
     let mut list = vec![b'['];
     for event in log.events() {
         if list.len() > 1 {
@@ -224,10 +228,10 @@ fn asked(log: &EventLog, policy: &Policy, size: u64) -> ExamResult<Vec<Bytes>> {
     let list = Bytes::from(list);
     let compacted = |window: u64, target: Option<u64>| {
         let found = conversation(&list)?;
-        let setup = Setup::new().counter(counter()?).window(window);
-        let prepared = { setup }.prepare(found).at("the conversation")?;
-        let wish = CompactionRequest { target, ..CompactionRequest::by(policy.clone()) };
-        let done = wish.run(&prepared, &[], &ModelNarration::default(), Door::Command);
+        let mut setup = Setup::new().counter(counter()?).window(window);
+        let prepared = setup.prepare(found).at("the conversation")?;
+        let request = CompactionRequest { target, ..CompactionRequest::by(policy.clone()) };
+        let done = request.run(&prepared, &[], &ModelNarration::default(), Door::Command);
         done.map_err(|failure| ExamError(failure.message))
     };
     // A policy may miss the target without an error, so the size of the result decides.
@@ -239,7 +243,7 @@ fn asked(log: &EventLog, policy: &Policy, size: u64) -> ExamResult<Vec<Bytes>> {
 }
 
 fn session(policy: &Policy) -> ExamResult<Session> {
-    Ok(Session::over("exam", empty()?, policy.clone(), Meter::exact()))
+    Ok(Session::over("exam", empty_log()?, policy.clone(), Meter::exact()))
 }
 
 /// The messages as they are sent.
@@ -251,7 +255,8 @@ pub fn bytes(messages: &[CarrierMessage]) -> Vec<Bytes> {
 /// The start of a message of the assistant.
 const ASSISTANT: &[u8] = br#"{"role":"assistant""#;
 
-/// Runs a whole conversation: makes a request before each message of the assistant, and one at the end.
+/// Runs a whole conversation: makes a request before each message of the assistant but those that begin it, and one at
+/// the end.
 ///
 /// # Errors
 /// The events that may not be folded do not fit, or the engine fails.
@@ -264,4 +269,21 @@ pub fn walk(candidate: &ExamCandidate, size: u64, messages: &[Bytes]) -> ExamRes
         holder.say(message);
     }
     holder.ask()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compaction_that_takes_nothing_out_is_no_fold() {
+        let candidate = ExamCandidate::Policy(Box::new(Policy::preset("default").unwrap()));
+        let mut holder = ConversationHolder::asked(&candidate, 100_000).unwrap();
+        for role in ["user", "assistant"] {
+            holder.say(&format!(r#"{{"role":"{role}","content":"Hello."}}"#).into());
+        }
+        let before = holder.sent().messages;
+        holder.compact().unwrap();
+        assert_eq!((holder.sent().folds, holder.sent().messages), (0, before));
+    }
 }
