@@ -58,7 +58,9 @@ pub struct ImportArgs {
 
 /// The arguments of `midfold explain`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "midfold explain [OPTIONS] [ID|FILE] <TEXT>...",
+    after_help = "\
 Examples:
   midfold explain 'src/retry.rs'
   midfold explain $id 8471 --call 12
@@ -67,7 +69,8 @@ Examples:
 A session is named by its id, by the beginning of it, or by `last`: the one that changed last, which is also meant where \
 none is named.
 A transcript is read as if it were imported, and nothing is stored. Where a session and a file have one name, \
-the session is meant: ./NAME is the file.")]
+the session is meant: ./NAME is the file."
+)]
 pub struct ExplainArgs {
     /// The store.
     #[command(flatten)]

@@ -13,7 +13,7 @@ use crate::presets::pretty;
 use crate::runtime::block_on;
 use crate::session::short;
 use crate::subject::{AskedSession, LAST};
-use crate::words::{line, number, plural, wrap};
+use crate::words::{line, number, plural, quoted, wrap};
 
 /// The most messages that are shown one by one.
 const SHOWN: usize = 6;
@@ -21,14 +21,18 @@ const SHOWN: usize = 6;
 pub fn run(args: &ExplainArgs, json: bool, output: &Output) -> Result<(), CommandError> {
     let (word, text) = match &args.asked[..] {
         [file] if Path::new(file).exists() => {
-            let text = format!("there is no text to look for in {file}");
-            return Err(CommandError::usage(text).hint("give the text after the file"));
+            return Err(no_text(file));
         }
+        [text] if text == LAST => return Err(no_text(text)),
         [text] => (LAST, text.clone()),
         [word, text @ ..] => (word.as_str(), text.join(" ")),
         [] => return Err(CommandError::usage("there is no text to look for")),
     };
+    let is_named = args.asked.len() > 1;
     let (found, name) = block_on(async {
+        if !is_named && AskedSession::is_id(&text, &args.at).await? {
+            return Err(no_text(&text));
+        }
         let subject = AskedSession::ahead_of(word, &text, "explain", &args.at, output).await?;
         if args.call.is_some() {
             subject.needs_session("calls")?;
@@ -38,8 +42,20 @@ pub fn run(args: &ExplainArgs, json: bool, output: &Output) -> Result<(), Comman
     })?;
     match json {
         true => output.stdout(pretty(&found)?),
-        false => output.stdout(page(&found, &name, &output.stdout_style())),
+        false => {
+            output.stdout(page(&found, &name, &output.stdout_style()))?;
+            if !is_named && found.answer == SightAnswer::NeverSaid {
+                let text = quoted(&text);
+                output.stderr(&format!("other sessions: midfold recall find {text}\n"));
+            }
+            Ok(())
+        }
     }
+}
+
+fn no_text(what: &str) -> CommandError {
+    CommandError::usage(format!("there is no text to look for in {what}"))
+        .hint(format!("give the text behind it: midfold explain {what} TEXT"))
 }
 
 fn page(found: &Explanation, session: &str, style: &OutputStyle) -> String {

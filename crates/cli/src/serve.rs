@@ -194,7 +194,9 @@ pub fn upstreams(
 ) -> Result<UpstreamTable, CommandError> {
     let mut upstreams = below;
     upstreams.set_all(&serving.upstream).map_err(|error| {
-        CommandError::usage(error.to_string()).hint("--upstream openai=http://127.0.0.1:8080/v1")
+        CommandError::usage(error.to_string())
+            .hint("with http:// in front: --upstream http://127.0.0.1:8080/v1")
+            .hint("for one provider: --upstream openai=http://127.0.0.1:8080/v1")
     })?;
     Ok(upstreams)
 }

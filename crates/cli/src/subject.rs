@@ -38,6 +38,12 @@ impl AskedSession {
         is_missing_in(&host, word).await
     }
 
+    /// Whether the word is the whole id of a session.
+    pub async fn is_id(word: &str, at: &StoreAt) -> Result<bool, CommandError> {
+        let Some(host) = OpenStore::open_if_there(at).await? else { return Ok(false) };
+        Ok(find_session(&*host.store, word).await?.iter().any(|id| id == word))
+    }
+
     /// The session, or the only conversation of a transcript.
     pub async fn one(word: &str, at: &StoreAt, output: &Output) -> Result<Self, CommandError> {
         let mut all = Self::all(word, at, output).await?;

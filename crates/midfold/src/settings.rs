@@ -239,6 +239,15 @@ impl Settings {
                     _ => format!("give its path: policy=pathlib.Path(\"{text}\")"),
                 }));
             }
+            (None, Some(PolicyFrom::Toml(text)))
+                if Policy::preset_names().contains(&text.trim()) =>
+            {
+                let what = format!("policy: `{text}` is the name of a preset, not a policy");
+                return Err(Failure::usage(FailureArea::Policy, what).hint(match host.door {
+                    Door::Node => format!("name it as one: preset: '{text}'"),
+                    _ => format!("name it as one: preset=\"{text}\""),
+                }));
+            }
             (None, Some(PolicyFrom::Toml(text))) => {
                 Policy::from_toml(text).map_err(|error| error.advise(host.door))?
             }

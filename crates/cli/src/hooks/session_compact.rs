@@ -42,6 +42,8 @@ pub struct CompactionEvent {
 /// The fewest tokens of a room to fold into. A recap takes a quarter of it at most, and below 4,000 tokens it loses
 /// words of the user. The client's own prompt is larger.
 const LEAST: u64 = 16_000;
+/// A window in tokens that every conversation fits.
+const TAKEN: u64 = 10_000_000;
 /// The window where the client says none.
 const WINDOW: u64 = 200_000;
 
@@ -114,7 +116,8 @@ fn sessions(
     let settings = Settings {
         store: Some(url_of(at)?),
         model: event.model.clone(),
-        window: Some(event.window()),
+        // All of it is taken: midfold may count more than the client does. `keep_window` sets the client's own.
+        window: Some(TAKEN),
         ..config::settings()?
     };
     // The plug-in brings the recall tool.
@@ -136,7 +139,7 @@ impl CompactionEvent {
         self.window.filter(|window| *window > 0).unwrap_or(WINDOW)
     }
 
-    /// Notes the window where the user took another model since.
+    /// Sets the window that the client has for its model.
     fn keep_window(&self, session: &mut Session) -> Result<(), CommandError> {
         let status = session.status()?;
         if status.context_length == self.window() {

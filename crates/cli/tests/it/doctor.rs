@@ -83,13 +83,15 @@ fn a_machine_where_little_is() {
 fn faults_of_the_settings_are_lines_of_the_table() {
     let tmp = folder("doctor-settings");
     let store = format!("sqlite:{}", tmp.join("s.db").display());
+    let config = tmp.join("home/.config/midfold");
+    fs::create_dir_all(&config).unwrap();
     let args = ["--store", &store, "--upstream", "http://127.0.0.1:1", "--json"];
     for (file, says) in [
         ("[serve.upstream]\nopenai = \"ftp://x y\"\n", "openai"),
         ("[serve]\nca = \"/nope.pem\"\n", "/nope.pem"),
         ("[serve]\ntls_cert = \"/nope.pem\"\ntls_key = \"/nope.pem\"\n", "/nope.pem"),
     ] {
-        fs::write(tmp.join("midfold.toml"), file).unwrap();
+        fs::write(config.join("config.toml"), file).unwrap();
         let all = json(doctor(&tmp, &args));
         let settings = check(&all, "settings");
         assert_eq!(settings["state"], "fail", "{file}");

@@ -108,8 +108,5 @@ fn several_words_are_one_text_and_a_file_alone_is_no_question() {
     }
     let none = at(store, &["explain", FILE], b"");
     let text = String::from_utf8_lossy(&none.stderr).into_owned();
-    assert!(
-        none.status.code() == Some(2) && text.contains("give the text after the file"),
-        "{text}"
-    );
+    assert!(none.status.code() == Some(2) && text.contains("give the text behind it"), "{text}");
 }

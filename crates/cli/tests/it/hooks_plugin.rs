@@ -324,6 +324,23 @@ fn an_event_that_cannot_be_read_is_an_error_that_says_what_and_where() {
     assert!(place.log().contains("`midfold connect claude`"), "{}", place.log());
 }
 
+/// midfold may count more than the client does, and a smaller model may be next.
+#[test]
+fn a_conversation_above_the_clients_window_is_folded() {
+    let place = Place::new("plugin-above");
+    let mut client = Client::new();
+    client.works(0, 30);
+    client.says("Now write the changelog.");
+    for (session, trigger) in [("above-auto", "auto"), ("above-manual", "manual")] {
+        client.session = session;
+        let mut event: Value = serde_json::from_str(&client.event(trigger, None)).unwrap();
+        event["window"] = 9_000.into();
+        let answer = answer(&place, &event.to_string());
+        let sent = answer["messages"].as_array().unwrap();
+        assert!(!sent.is_empty() && sent.len() < client.rows.len(), "{trigger}: {answer}");
+    }
+}
+
 /// The plug-in is written beside the settings, calls this program with this store, and goes whole.
 #[test]
 fn the_plug_in_comes_and_goes_with_the_hooks() {

@@ -38,6 +38,16 @@ pub(super) fn lists<'a>(
         .filter(move |elements| elements.len() == turns)
 }
 
+/// The first of the named lists that has another length than there are turns, with its length.
+pub(super) fn misfit<'a>(row: &TrajectoryRow<'_>, named: &'a [String]) -> Option<(&'a str, usize)> {
+    named.iter().find_map(|wanted| {
+        let (_, value) = row.members.iter().find(|(name, _)| name == wanted)?;
+        let is_list = row.bytes.get(value.start) == Some(&b'[');
+        let elements = scan::elements(row.bytes, value.clone()).count();
+        (is_list && elements != row.turns().len()).then_some((wanted.as_str(), elements))
+    })
+}
+
 /// The edit that removes the elements of the replaced turns. A summary that is a turn of its own gets an empty element
 /// (`0`, `false`, `null` or an empty string), so that a model learns nothing from it. `None` where no turn was replaced.
 pub(super) fn edit(

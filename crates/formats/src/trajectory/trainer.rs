@@ -69,6 +69,10 @@ impl Trainer {
             content(row, at, &turn)?;
             pairs.step(row, at, &turn)?;
         }
+        if let Some((name, elements)) = aligned::misfit(row, aligned) {
+            let why = format!("`{name}` has {elements} elements for {} turns", turns.len());
+            return flaw("misaligned", 0, why);
+        }
         let forgotten = aligned::lists(row, turns_before, aligned).next().is_some();
         if forgotten && turns_before != turns.len() {
             return flaw("misaligned", 0, "a list beside the turns has elements for other turns");

@@ -1,4 +1,5 @@
 //! A text in all sessions: which have it, and where the next page begins.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::sync::Arc;
 

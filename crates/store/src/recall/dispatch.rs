@@ -101,7 +101,10 @@ fn arguments_of(text: &str) -> Result<Map<String, Value>, ToolRefusal> {
 /// Runs a tool by its name.
 async fn run(call: &ToolRequest<'_>) -> Result<String, ToolRefusal> {
     match call.name {
-        "recall_find" => call.find().await,
+        "recall_find" => {
+            call.check(&FIND_ARGUMENTS)?;
+            call.find().await
+        }
         "recall_show" => call.show().await,
         other => Err(ToolRefusal::new(
             format!("there is no tool `{}`", other.chars().take(80).collect::<String>()),
@@ -110,7 +113,23 @@ async fn run(call: &ToolRequest<'_>) -> Result<String, ToolRefusal> {
     }
 }
 
+/// The arguments of `recall_find`.
+const FIND_ARGUMENTS: [&str; 7] = ["query", "role", "tool", "outcome", "messages", "limit", "skip"];
+
 impl ToolRequest<'_> {
+    /// Refuses a call whose arguments are all unknown: the answer would be as if it asked for nothing. Beside a known one,
+    /// an unknown one is ignored, because models add arguments.
+    fn check(&self, known: &[&str]) -> Result<(), ToolRefusal> {
+        let is_known = |name: &String| known.contains(&name.as_str());
+        match self.arguments.keys().next() {
+            Some(first) if !self.arguments.keys().any(is_known) => Err(ToolRefusal::new(
+                format!("there is no argument `{}`", first.chars().take(80).collect::<String>()),
+                format!("Use one of these: {}.", known.join(", ")),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     async fn find(&self) -> Result<String, ToolRefusal> {
         let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);

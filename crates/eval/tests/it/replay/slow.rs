@@ -233,7 +233,7 @@ fn messages(kind: DialectKind, seed: u64, turns: usize) -> Vec<Bytes> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
     fn counting_as_messages_come_and_go_is_counting_anew(
