@@ -83,6 +83,22 @@ impl Meter {
         u64::try_from(known * 10_000 / u128::from(self.ratio.0.max(1))).unwrap_or(u64::MAX)
     }
 
+    /// The part of the provider's count of a prompt that is of its history, `counted` tokens by our count; at least 1. The
+    /// `beside` tokens of the other part are an estimate: where the whole is less than estimated, both parts are, so that a
+    /// short history does not answer for the other one.
+    #[must_use]
+    pub fn history_of(&self, prompt: u64, counted: u64, beside: u64) -> u64 {
+        let estimate = self.calibrated(counted);
+        let all = estimate.saturating_add(beside);
+        let history = if prompt < all {
+            let share = u128::from(prompt) * u128::from(estimate) / u128::from(all);
+            u64::try_from(share).unwrap_or(u64::MAX)
+        } else {
+            prompt - beside
+        };
+        history.max(1)
+    }
+
     /// The upper estimate that is compared with limits: calibrated tokens plus the margin.
     #[must_use]
     pub fn upper(&self, counted: u64) -> u64 {

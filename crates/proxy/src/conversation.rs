@@ -11,7 +11,7 @@ use midfold_core::project::Context;
 use midfold_core::{Hash, RawEvent, Role};
 use midfold_formats::DialectKind;
 use midfold_formats::recall_tool::{ToolOffer, tools};
-use midfold_formats::request::{Request, identity, without_marks};
+use midfold_formats::request::{Request, without_marks};
 use midfold_formats::vendor::is_compaction;
 use midfold_store::{Millis, SessionMeta, StoreError};
 
@@ -77,7 +77,7 @@ pub(super) struct ProxyConversation {
     /// that the first fold leaves room for them.
     offer: ToolOffer,
     brought: RecalledCalls,
-    /// What was sent and answered last, while it is not in the log.
+    /// The last step, while it is not in the log.
     pub last_step: Option<LastStep>,
     /// A message that has far more tokens than midfold counts, by a refusal.
     pub dense: Option<DenseMessage>,
@@ -311,7 +311,7 @@ impl ProxyConversation {
     }
 
     /// Appends a message whose link in the chain is this one.
-    fn push(&mut self, kind: DialectKind, message: &Bytes, link: Hash) {
+    pub fn push(&mut self, kind: DialectKind, message: &Bytes, link: Hash) {
         // Copied, because a slice would keep the whole request body in memory.
         let bytes = Bytes::copy_from_slice(&without_marks(message));
         // Only the vendor can read what its own compaction holds, so no recap could take its place.
@@ -324,19 +324,6 @@ impl ProxyConversation {
         self.brought.follow(&mut self.session, seq, self.window);
         self.chain.push(link);
         self.last_step = None;
-    }
-
-    /// Appends the last step, unless a later request has brought it. Returns whether it did.
-    pub fn append_last_step(&mut self) -> bool {
-        let is_next = |step: &LastStep| step.events == self.chain.len();
-        let Some(LastStep { kind, messages, .. }) = self.last_step.take().filter(is_next) else {
-            return false;
-        };
-        for message in &messages {
-            let before = self.chain.last().copied().unwrap_or(Hash::ROOT);
-            self.push(kind, message, before.chain(&identity(kind, message).0));
-        }
-        true
     }
 
     /// Counts the system prompt and the tools of a request, if they changed.

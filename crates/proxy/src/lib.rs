@@ -39,6 +39,7 @@ mod items;
 mod keep;
 mod keep_answers;
 mod keep_learned;
+mod keep_steps;
 mod last_step;
 mod learned_windows;
 mod lock;

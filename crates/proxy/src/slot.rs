@@ -9,7 +9,6 @@ use super::conversation::ProxyConversation;
 use super::lock::lock;
 use super::newest::NewestMessages;
 use super::rules::RequestReading;
-use super::turn::OutgoingRequest;
 
 /// The place of a request in its conversation.
 pub(super) struct ConversationSlot {
@@ -28,8 +27,8 @@ pub(super) struct ConversationSlot {
 }
 
 impl ConversationSlot {
-    /// Takes the provider's count of a refused prompt: what it has more than was estimated may be of the newest messages.
-    pub fn note_refused(&mut self, request: &Request, sent: &OutgoingRequest, have: u64) {
+    /// Takes the provider's count of a refused prompt of `counted` tokens by midfold's own count: what it has more than was estimated may be of the newest messages.
+    pub fn note_refused(&mut self, request: &Request, counted: u64, have: u64) {
         let mut held = lock(&self.conversation);
         let session = &held.session;
         // Otherwise more of what nobody has counted yet is in the history.
@@ -37,7 +36,7 @@ impl ConversationSlot {
             return;
         }
         let meter = *session.meter();
-        let history = meter.calibrated(sent.counted.saturating_sub(self.newest.counted));
+        let history = meter.calibrated(counted.saturating_sub(self.newest.counted));
         let real = have.saturating_sub(history);
         if let Some(dense) = self.newest.note_real(request, &self.reading, &meter, real) {
             held.dense = Some(dense);

@@ -383,7 +383,8 @@ impl MatchedRequest {
             return self.only_shortens_reply(diagnosis).then_some(&self.sent);
         };
         let place = self.place.as_mut()?;
-        have.into_iter().for_each(|have| place.note_refused(&self.request, &self.sent, have));
+        have.into_iter()
+            .for_each(|have| place.note_refused(&self.request, self.sent.counted, have));
         let reserve = place.budget.injection_reserve.saturating_sub(place.newest.tokens);
         let mut held = lock(&place.conversation);
         let fixed = held.fixed_tokens();

@@ -272,6 +272,7 @@ def test_an_agent_can_call_recall(session_messages):
     assert names == ["recall_find", "recall_show"]
     assert [tool["name"] for tool in midfold.recall_tools("anthropic")] == names
     answer = session.recall("recall_find", '{"query": "LED-4100"}')
+    assert session.recall("recall_find", {"query": "LED-4100"}) == answer
     assert "\n@1 user" in answer
     assert session.recall("recall_find", '{"limit": 1}').endswith(
         "next: recall_find(limit=1, skip=1)\n"

@@ -50,7 +50,7 @@ fn unconnected(kind: std::io::ErrorKind) -> String {
 }
 
 /// Asks the upstream with this name for its list of models, or Ollama for its version, without a key. Any answer shows
-/// that it can be reached. What is left of the time goes to questions about the windows of its models.
+/// that it can be reached. The rest of the time goes to questions about the windows of its models.
 ///
 /// # Errors
 /// The step that failed, after `limit` at the latest.

@@ -12,6 +12,15 @@ use regex::{Regex, RegexBuilder};
 use crate::error::StoreError;
 use crate::types::{Hit, LogSearch, SearchMode};
 
+impl LogSearch {
+    /// A search for messages that have this text, with its letters in either case.
+    #[must_use]
+    pub fn in_either_case(text: &str, limit: u32) -> Self {
+        let query = format!("(?i){}", regex::escape(text));
+        Self { query, mode: SearchMode::Regex, range: None, limit }
+    }
+}
+
 /// Longest word that is indexed, in characters. Longer words are cut in texts and in queries.
 pub const WORD: usize = 64;
 /// At most this many words of a query count.

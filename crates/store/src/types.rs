@@ -384,15 +384,6 @@ pub enum SearchMode {
     Regex,
 }
 
-impl LogSearch {
-    /// A search for messages that have this text, with its letters in either case.
-    #[must_use]
-    pub fn in_either_case(text: &str, limit: u32) -> Self {
-        let query = format!("(?i){}", regex::escape(text));
-        Self { query, mode: SearchMode::Regex, range: None, limit }
-    }
-}
-
 /// A search over the original log of one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogSearch {

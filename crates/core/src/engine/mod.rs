@@ -426,29 +426,14 @@ impl Session {
         }
         // A host may report a count without having asked for a context here.
         let sent = self.sent.unwrap_or_else(|| self.sending());
-        // Meter, line and breaker compare counts of the history alone. What `beside` has is an estimate: where all of it
-        // is less than estimated, both parts are, and a short history is not to answer for the other one.
-        let estimate = self.meter.calibrated(sent.counted);
-        let all = estimate.saturating_add(beside);
-        let history = match usage.prompt < all {
-            true => part_of(usage.prompt, estimate, all),
-            false => usage.prompt - beside,
-        };
-        let history = history.max(1);
+        // Meter, line and breaker compare counts of the history alone.
+        let history = self.meter.history_of(usage.prompt, sent.counted, beside);
         if self.meter.may_count(sent.counted, history) {
             self.settle(SentContext { beside: usage.prompt - history, ..sent }, usage.prompt);
         }
         self.gate.recovering = false;
         self.gate.note_accepted(history);
         self.gate.breaker.judge(history, now);
-    }
-
-    /// Tokens of the events since the last count by the provider, in midfold's own count; all of them where it has counted
-    /// nothing.
-    #[must_use]
-    pub fn tokens_since_count(&self) -> u64 {
-        let counted = self.settled.map_or(0, |(sent, _)| sent.events as usize);
-        self.log.tokens_in(counted..self.log.len())
     }
 
     /// The identifier of the session.
@@ -498,12 +483,6 @@ impl Session {
     pub fn gate(&self) -> &FoldGate {
         &self.gate
     }
-}
-
-/// As much of `whole` as `part` is of `of`.
-fn part_of(whole: u64, part: u64, of: u64) -> u64 {
-    let share = u128::from(whole) * u128::from(part) / u128::from(of.max(1));
-    u64::try_from(share).unwrap_or(u64::MAX)
 }
 
 /// The number of counted tokens from which on planning may find a fold after it found none.

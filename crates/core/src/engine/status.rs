@@ -152,6 +152,14 @@ fn percent(prompt: u64, window: u64) -> f64 {
 }
 
 impl Session {
+    /// Tokens of the events since the last count by the provider, in midfold's own count; all of them where it has counted
+    /// nothing.
+    #[must_use]
+    pub fn tokens_since_count(&self) -> u64 {
+        let counted = self.settled.map_or(0, |(sent, _)| sent.events as usize);
+        self.log.tokens_in(counted..self.log.len())
+    }
+
     /// The figures of the session, for callers without its recorded requests. Which folds were in force is then known
     /// only from the context that was sent last.
     #[must_use]

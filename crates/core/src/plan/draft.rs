@@ -135,7 +135,7 @@ pub(super) fn draft(
         .map(|at| (at, edits.remove(&at).unwrap_or_default()))
         .collect();
     let read = if reads_reduced { pruned(&edits) } else { Vec::new() };
-    // What is shown cut stays, and is no pin: a pin is verbatim.
+    // An event that is shown cut is no pin: a pin is verbatim.
     let is_whole = |at: &usize| !cut_events.carried.contains(at);
     let pinned = middle.iter().filter(|unit| is_pinned(unit)).flat_map(|unit| unit.events.clone());
     let pinned: Vec<usize> = pinned.filter(is_whole).collect();

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::limits::CounterScale;
+use super::limits::{CounterScale, CutRoom};
 use super::reducing::MiddleEdits;
 use super::request::PlanRequest;
 use crate::layout::layout;
@@ -14,15 +14,6 @@ use crate::project::Context;
 use crate::reduce::{LEAST_CUT, Middle, may_cut, shorten};
 use crate::tools::ToolTable;
 use crate::unit::EventUnit;
-
-/// How much is cut.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CutRoom {
-    /// The most tokens of the events that are cut.
-    most: u64,
-    /// Whether the newest unit is one of them.
-    with_newest: bool,
-}
 
 /// The events that are shown cut.
 #[derive(Default)]

@@ -1,6 +1,5 @@
 //! The limits of a draft, in counted tokens.
 
-use super::last_resort::CutRoom;
 use crate::meter::Meter;
 
 /// The budget converted to the counter's own tokens.
@@ -25,6 +24,15 @@ impl CounterScale {
         let counted = |tokens| meter.counted(tokens);
         Self { budget: counted(tokens), limit: meter.most(tokens), asked: asked.map(counted) }
     }
+}
+
+/// The room of events whose long results are shown cut.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CutRoom {
+    /// The most tokens of these events.
+    pub most: u64,
+    /// Whether the newest unit is one of them.
+    pub with_newest: bool,
 }
 
 /// Further limits of a draft, for the case that the policy's own floors would exceed the budget. `None` is no limit.

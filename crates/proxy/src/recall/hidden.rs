@@ -182,7 +182,7 @@ impl HiddenExchanges {
         self.owners.contains_key(&owner.place())
     }
 
-    /// What is known of the newest of these replies of which anything is.
+    /// The newest of these replies of which something is known.
     fn newest_known(&self, shown: &[ShownReply]) -> Option<&KnownPast> {
         shown.iter().rev().find_map(|reply| self.known.get(&reply.place))
     }

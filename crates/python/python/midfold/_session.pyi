@@ -412,9 +412,9 @@ class Session:
         """Lists the names (paths, symbols, ids, numbers) that left the context, those that are
         most likely needed for `question` first, in at most `max_chars` characters.
         """
-    def recall(self, name: str, arguments: str) -> str:
+    def recall(self, name: str, arguments: str | dict[str, Any]) -> str:
         """Answers a call of one of the tools of `midfold.recall_tools`: plain text, always, even
-        if `arguments` (JSON) cannot be used.
+        if `arguments` (JSON as text, or the dict) cannot be used.
         """
     def fork(self, id: str | None = None, *, at: int | None = None) -> Session:
         """Makes a session of its own over the first `at` messages (all without), with the folds

@@ -456,9 +456,13 @@ impl Session {
     }
 
     /// Answers a call of one of the tools of `midfold.recall_tools`: plain text, always, even if
-    /// `arguments` (JSON) cannot be used.
-    fn recall(&self, py: Python<'_>, name: &str, arguments: &str) -> PyResult<String> {
-        self.run(py, |engine| Ok(engine.recall(name, arguments)?))
+    /// `arguments` (JSON as text, or the dict) cannot be used.
+    fn recall(&self, py: Python<'_>, name: &str, arguments: &Bound<'_, PyAny>) -> PyResult<String> {
+        let arguments: String = match arguments.extract() {
+            Ok(text) => text,
+            Err(_) => py.import("json")?.call_method1("dumps", (arguments,))?.extract()?,
+        };
+        self.run(py, |engine| Ok(engine.recall(name, &arguments)?))
     }
 
     /// Makes a session of its own over the first `at` messages (all without), with the folds that
