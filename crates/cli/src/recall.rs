@@ -7,7 +7,7 @@ use midfold::store::recall::{
     self, ExpandTarget, FoldDescription, GrepQuery as Ask, RecallError, ToolListShape,
     WantedOutcome,
 };
-use midfold::store::{SearchMode, SessionMeta, mask};
+use midfold::store::{SearchMode, mask};
 use midfold::{Door, advise_recall};
 use midfold_args::{
     DescribeArgs, FindArgs, NamesArgs, OutlineArgs, RecallArgs, RecallCommand, ShowArgs, ToolsArgs,
@@ -109,7 +109,7 @@ async fn grep(
 /// Whether a client sends its own history of this session through a proxy.
 async fn is_proxied(subject: &AskedSession) -> bool {
     let stored = subject.host.session(&subject.id).await;
-    stored.is_ok_and(|stored| stored.meta().source.as_deref() == Some(SessionMeta::PROXY))
+    stored.is_ok_and(|stored| stored.meta().is_proxied())
 }
 
 fn ask(args: &FindArgs, query: &str) -> Result<Ask, RecallError> {

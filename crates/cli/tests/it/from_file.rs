@@ -36,6 +36,27 @@ fn a_transcript_answers_as_its_session_would() {
 }
 
 #[test]
+fn a_session_alone_is_no_question_and_a_text_of_two_words_is_no_session() {
+    let store = &store("from-file-alone");
+    ok(store, &["import", FILE, "--id", "same"], b"");
+    let refused = |ask: &[&str], says: &str| {
+        let answer = at(store, ask, b"");
+        let text = String::from_utf8_lossy(&answer.stderr).into_owned();
+        assert!(!answer.status.success() && text.contains(says), "{ask:?}: {text}");
+    };
+    for word in ["same", "last"] {
+        refused(&["explain", word], &format!("midfold explain {word} TEXT"));
+    }
+    refused(&["explain", "two", "words"], "midfold explain last 'two words'");
+    refused(&["recall", "find", "two", "words"], "midfold recall find last 'two words'");
+    let elsewhere = at(store, &["explain", "zzyzx"], b"");
+    assert!(String::from_utf8_lossy(&elsewhere.stderr).contains("midfold recall find zzyzx"));
+    // `top` takes the same words for a session.
+    let top = |word: &str| ok(store, &["top", word], b"");
+    assert_eq!(top("last").lines().next(), top("same").lines().next());
+}
+
+#[test]
 fn the_next_page_of_a_file_is_that_of_the_file() {
     let store = &store("from-file-pages");
     let page = ok(store, &["recall", "outline", FILE, "--limit", "2"], b"");

@@ -425,6 +425,9 @@ fn trainers_name_what_is_wrong() {
     let row = TrajectoryRow::read(misaligned.as_bytes()).unwrap();
     assert_eq!(lf.check(&row, &[], 3).unwrap_err().code, "misaligned");
     assert_eq!(lf.check(&row, &[], 2), Ok(()));
+    // A list that was named has to fit, whatever became of the turns.
+    let named = ["mask".to_owned()];
+    assert_eq!(lf.check(&row, &named, 2).unwrap_err().code, "misaligned");
 }
 
 #[test]

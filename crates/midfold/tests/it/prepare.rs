@@ -128,3 +128,15 @@ fn the_limit_is_that_of_who_knows_best() {
     assert_eq!(known.limit(Some(&fold)), Some(8_000));
     assert_eq!(prepare(Setup::new().window(5_000)).limit(Some(&fold)), Some(5_000));
 }
+
+#[test]
+fn the_name_of_a_preset_is_no_policy() {
+    use midfold::PolicyFrom;
+    let policy = Some(PolicyFrom::Toml("lean".to_owned()));
+    let settings = Settings { policy, ..Settings::default() };
+    for (door, hint) in [(Door::Python, "preset=\"lean\""), (Door::Node, "preset: 'lean'")] {
+        let host = DoorHost { door, read: |path| unreachable!("{path:?}") };
+        let failure = settings.policy(&host).unwrap_err();
+        assert!(failure.hints[0].ends_with(hint), "{:?}", failure.hints);
+    }
+}

@@ -252,7 +252,11 @@ async fn an_agent_finds_and_shows() {
     assert!(next.starts_with("next: recall_show(messages=\""), "{page}");
     let alone = call(&store, "recall_show", r#"{"messages":0}"#).await;
     assert!(!alone.contains("(in front of you)"), "{alone}");
+    let misspelt = call(&store, "recall_find", r#"{"qurey":"marmalade"}"#).await;
+    assert!(misspelt.starts_with("error: there is no argument `qurey`\ndo: "), "{misspelt}");
+    let beside = call(&store, "recall_find", r#"{"query":"zzyzx","why":"to know"}"#).await;
     let nothing = call(&store, "recall_find", r#"{"query":"zzyzx"}"#).await;
+    assert_eq!(beside, nothing);
     assert!(nothing.starts_with("no message matches; try "), "{nothing}");
 }
 
