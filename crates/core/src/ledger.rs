@@ -107,6 +107,10 @@ pub struct CallRecord {
     /// What the client sent, where a proxy keeps exchanges from it. `None` elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientHistory>,
+    /// The counted tokens that a proxy cut the newest messages to, because whole they did not fit. `None` where they were
+    /// sent whole. The cut is computed again from them and this number, so the record needs no content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newest_room: Option<u64>,
 }
 
 /// The provider's report of a call's cost.
@@ -143,6 +147,8 @@ pub struct CallInput<'a> {
     pub meter: &'a Meter,
     /// What the client sent, where a proxy keeps exchanges from it.
     pub client: Option<ClientHistory>,
+    /// The counted tokens that a proxy cut the newest messages to; `None` where they are whole.
+    pub newest_room: Option<u64>,
 }
 
 /// The end of a session's ledger: the next record continues its chain, and is compared with its last messages.
@@ -240,6 +246,7 @@ impl Ledger {
             prefix: common(&self.sent, &messages),
             context_hash: hash_of(&messages),
             client: call.client,
+            newest_room: call.newest_room,
         };
         self.sent = messages;
         record
@@ -324,6 +331,7 @@ impl CallRecord {
             prefix,
             context_hash,
             client,
+            newest_room,
         } = self;
         let FoldJoin { session, turn, request } = joining;
         let SharedPrefix { messages: prefix_messages, bytes: prefix_bytes, tokens: prefix_tokens } =
@@ -346,6 +354,9 @@ impl CallRecord {
         if let Some(ClientHistory { begins, hash: end, exchanges, places }) = client {
             hash = hash.chain(format!("client {exchanges}").as_bytes());
             hash = hash.chain(&begins.0).chain(&end.0).chain(&places.0);
+        }
+        if let Some(tokens) = newest_room {
+            hash = hash.chain(format!("newest {tokens}").as_bytes());
         }
         for Injection { hook, tokens, hash: text } in injections {
             hash = hash.chain(hook.as_bytes()).chain(&tokens.to_le_bytes()).chain(&text.0);

@@ -25,22 +25,24 @@ use crate::model_pattern::ModelPattern;
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerSettings {
-    /// The address and port to listen on.
+    /// The address and port to listen on: 127.0.0.1:7878 by default. An address of the network needs `keys` or `open`.
     pub listen: Option<SocketAddr>,
-    /// Whether other machines may reach a server that asks for no keys.
+    /// Whether other machines may reach a server that asks for no keys. Off by default. If on, everybody who reaches it
+    /// can use it, and read all its sessions.
     pub open: Option<bool>,
-    /// Whether a request that cannot be folded is an error. Otherwise it is sent as it came.
+    /// Whether a request that cannot be folded is an error. Off by default: it is sent as it came, and the provider decides.
     pub strict: Option<bool>,
-    /// Whether the model gets a tool that brings back folded messages, from the first fold on. It does by default.
+    /// Whether the model gets a tool that brings back folded messages, from the first fold on. It does by default. A look-up costs one more request to the provider.
     pub recall: Option<bool>,
     /// Whether an agent's model gets tools to ask for a fold, to keep a message whole, and to keep a line in each
-    /// recap.
+    /// recap. Off by default; the descriptions take some hundred tokens of each request.
     pub agent_tools: Option<bool>,
-    /// Seconds for which the provider's cache keeps a prompt, unless the request asks for longer. 0: for ever.
+    /// Seconds for which the provider's cache keeps a prompt, unless the request asks for longer. 0: for ever. 300 by
+    /// default. After a longer pause a context above the buffer line is folded first, since that costs no cache.
     pub cache_lifetime: Option<u64>,
     /// Other origins whose pages may send requests, and other names under which the server may be reached.
     pub allow_origin: Vec<String>,
-    /// The file with the keys of the clients.
+    /// The file with the keys of the clients. Without one, nobody is asked for a key.
     pub keys: Option<PathBuf>,
     /// The file of the TLS certificate.
     pub tls_cert: Option<PathBuf>,

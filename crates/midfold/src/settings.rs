@@ -101,11 +101,14 @@ impl From<PathBuf> for PolicyFrom {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Settings {
-    /// The model's window in tokens.
+    /// The model's window in tokens. By default it is that of the model's name, or what the server says. Set it where
+    /// `midfold doctor` says that it is a guess: a window too large is refused by the provider, one too small folds
+    /// early.
     pub window: Option<u64>,
     /// The windows of models in tokens, by patterns of names. They win over a `window` of the same file.
     pub windows: ModelWindows,
-    /// The counter: its name, or the path of a `tokenizer.json`.
+    /// The counter: its name, or the path of a `tokenizer.json`. By default it follows from the model. Another one is
+    /// rarely needed, because counts are corrected by those of the provider.
     pub tokenizer: Option<String>,
     /// The provider's rules for contexts: the name of a profile.
     pub profile: Option<String>,
@@ -117,13 +120,13 @@ pub struct Settings {
     pub default_model: Option<String>,
     /// The dialect that messages are converted to.
     pub to: Option<String>,
-    /// When and how to fold: the name of a preset.
+    /// When and how to fold: the name of a preset. By default `lean` where the agent has the recall tool, else `default`.
     pub preset: Option<String>,
     /// A policy of the user's own: the path of a TOML file.
     pub policy: Option<PolicyFrom>,
     /// The caps of classes of content, as shares of the budget. They win over the policy's.
     pub tiers: BTreeMap<TierName, Ratio>,
-    /// Whether a model narrates, whatever the policy says.
+    /// Whether a model narrates, whatever the policy says. Off by default; it costs a call of the narrator for each fold.
     pub narrate: bool,
     /// Whether the agent gets the recall tool from midfold. It decides which preset holds where none is named
     /// ([`usual_preset`]). Files do not have this setting.
@@ -131,7 +134,7 @@ pub struct Settings {
     pub looks_up: bool,
     /// The URL of the store: `sqlite:PATH`, `postgres://…` or `memory`.
     pub store: Option<String>,
-    /// The prices: the name of a table, or the path of a TOML file.
+    /// The prices: the name of a table, or the path of a TOML file. Without them, costs are in tokens.
     pub prices: Option<String>,
     /// The upstreams of a server; they may also be in `serve`.
     pub upstream: ServingUpstreams,

@@ -22,12 +22,13 @@ impl CallLedger {
         Self { ledger, unwritten: Vec::new() }
     }
 
-    /// Records a request with the history that it carried, and what its `client` sent of that. `usage` is the provider's
-    /// count, if it reported one.
+    /// Records a request with the history that it carried, what its `client` sent of that, and the room that its newest
+    /// messages were cut to. `usage` is the provider's count, if it reported one.
     pub fn record(
         &mut self,
         session: &Session,
         client: Option<ClientHistory>,
+        newest_room: Option<u64>,
         usage: Option<Usage>,
         now: Millis,
     ) {
@@ -43,6 +44,7 @@ impl CallLedger {
             pins: session.pins(),
             meter: session.meter(),
             client,
+            newest_room,
         };
         let record = self.ledger.record(&session.view(), &call);
         // Records are plain values, and always have JSON.

@@ -41,6 +41,8 @@ pub(super) struct NewestMessages {
     pub left_out: u64,
     /// The messages with results that are shown cut, by their places in the request.
     cut: Vec<(usize, Bytes)>,
+    /// The counted tokens that they are cut to, where one is shown cut.
+    room: Option<u64>,
     /// The dense one among them, by its place in the request.
     dense: Option<(usize, Ratio)>,
 }
@@ -121,6 +123,11 @@ impl NewestMessages {
         !self.cut.is_empty()
     }
 
+    /// The counted tokens that the messages are cut to; `None` where all are whole.
+    pub fn room(&self) -> Option<u64> {
+        self.room
+    }
+
     /// The messages with results that are shown cut, by their places in the request.
     pub fn cut_messages(&self) -> &[(usize, Bytes)] {
         &self.cut
@@ -159,6 +166,7 @@ impl NewestMessages {
             cut_results(&log, room).into_iter().map(|(at, it)| (self.history + at, it)).collect();
         self.count(request, reading, meter);
         self.left_out = whole.saturating_sub(self.tokens);
+        self.room = self.is_cut().then_some(room);
         self.is_cut()
     }
 }

@@ -161,7 +161,7 @@ impl PendingAnswer {
         if is_current && self.proxy.is_stored() {
             // Messages behind the history are recorded with the next request, if that one still has them.
             // Recorded before `observe` moves the meter: the record holds the meter that this request was made with.
-            calls.record(session, self.client, seen.usage, now);
+            calls.record(session, self.client, place.newest.room(), seen.usage, now);
         }
         let is_count = is_current && !place.is_aside && count == CountKind::Prompt;
         if let Some(usage) = seen.usage.filter(|_| is_count) {

@@ -304,6 +304,7 @@ pub enum SightLine {
     Verbatim { place: Clean },
     Edited { named: bool },
     Repaired { named: bool },
+    Cut { named: bool },
     Recap { named: bool },
     Marker,
 }

@@ -47,9 +47,15 @@ export type ManualShare = 'context' | 'budget'
 export interface FoldGoals {
   /** What the policy's shares refer to if a person asks for a compaction while the context is within the budget. */
   by_hand?: ManualShare
-  /** The share of the budget that a fold has to free; otherwise it is not made. */
+  /**
+   * The share of the budget that a fold has to free; otherwise it is not made. 0.1 in `default`: a smaller gain does
+   * not pay for the lost cache.
+   */
   min_reclaim?: number
-  /** The share of the budget that the context should take at most after a fold. */
+  /**
+   * The share of the budget that the context should take at most after a fold: 0.44 in `default`. A lower share
+   * leaves more requests between two folds, each of which loses the cache, and less room for the recap.
+   */
   target?: number
 }
 
@@ -64,11 +70,17 @@ export type HeadRule = 'task' | 'first-user' | 'messages' | 'system'
 export interface HeadPolicy {
   /** For `messages`: whether `messages` counts the leading system messages. */
   count_system?: boolean
-  /** Whether the first task leaves the head once there was a fold and the user made another request. */
+  /**
+   * Whether the first task leaves the head once there was a fold and the user made another request. Off by default:
+   * the provider's cache then ends before the task at that fold.
+   */
   decay?: boolean
   /** For `messages`: the number of messages. */
   messages?: number
-  /** The rule that finds the head. */
+  /**
+   * The rule that finds the head; `task` in midfold's own presets. A longer head costs its tokens in each request,
+   * and keeps more of the cache through a fold.
+   */
   rule?: HeadRule
 }
 
@@ -118,7 +130,10 @@ export type RecapRole = 'assistant' | 'user' | 'opposite'
 
 /** The text that replaces covered events. */
 export interface RecapPolicy {
-  /** The recap takes at most this share of the budget … */
+  /**
+   * The recap takes at most this share of the budget … 0.25 in `default`, 0.2 in `lean`, 0.45 in `generous`. A recap
+   * is sent with each request until the next fold; while it has room, it leaves nothing out.
+   */
   cap?: number
   /** … and at most this many tokens (0: no cap in tokens). */
   cap_tokens?: number
@@ -128,7 +143,10 @@ export interface RecapPolicy {
   fallback?: RecapFallback
   /** Whether the recap ends with `<read-files>` and `<modified-files>` blocks (What Survives the Compression). */
   file_blocks?: boolean
-  /** Whether the recap may exceed its share: by hand up to the target, else as far as it covers words of the user. */
+  /**
+   * Whether the recap may exceed its share: by hand up to the target, else as far as it covers words of the user. On
+   * in `default` and `generous`; it costs nothing in conversations where tools do most.
+   */
   fills?: boolean
   /** The first line of the recap. */
   header?: string
@@ -194,7 +212,10 @@ export interface StubPolicy {
   min_chars?: number
   /** Whether the line ends with the number of the message, such as `@12`, by which recall shows it. */
   numbers?: boolean
-  /** The most characters of salient lines (errors, failing tests, outliers) that are kept below the stub. */
+  /**
+   * The most characters of salient lines (errors, failing tests, outliers) that are kept below the stub. 600 by
+   * default, about 200 tokens for each old result; 0 keeps the line alone.
+   */
   salient_chars?: number
   /** Whether the line quotes from the result how the call ended: the totals of a check, or why it failed. */
   verdicts?: boolean
@@ -228,11 +249,16 @@ export interface TailPolicy {
    * large again; else it stays as a pin after the recap.
    */
   last_user?: boolean
-  /** The fewest messages of the tail. */
+  /**
+   * The fewest messages of the tail: 4 in `default`, 2 in `lean`. Long steps may make it much larger than the share.
+   */
   min_messages?: number
   /** For `ceiling`: the number of newest messages that reducers leave alone (Hermes Agent: `protect_last_n`). */
   protect_messages?: number
-  /** The least size of the tail, as a share of the budget (for `ceiling`: of the threshold). */
+  /**
+   * The least size of the tail, as a share of the budget (for `ceiling`: of the threshold). `default` has 0.1, `lean`
+   * 0.02. What the tail takes is not left for the recap, and the next fold comes earlier.
+   */
   ratio?: number
   /** The rule that finds the tail. */
   rule?: TailRule
@@ -265,42 +291,59 @@ export interface ModelTrigger {
 export interface TriggerPolicy {
   /**
    * The share of the budget from which a model is asked to narrate, so that the narration is ready when the trigger
-   * fires. It is below `threshold`. If another rule sets the line, the buffer keeps its proportion to it.
+   * fires. It is below `threshold`; 0.60 if left out. A lower share asks earlier, so more newer messages are told by
+   * rules alone. Without a narrator it only decides where a cold cache or an agent's request may fold. If another
+   * rule sets the line, the buffer keeps its proportion to it.
    */
   buffer?: number
   /**
    * Prompt sizes in tokens above which a model charges more for the whole prompt. Folding starts 5 % below the
-   * lowest.
+   * lowest. Without one, by default, price plays no part.
    */
   cliffs?: number[]
-  /** The threshold is at least this many tokens (Hermes Agent: 64,000) … */
+  /** The threshold is at least this many tokens (Hermes Agent: 64,000; 0 by default) … */
   floor_tokens?: number
   /**
    * … and if that reaches the window, it is this share of the window instead (Hermes Agent: `min(0.85 × window,
    * window − 1)`).
    */
   floored_share?: number | null
-  /** Tokens that are kept free for texts that hooks inject (projection note: 2,000). */
+  /**
+   * Tokens that are kept free for texts that hooks inject (projection note: 2,000; 0 by default). Set it where hooks
+   * add texts, or a request may exceed the window by them.
+   */
   injection_reserve?: number
-  /** The share that is added to every estimate before it is compared with a limit (projection note: 10 %). */
+  /**
+   * The share that is added to every estimate before it is compared with a limit (projection note: 10 %; 0 by
+   * default, as the meter learns from the provider's counts).
+   */
   margin?: number
-  /** Conversations of at most this many messages are never folded (Hermes Agent: 7). */
+  /** Conversations of at most this many messages are never folded (Hermes Agent: 7; 0 by default). */
   min_messages?: number
   /** Other rules for single models. */
   models?: ModelTrigger[]
   /** Whether the session folds by itself. If off, it does not even at the window; a person still can compact it. */
   on?: boolean
-  /** … or where fewer than this many tokens of the budget are left (0: no such rule). */
+  /**
+   * … or where fewer than this many tokens of the budget are left (0, the default: no such rule). Set it to the
+   * longest step that is expected.
+   */
   reserve?: number
   /**
    * The share of the budget from which the session folds at a seam, where some work has just ended: a user's turn, an
-   * item of the to-do list, a commit, a check that passed. 0, or not below `threshold`: seams do not matter. If
-   * another rule sets the line, the share keeps its proportion to it.
+   * item of the to-do list, a commit, a check that passed. 0, the default, or not below `threshold`: seams do not
+   * matter. If another rule sets the line, the share keeps its proportion to it.
    */
   seam?: number
-  /** Folding starts at this share of the budget … */
+  /**
+   * Folding starts at this share of the budget … `default` has 0.78, `lean` 0.48. A lower share makes each request
+   * cheaper and folds earlier; a higher one leaves less room for a long step.
+   */
   threshold?: number
-  /** … or at this many tokens, if that is less (0: no such rule) … */
+  /**
+   * … or at this many tokens, if that is less (0, the default: no such rule) … It holds cost down in a very large
+   * window.
+   */
   tokens?: number
 }
 

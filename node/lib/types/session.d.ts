@@ -254,8 +254,8 @@ export interface Audit {
 /**
  * The answer in one word: the best form in which the model saw the text. `never-said`: No event of the log has the
  * text. `not-yet`: Only later events have the text. `gone`: The text had left the context: neither an event nor the
- * recap had it. `in-recap`: Only the recap had the text. `edited`: Only an edited or repaired event had the text.
- * `verbatim`: An unchanged event had the text.
+ * recap had it. `in-recap`: Only the recap had the text. `edited`: Only an edited, repaired or cut event had the
+ * text. `verbatim`: An unchanged event had the text.
  */
 export type SightAnswer = 'never-said' | 'not-yet' | 'gone' | 'in-recap' | 'edited' | 'verbatim'
 
@@ -340,6 +340,13 @@ export interface SightRepaired {
   why: RepairReason
 }
 
+/** The event was one of the newest, and a proxy had cut it because whole it did not fit. */
+export interface SightCut {
+  is: 'cut'
+  /** Whether the part that was sent has the text. */
+  named: boolean
+}
+
 /** A recap replaced the event. */
 export interface SightRecap {
   is: 'recap'
@@ -353,7 +360,7 @@ export interface SightMarker {
 }
 
 /** The form in which the model saw one event. */
-export type Sight = SightNotYet | SightTranscript | SightVerbatim | SightEdited | SightRepaired | SightRecap | SightMarker
+export type Sight = SightNotYet | SightTranscript | SightVerbatim | SightEdited | SightRepaired | SightCut | SightRecap | SightMarker
 
 /** A later event that used the text. */
 export interface TextUse {

@@ -151,6 +151,7 @@ function sightText({ sight }: Occurrence): string {
   switch (sight.is) {
     case "verbatim": return "in the context, as it was said";
     case "edited": return `edited (${[sight.reducer, sight.reason].filter(Boolean).join(", ")}), ${still(sight.named)}`;
+    case "cut": return `cut, because whole it did not fit; ${still(sight.named)}`;
     case "repaired": return `repaired for the provider, ${still(sight.named)}`;
     case "recap": return sight.named ? "the recap, which says it" : "the recap, which does not say it";
     case "marker": return "a marker";
@@ -159,7 +160,7 @@ function sightText({ sight }: Occurrence): string {
   }
 }
 
-const FATE_OF: Record<Occurrence["sight"]["is"], Fate> = { verbatim: "v", edited: "c", repaired: "x", recap: "r", marker: "m", transcript: "v", "not-yet": "x" };
+const FATE_OF: Record<Occurrence["sight"]["is"], Fate> = { verbatim: "v", edited: "c", repaired: "x", cut: "c", recap: "r", marker: "m", transcript: "v", "not-yet": "x" };
 
 function occurrence(id: string, { text }: Explanation, one: Occurrence, refresh: () => void): HTMLElement {
   const { left, used, seq } = one;

@@ -1640,9 +1640,15 @@ export interface components {
         FoldGoals: {
             /** @description What the policy's shares refer to if a person asks for a compaction while the context is within the budget. */
             by_hand?: components["schemas"]["ManualShare"];
-            /** @description The share of the budget that a fold has to free; otherwise it is not made. */
+            /**
+             * @description The share of the budget that a fold has to free; otherwise it is not made. 0.1 in `default`: a smaller gain does not
+             *     pay for the lost cache.
+             */
             min_reclaim: components["schemas"]["Ratio"];
-            /** @description The share of the budget that the context should take at most after a fold. */
+            /**
+             * @description The share of the budget that the context should take at most after a fold: 0.44 in `default`. A lower share leaves
+             *     more requests between two folds, each of which loses the cache, and less room for the recap.
+             */
             target: components["schemas"]["Ratio"];
         };
         /**
@@ -1878,7 +1884,8 @@ export interface components {
              */
             count_system: boolean;
             /**
-             * @description Whether the first task leaves the head once there was a fold and the user made another request.
+             * @description Whether the first task leaves the head once there was a fold and the user made another request. Off by default: the
+             *     provider's cache then ends before the task at that fold.
              * @default false
              */
             decay: boolean;
@@ -1888,7 +1895,10 @@ export interface components {
              * @default 0
              */
             messages: number;
-            /** @description The rule that finds the head. */
+            /**
+             * @description The rule that finds the head; `task` in midfold's own presets. A longer head costs its tokens in each request, and
+             *     keeps more of the cache through a fold.
+             */
             rule: components["schemas"]["HeadRule"];
         };
         /** @description The rules that find the head. */
@@ -2157,7 +2167,8 @@ export interface components {
              */
             most_tokens?: number | null;
             /**
-             * @description Whether a model is asked at all.
+             * @description Whether a model is asked at all. Off by default. It costs one call of the narrator for each fold, which reads the
+             *     covered messages; no turn waits for it.
              * @default false
              */
             on: boolean;
@@ -2166,7 +2177,10 @@ export interface components {
              * @default []
              */
             sections: string[];
-            /** @description The number of words to ask for, as a share of the covered tokens: a long span deserves a long narration. */
+            /**
+             * @description The number of words to ask for, as a share of the covered tokens: a long span deserves a long narration. 0.04 in
+             *     `default`.
+             */
             share?: components["schemas"]["Ratio"] | null;
             /**
              * @description The value of `strategy` in the record of a narrated fold; the policy's own without it (Summarizing Evicted
@@ -2186,6 +2200,8 @@ export interface components {
             /**
              * Format: uint32
              * @description The longest time for an answer, from the request to the last byte, in seconds (Summarizing Evicted Turns: 25).
+             *     `default` has 120, since 1,600 words take a small model a minute. Where it is over, the fold is made without a
+             *     narration.
              * @default null
              */
             timeout_seconds: number | null;
@@ -2802,7 +2818,10 @@ export interface components {
         RecapFallback: "computed" | "marker" | "static";
         /** @description The text that replaces covered events. */
         RecapPolicy: {
-            /** @description The recap takes at most this share of the budget … */
+            /**
+             * @description The recap takes at most this share of the budget … 0.25 in `default`, 0.2 in `lean`, 0.45 in `generous`. A recap is
+             *     sent with each request until the next fold; while it has room, it leaves nothing out.
+             */
             cap: components["schemas"]["Ratio"];
             /**
              * Format: uint64
@@ -2819,7 +2838,10 @@ export interface components {
              * @default false
              */
             file_blocks: boolean;
-            /** @description Whether the recap may exceed its share: by hand up to the target, else as far as it covers words of the user. */
+            /**
+             * @description Whether the recap may exceed its share: by hand up to the target, else as far as it covers words of the user. On in
+             *     `default` and `generous`; it costs nothing in conversations where tools do most.
+             */
             fills?: boolean;
             /** @description The first line of the recap. */
             header: string;
@@ -3483,6 +3505,11 @@ export interface components {
             why: components["schemas"]["RepairReason"];
         } | {
             /** @constant */
+            is: "cut";
+            /** @description Whether the part that was sent has the text. */
+            named: boolean;
+        } | {
+            /** @constant */
             is: "recap";
             /** @description Whether the recap has the text. */
             named: boolean;
@@ -3521,7 +3548,8 @@ export interface components {
             numbers?: boolean;
             /**
              * Format: uint
-             * @description The most characters of salient lines (errors, failing tests, outliers) that are kept below the stub.
+             * @description The most characters of salient lines (errors, failing tests, outliers) that are kept below the stub. 600 by default,
+             *     about 200 tokens for each old result; 0 keeps the line alone.
              * @default 600
              */
             salient_chars: number;
@@ -3555,7 +3583,7 @@ export interface components {
             last_user: boolean;
             /**
              * Format: uint
-             * @description The fewest messages of the tail.
+             * @description The fewest messages of the tail: 4 in `default`, 2 in `lean`. Long steps may make it much larger than the share.
              */
             min_messages: number;
             /**
@@ -3565,7 +3593,10 @@ export interface components {
              * @default 0
              */
             protect_messages: number;
-            /** @description The least size of the tail, as a share of the budget (for [`TailRule::Ceiling`]: of the threshold). */
+            /**
+             * @description The least size of the tail, as a share of the budget (for [`TailRule::Ceiling`]: of the threshold). `default` has
+             *     0.1, `lean` 0.02. What the tail takes is not left for the recap, and the next fold comes earlier.
+             */
             ratio: components["schemas"]["Ratio"];
             /** @description The rule that finds the tail. */
             rule: components["schemas"]["TailRule"];
@@ -3684,19 +3715,20 @@ export interface components {
         TriggerPolicy: {
             /**
              * @description The share of the budget from which a model is asked to narrate, so that the narration is ready when the trigger
-             *     fires. It is below `threshold`. If another rule sets the line, the buffer keeps its proportion to it
+             *     fires. It is below `threshold`; 0.60 if left out. A lower share asks earlier, so more newer messages are told by
+             *     rules alone. Without a narrator it only decides where a cold cache or an agent's request may fold. If another rule sets the line, the buffer keeps its proportion to it
              *     ([`TriggerPolicy::buffer_tokens`]).
              * @default 0.6
              */
             buffer: components["schemas"]["Ratio"];
             /**
              * @description Prompt sizes in tokens above which a model charges more for the whole prompt. Folding starts 5 % below the
-             *     lowest.
+             *     lowest. Without one, by default, price plays no part.
              */
             cliffs?: number[];
             /**
              * Format: uint64
-             * @description The threshold is at least this many tokens (Hermes Agent: 64,000) …
+             * @description The threshold is at least this many tokens (Hermes Agent: 64,000; 0 by default) …
              * @default 0
              */
             floor_tokens: number;
@@ -3708,18 +3740,20 @@ export interface components {
             floored_share: components["schemas"]["Ratio"] | null;
             /**
              * Format: uint64
-             * @description Tokens that are kept free for texts that hooks inject (projection note: 2,000).
+             * @description Tokens that are kept free for texts that hooks inject (projection note: 2,000; 0 by default). Set it where hooks add
+             *     texts, or a request may exceed the window by them.
              * @default 0
              */
             injection_reserve: number;
             /**
-             * @description The share that is added to every estimate before it is compared with a limit (projection note: 10 %).
+             * @description The share that is added to every estimate before it is compared with a limit (projection note: 10 %; 0 by default,
+             *     as the meter learns from the provider's counts).
              * @default 0
              */
             margin: components["schemas"]["Ratio"];
             /**
              * Format: uint
-             * @description Conversations of at most this many messages are never folded (Hermes Agent: 7).
+             * @description Conversations of at most this many messages are never folded (Hermes Agent: 7; 0 by default).
              * @default 0
              */
             min_messages: number;
@@ -3732,21 +3766,26 @@ export interface components {
             on: boolean;
             /**
              * Format: uint64
-             * @description … or where fewer than this many tokens of the budget are left (0: no such rule).
+             * @description … or where fewer than this many tokens of the budget are left (0, the default: no such rule). Set it to the longest
+             *     step that is expected.
              * @default 0
              */
             reserve: number;
             /**
              * @description The share of the budget from which the session folds at a seam, where some work has just ended: a user's turn,
-             *     an item of the to-do list, a commit, a check that passed. 0, or not below `threshold`: seams do not matter. If
+             *     an item of the to-do list, a commit, a check that passed. 0, the default, or not below `threshold`: seams do not matter. If
              *     another rule sets the line, the share keeps its proportion to it.
              */
             seam?: components["schemas"]["Ratio"];
-            /** @description Folding starts at this share of the budget … */
+            /**
+             * @description Folding starts at this share of the budget … `default` has 0.78, `lean` 0.48. A lower share makes each request
+             *     cheaper and folds earlier; a higher one leaves less room for a long step.
+             */
             threshold: components["schemas"]["Ratio"];
             /**
              * Format: uint64
-             * @description … or at this many tokens, if that is less (0: no such rule) …
+             * @description … or at this many tokens, if that is less (0, the default: no such rule) … It holds cost down in a very large
+             *     window.
              * @default 0
              */
             tokens: number;

@@ -295,6 +295,7 @@ impl<'a> Auditor<'a> {
                 pins: &call.pins,
                 meter: &Meter::exact(),
                 client: call.client,
+                newest_room: call.newest_room,
             },
         );
         self.expect(rule::CALL_CONTEXT, name, again.context_hash == call.context_hash, || {

@@ -64,6 +64,11 @@ pub enum Sight {
         /// The reason of the repair.
         why: RepairReason,
     },
+    /// The event was one of the newest, and a proxy had cut it because whole it did not fit.
+    Cut {
+        /// Whether the part that was sent has the text.
+        named: bool,
+    },
     /// A recap replaced the event.
     Recap {
         /// Whether the recap has the text.
@@ -79,9 +84,10 @@ impl Sight {
     pub fn named(&self) -> bool {
         match self {
             Self::Verbatim { .. } | Self::Transcript => true,
-            Self::Edited { named, .. } | Self::Repaired { named, .. } | Self::Recap { named } => {
-                *named
-            }
+            Self::Edited { named, .. }
+            | Self::Repaired { named, .. }
+            | Self::Cut { named }
+            | Self::Recap { named } => *named,
             Self::NotYet | Self::Marker => false,
         }
     }
@@ -155,7 +161,7 @@ pub enum SightAnswer {
     Gone,
     /// Only the recap had the text.
     InRecap,
-    /// Only an edited or repaired event had the text.
+    /// Only an edited, repaired or cut event had the text.
     Edited,
     /// An unchanged event had the text.
     Verbatim,

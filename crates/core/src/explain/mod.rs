@@ -6,6 +6,7 @@
 
 mod answer;
 mod find;
+mod newest;
 mod render;
 
 use std::cmp::Reverse;
@@ -28,6 +29,7 @@ pub use answer::{
     TextUse, VerbatimPlace, WhenLeft,
 };
 use find::SearchText;
+use newest::NewestEvents;
 
 /// The most messages that are named where no message has the text.
 const NEAR: usize = 3;
@@ -67,28 +69,22 @@ pub fn explain(
         let found = calls.iter().find(|call| call.number == number);
         found.ok_or(ExplainError::NoCall { number, count: calls.len() as u64 })
     };
-    let (call, events, active) = match moment {
-        AskedMoment::Now(active) => (None, log.len(), active),
+    let (call, newest, active) = match moment {
+        AskedMoment::Now(active) => (None, NewestEvents::none(log.len()), active),
         AskedMoment::Call(number) => {
             let call = of(number)?;
-            (Some(number), call.events as usize, call.fold)
+            (Some(number), NewestEvents::none(call.events as usize), call.fold)
         }
         AskedMoment::ClientCall(number) => {
             let call = of(number)?;
-            (Some(number), read_with(log, call.events as usize), call.fold)
+            (Some(number), NewestEvents::of(log, call), call.fold)
         }
     };
     let chain = chain(folds, active)?;
     let secrets = KnownSecrets::of(log.events());
     let asked =
-        TextQuestion { log, chain: &chain, events, needle: SearchText::new(log, text), secrets };
+        TextQuestion { log, chain: &chain, newest, needle: SearchText::new(log, text), secrets };
     Ok(asked.answer(text, call))
-}
-
-/// The number of events of a prompt whose newest messages were appended later: those up to the answer of the call.
-fn read_with(log: &EventLog, events: usize) -> usize {
-    let behind = log.events().iter().skip(events);
-    events + behind.take_while(|event| event.view.role != Role::Assistant).count()
 }
 
 /// Why there is no answer.
@@ -136,7 +132,7 @@ fn speaker(event: &Event) -> Role {
 struct TextQuestion<'a> {
     log: &'a EventLog,
     chain: &'a [(FoldRef, &'a Fold)],
-    events: usize,
+    newest: NewestEvents,
     needle: SearchText,
     secrets: KnownSecrets,
 }
@@ -163,7 +159,7 @@ impl TextQuestion<'_> {
         let explanation = Explanation {
             text: text.to_owned(),
             call,
-            events: u32::try_from(self.events).unwrap_or(u32::MAX),
+            events: u32::try_from(self.newest.end).unwrap_or(u32::MAX),
             fold: self.chain.last().map(|(name, _)| name.clone()),
             answer,
             reader: ContextReader::Midfold,
@@ -180,7 +176,7 @@ impl TextQuestion<'_> {
     /// The newest events with most of the words, each of them a part of a word at least.
     fn near(&self, text: &str) -> Vec<NearMessage> {
         let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
-        let events = &self.log.events()[..self.events.min(self.log.len())];
+        let events = &self.log.events()[..self.newest.end.min(self.log.len())];
         let score = |event: &Event| {
             let text = event.text().to_lowercase();
             words.iter().filter(|word| text.contains(word.as_str())).count()
@@ -203,7 +199,7 @@ impl TextQuestion<'_> {
     /// The names in the text that a fold lost and that later events used again.
     fn asked_again(&self, text: &str) -> Vec<AskedAgain> {
         let names: FxHashSet<&str> = identifiers(text).chain([text]).collect();
-        let later = &self.log.events()[..self.events.min(self.log.len())];
+        let later = &self.log.events()[..self.newest.end.min(self.log.len())];
         let of = |(fold, record): &(FoldRef, &Fold)| {
             let found = record.references(later).into_iter();
             let found = found.filter(|reference| names.contains(reference.name.as_str()));
@@ -218,10 +214,10 @@ impl TextQuestion<'_> {
 
     /// The context of the moment: the log of that time, read through the fold of that time.
     fn context(&self) -> Context {
-        if self.events >= self.log.len() {
+        if self.newest.end >= self.log.len() {
             return project(self.log, self.active());
         }
-        project(&self.log.prefix(self.events), self.active())
+        project(&self.log.prefix(self.newest.end), self.active())
     }
 
     fn occurrence(
@@ -231,7 +227,7 @@ impl TextQuestion<'_> {
         context: &Context,
         in_recap: bool,
     ) -> Occurrence {
-        let there = (event.seq as usize) < self.events;
+        let there = (event.seq as usize) < self.newest.end;
         let left = self.left(event);
         let by_people = |later: &&&Event| {
             later.seq > event.seq
@@ -269,8 +265,14 @@ impl TextQuestion<'_> {
                 _ => Sight::Recap { named: in_recap },
             };
         };
-        let view = self.log.dialect().view(&piece.bytes);
-        let named = self.needle.is_in(&view.plain(&piece.bytes));
+        let is_named = |bytes: &[u8]| {
+            let view = self.log.dialect().view(bytes);
+            self.needle.is_in(&view.plain(bytes))
+        };
+        if let Some(cut) = self.newest.cut(event.seq) {
+            return Sight::Cut { named: is_named(cut) };
+        }
+        let named = is_named(&piece.bytes);
         match piece.fate {
             PieceFate::Repaired(_, why) => Sight::Repaired { named, why },
             PieceFate::Edited(_) => {
@@ -364,9 +366,9 @@ fn worth(sight: &Sight) -> SightAnswer {
     match sight {
         Sight::NotYet => SightAnswer::NotYet,
         Sight::Verbatim { .. } | Sight::Transcript => SightAnswer::Verbatim,
-        Sight::Edited { named: true, .. } | Sight::Repaired { named: true, .. } => {
-            SightAnswer::Edited
-        }
+        Sight::Edited { named: true, .. }
+        | Sight::Repaired { named: true, .. }
+        | Sight::Cut { named: true } => SightAnswer::Edited,
         Sight::Recap { named: true } => SightAnswer::InRecap,
         _ => SightAnswer::Gone,
     }

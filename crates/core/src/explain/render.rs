@@ -146,6 +146,9 @@ impl Display for Sight {
             Self::Repaired { named, why } => {
                 write!(f, "sent otherwise to be valid ({why:?}), {}", still(named))
             }
+            Self::Cut { named } => {
+                write!(f, "sent cut, because whole it did not fit, {}", still(named))
+            }
             Self::Recap { named: true } => write!(f, "replaced by the recap, which still says it"),
             Self::Recap { named: false } => {
                 write!(f, "replaced by the recap, which does not say it")

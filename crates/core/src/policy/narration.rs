@@ -9,7 +9,8 @@ use crate::budget::Ratio;
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NarrationPolicy {
-    /// Whether a model is asked at all.
+    /// Whether a model is asked at all. Off by default. It costs one call of the narrator for each fold, which reads the
+    /// covered messages; no turn waits for it.
     pub on: bool,
     /// The names of the sections that the model is asked for, in order.
     pub sections: Vec<String>,
@@ -26,7 +27,8 @@ pub struct NarrationPolicy {
     pub whole_middle: bool,
     /// The number of words to ask for (Summarizing Evicted Turns: 200); with a `share`, the fewest.
     pub words: Option<u32>,
-    /// The number of words to ask for, as a share of the covered tokens: a long span deserves a long narration.
+    /// The number of words to ask for, as a share of the covered tokens: a long span deserves a long narration. 0.04 in
+    /// `default`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<Ratio>,
     /// The most words to ask for by `share`.
@@ -45,6 +47,8 @@ pub struct NarrationPolicy {
     /// The sampling temperature (Summarizing Evicted Turns: 0.2).
     pub temperature: Option<Ratio>,
     /// The longest time for an answer, from the request to the last byte, in seconds (Summarizing Evicted Turns: 25).
+    /// `default` has 120, since 1,600 words take a small model a minute. Where it is over, the fold is made without a
+    /// narration.
     pub timeout_seconds: Option<u32>,
 }
 

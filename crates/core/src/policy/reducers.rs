@@ -118,7 +118,8 @@ pub struct RetainRule {
 pub struct StubPolicy {
     /// Results of up to this many characters stay (Hermes Agent: 200).
     pub min_chars: usize,
-    /// The most characters of salient lines (errors, failing tests, outliers) that are kept below the stub.
+    /// The most characters of salient lines (errors, failing tests, outliers) that are kept below the stub. 600 by default,
+    /// about 200 tokens for each old result; 0 keeps the line alone.
     pub salient_chars: usize,
     /// Whether the line quotes from the result how the call ended: the totals of a check, or why it failed.
     #[serde(skip_serializing_if = "super::is_false")]

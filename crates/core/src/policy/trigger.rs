@@ -12,45 +12,51 @@ pub struct TriggerPolicy {
     /// Whether the session folds by itself. If off, it does not even at the window; a person still can compact it.
     #[serde(default = "yes")]
     pub on: bool,
-    /// Folding starts at this share of the budget …
+    /// Folding starts at this share of the budget … `default` has 0.78, `lean` 0.48. A lower share makes each request
+    /// cheaper and folds earlier; a higher one leaves less room for a long step.
     pub threshold: Ratio,
-    /// … or at this many tokens, if that is less (0: no such rule) …
+    /// … or at this many tokens, if that is less (0, the default: no such rule) … It holds cost down in a very large
+    /// window.
     #[serde(default)]
     pub tokens: u64,
-    /// … or where fewer than this many tokens of the budget are left (0: no such rule).
+    /// … or where fewer than this many tokens of the budget are left (0, the default: no such rule). Set it to the longest
+    /// step that is expected.
     #[serde(default)]
     pub reserve: u64,
     /// Prompt sizes in tokens above which a model charges more for the whole prompt. Folding starts 5 % below the
-    /// lowest.
+    /// lowest. Without one, by default, price plays no part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cliffs: Vec<u64>,
     /// Other rules for single models.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelTrigger>,
     /// The share of the budget from which a model is asked to narrate, so that the narration is ready when the trigger
-    /// fires. It is below `threshold`. If another rule sets the line, the buffer keeps its proportion to it
+    /// fires. It is below `threshold`; 0.60 if left out. A lower share asks earlier, so more newer messages are told by
+    /// rules alone. Without a narrator it only decides where a cold cache or an agent's request may fold. If another rule sets the line, the buffer keeps its proportion to it
     /// ([`TriggerPolicy::buffer_tokens`]).
     #[serde(default = "buffer")]
     pub buffer: Ratio,
     /// The share of the budget from which the session folds at a seam, where some work has just ended: a user's turn,
-    /// an item of the to-do list, a commit, a check that passed. 0, or not below `threshold`: seams do not matter. If
+    /// an item of the to-do list, a commit, a check that passed. 0, the default, or not below `threshold`: seams do not matter. If
     /// another rule sets the line, the share keeps its proportion to it.
     #[serde(default, skip_serializing_if = "Ratio::is_zero")]
     pub seam: Ratio,
-    /// The threshold is at least this many tokens (Hermes Agent: 64,000) …
+    /// The threshold is at least this many tokens (Hermes Agent: 64,000; 0 by default) …
     #[serde(default)]
     pub floor_tokens: u64,
     /// … and if that reaches the window, it is this share of the window instead (Hermes Agent: `min(0.85 × window,
     /// window − 1)`).
     #[serde(default)]
     pub floored_share: Option<Ratio>,
-    /// The share that is added to every estimate before it is compared with a limit (projection note: 10 %).
+    /// The share that is added to every estimate before it is compared with a limit (projection note: 10 %; 0 by default,
+    /// as the meter learns from the provider's counts).
     #[serde(default)]
     pub margin: Ratio,
-    /// Tokens that are kept free for texts that hooks inject (projection note: 2,000).
+    /// Tokens that are kept free for texts that hooks inject (projection note: 2,000; 0 by default). Set it where hooks add
+    /// texts, or a request may exceed the window by them.
     #[serde(default)]
     pub injection_reserve: u64,
-    /// Conversations of at most this many messages are never folded (Hermes Agent: 7).
+    /// Conversations of at most this many messages are never folded (Hermes Agent: 7; 0 by default).
     #[serde(default)]
     pub min_messages: usize,
 }

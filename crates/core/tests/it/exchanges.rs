@@ -148,6 +148,7 @@ fn called(log: &EventLog, client: ClientHistory) -> CallRecord {
         pins: &[],
         meter: &Meter::exact(),
         client: Some(client),
+        newest_room: None,
     };
     let mut record = Ledger::default().record(&session.view(), &call);
     record.context_hash = midfold_core::ledger::context_hash(

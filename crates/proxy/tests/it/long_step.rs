@@ -4,9 +4,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use midfold::core::audit::audit;
 use midfold::core::event::Usage;
+use midfold::core::explain::{Sight, SightAnswer};
 use midfold::formats::answer::AnswerFacts;
 use midfold::formats::request::{Request, list_name};
+use midfold::store::{MemoryStore, Store, StoredSession};
+use midfold::view::explained;
 use midfold::{DialectKind, Policy, RequestFault};
 use midfold_proxy::{MatchedRequest, Proxy, ProxyRules, RequestSender};
 use midfold_testkit::{TestCall, TestMessage, emit};
@@ -95,6 +99,43 @@ fn only_the_long_result_is_changed_and_the_next_request_covers_it() {
         let what = turn.sent();
         assert_eq!((what.fault, what.cut, what.is_new_fold), (None, 0, true), "{kind}");
         assert!(what.tokens_after <= WINDOW, "{kind}: {}", what.tokens_after);
+    }
+}
+
+#[tokio::test]
+async fn explain_says_what_the_cut_of_a_call_still_said() {
+    for (kind, messages) in conversations() {
+        let mut policy = Policy::preset("default").unwrap();
+        policy.tail.cut_results = Some(true);
+        let proxy = Arc::new(Proxy::new(ProxyRules::new(policy).window(WINDOW).stored()));
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let facts = AnswerFacts { is_complete: true, ..AnswerFacts::default() };
+        let ends = [long_end(&messages), messages.len()];
+        let mut session = None;
+        for (now, end) in ends.into_iter().enumerate() {
+            let turn = send(&proxy, kind, &messages[..end], now as u64);
+            assert_eq!(turn.sent().cut > 0, now == 0, "{kind}");
+            session.clone_from(&turn.sent().session);
+            turn.into_pending().take_facts(&facts, now as u64);
+            while proxy.save(&*store, now as u64).await.unwrap() {}
+        }
+        let mut stored = StoredSession::open(store, &session.unwrap()).await.unwrap();
+        let ask = async |stored: &mut StoredSession, text: &str| {
+            let explanation = explained(stored, text, Some(1)).await.unwrap();
+            (explanation.answer, explanation.occurrences[0].sight.clone())
+        };
+        let last = ask(&mut stored, "3000: value 382").await;
+        assert_eq!(last, (SightAnswer::Edited, Sight::Cut { named: true }), "{kind}");
+        let middle = ask(&mut stored, "1500: value 191").await;
+        assert_eq!(middle, (SightAnswer::Gone, Sight::Cut { named: false }), "{kind}");
+        let calls: Vec<_> = stored.calls().await.unwrap().into_iter().map(|it| it.0).collect();
+        assert_eq!(
+            calls.iter().map(|it| it.newest_room.is_some()).collect::<Vec<_>>(),
+            [true, false]
+        );
+        let folds = stored.folds().await.unwrap();
+        let audit = audit(stored.whole().await.unwrap().log(), &folds, None, &calls);
+        assert!(audit.is_clean(), "{kind}: {:?}", audit.findings);
     }
 }
 

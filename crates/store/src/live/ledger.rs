@@ -157,6 +157,7 @@ impl StoredSession {
             pins: &state.pins,
             meter: &meter,
             client: None,
+            newest_room: None,
         };
         let ledger = self.ledger.get_or_insert_default();
         match sent {

@@ -115,6 +115,7 @@ async fn fill(store: &dyn Store) {
             pins: &[],
             meter: &meter,
             client: None,
+            newest_room: None,
         };
         let record = ledger.record(&session.view(), &call);
         let body = serde_json::to_string(&record).unwrap();

@@ -121,6 +121,7 @@ fn sight(sight: &SightLine) -> String {
         SightLine::Verbatim { place } => format!("sent as it is ({place})"),
         SightLine::Edited { named } => format!("sent shortened, {}", still(*named)),
         SightLine::Repaired { named } => format!("sent otherwise, to be valid; {}", still(*named)),
+        SightLine::Cut { named } => format!("sent cut, too long to fit; {}", still(*named)),
         SightLine::Recap { named: true } => "in the recap, which says it".to_owned(),
         SightLine::Recap { named: false } => "in the recap, which does not say it".to_owned(),
         SightLine::Marker => "behind the marker".to_owned(),

@@ -119,6 +119,7 @@ fn the_ledger_records_injections_apart() {
             pins: &[],
             meter: &Meter::exact(),
             client: None,
+            newest_room: None,
         },
     );
     assert_eq!(record.injections, sent.injections());

@@ -102,6 +102,7 @@ impl Talk {
                 pins: &self.pins,
                 meter: &Meter::chars_over_four(),
                 client: None,
+                newest_room: None,
             },
         );
         self.calls.push(record);

@@ -94,9 +94,14 @@ class FoldGoals(TypedDict, total=False):
     within the budget.
     """
     min_reclaim: float
-    """The share of the budget that a fold has to free; otherwise it is not made."""
+    """The share of the budget that a fold has to free; otherwise it is not made. 0.1 in `default`:
+    a smaller gain does not pay for the lost cache.
+    """
     target: float
-    """The share of the budget that the context should take at most after a fold."""
+    """The share of the budget that the context should take at most after a fold: 0.44 in `default`.
+    A lower share leaves more requests between two folds, each of which loses the cache, and less
+    room for the recap.
+    """
 
 
 HeadRule = Literal["task", "first-user", "messages", "system"]
@@ -114,12 +119,14 @@ class HeadPolicy(TypedDict, total=False):
     """For `messages`: whether `messages` counts the leading system messages."""
     decay: bool
     """Whether the first task leaves the head once there was a fold and the user made another
-    request.
+    request. Off by default: the provider's cache then ends before the task at that fold.
     """
     messages: int
     """For `messages`: the number of messages."""
     rule: HeadRule
-    """The rule that finds the head."""
+    """The rule that finds the head; `task` in midfold's own presets. A longer head costs its tokens
+    in each request, and keeps more of the cache through a fold.
+    """
 
 
 class KeepRuleMessage(TypedDict):
@@ -173,7 +180,10 @@ class RecapPolicy(TypedDict, total=False):
     """The text that replaces covered events."""
 
     cap: float
-    """The recap takes at most this share of the budget …"""
+    """The recap takes at most this share of the budget … 0.25 in `default`, 0.2 in `lean`, 0.45 in
+    `generous`. A recap is sent with each request until the next fold; while it has room, it
+    leaves nothing out.
+    """
     cap_tokens: int
     """… and at most this many tokens (0: no cap in tokens)."""
     cover: CoverExtent
@@ -186,7 +196,8 @@ class RecapPolicy(TypedDict, total=False):
     """
     fills: bool
     """Whether the recap may exceed its share: by hand up to the target, else as far as it covers
-    words of the user.
+    words of the user. On in `default` and `generous`; it costs nothing in conversations where
+    tools do most.
     """
     header: str
     """The first line of the recap."""
@@ -277,7 +288,7 @@ class StubPolicy(TypedDict, total=False):
     """
     salient_chars: int
     """The most characters of salient lines (errors, failing tests, outliers) that are kept below
-    the stub.
+    the stub. 600 by default, about 200 tokens for each old result; 0 keeps the line alone.
     """
     verdicts: bool
     """Whether the line quotes from the result how the call ended: the totals of a check, or why it
@@ -315,13 +326,18 @@ class TailPolicy(TypedDict, total=False):
     at most half as large again; else it stays as a pin after the recap.
     """
     min_messages: int
-    """The fewest messages of the tail."""
+    """The fewest messages of the tail: 4 in `default`, 2 in `lean`. Long steps may make it much
+    larger than the share.
+    """
     protect_messages: int
     """For `ceiling`: the number of newest messages that reducers leave alone (Hermes Agent:
     `protect_last_n`).
     """
     ratio: float
-    """The least size of the tail, as a share of the budget (for `ceiling`: of the threshold)."""
+    """The least size of the tail, as a share of the budget (for `ceiling`: of the threshold).
+    `default` has 0.1, `lean` 0.02. What the tail takes is not left for the recap, and the next
+    fold comes earlier.
+    """
     rule: TailRule
     """The rule that finds the tail."""
 
@@ -355,27 +371,33 @@ class TriggerPolicy(TypedDict, total=False):
 
     buffer: float
     """The share of the budget from which a model is asked to narrate, so that the narration is
-    ready when the trigger fires. It is below `threshold`. If another rule sets the line, the
-    buffer keeps its proportion to it.
+    ready when the trigger fires. It is below `threshold`; 0.60 if left out. A lower share asks
+    earlier, so more newer messages are told by rules alone. Without a narrator it only decides
+    where a cold cache or an agent's request may fold. If another rule sets the line, the buffer
+    keeps its proportion to it.
     """
     cliffs: list[int]
     """Prompt sizes in tokens above which a model charges more for the whole prompt. Folding starts
-    5 % below the lowest.
+    5 % below the lowest. Without one, by default, price plays no part.
     """
     floor_tokens: int
-    """The threshold is at least this many tokens (Hermes Agent: 64,000) …"""
+    """The threshold is at least this many tokens (Hermes Agent: 64,000; 0 by default) …"""
     floored_share: float | None
     """… and if that reaches the window, it is this share of the window instead (Hermes Agent:
     `min(0.85 × window, window − 1)`).
     """
     injection_reserve: int
-    """Tokens that are kept free for texts that hooks inject (projection note: 2,000)."""
+    """Tokens that are kept free for texts that hooks inject (projection note: 2,000; 0 by default).
+    Set it where hooks add texts, or a request may exceed the window by them.
+    """
     margin: float
     """The share that is added to every estimate before it is compared with a limit (projection
-    note: 10 %).
+    note: 10 %; 0 by default, as the meter learns from the provider's counts).
     """
     min_messages: int
-    """Conversations of at most this many messages are never folded (Hermes Agent: 7)."""
+    """Conversations of at most this many messages are never folded (Hermes Agent: 7; 0 by
+    default).
+    """
     models: list[ModelTrigger]
     """Other rules for single models."""
     on: bool
@@ -383,17 +405,23 @@ class TriggerPolicy(TypedDict, total=False):
     can compact it.
     """
     reserve: int
-    """… or where fewer than this many tokens of the budget are left (0: no such rule)."""
+    """… or where fewer than this many tokens of the budget are left (0, the default: no such rule).
+    Set it to the longest step that is expected.
+    """
     seam: float
     """The share of the budget from which the session folds at a seam, where some work has just
-    ended: a user's turn, an item of the to-do list, a commit, a check that passed. 0, or not
-    below `threshold`: seams do not matter. If another rule sets the line, the share keeps its
-    proportion to it.
+    ended: a user's turn, an item of the to-do list, a commit, a check that passed. 0, the
+    default, or not below `threshold`: seams do not matter. If another rule sets the line, the
+    share keeps its proportion to it.
     """
     threshold: float
-    """Folding starts at this share of the budget …"""
+    """Folding starts at this share of the budget … `default` has 0.78, `lean` 0.48. A lower share
+    makes each request cheaper and folds earlier; a higher one leaves less room for a long step.
+    """
     tokens: int
-    """… or at this many tokens, if that is less (0: no such rule) …"""
+    """… or at this many tokens, if that is less (0, the default: no such rule) … It holds cost down
+    in a very large window.
+    """
 
 
 class WindowPolicy(TypedDict, total=False):

@@ -39,6 +39,7 @@ __all__ = [
     "SessionStatus",
     "Sight",
     "SightAnswer",
+    "SightCut",
     "SightEdited",
     "SightMarker",
     "SightNotYet",
@@ -347,8 +348,8 @@ SightAnswer = Literal[
 """The answer in one word: the best form in which the model saw the text. `never-said`: No event of
 the log has the text. `not-yet`: Only later events have the text. `gone`: The text had left the
 context: neither an event nor the recap had it. `in-recap`: Only the recap had the text.
-`edited`: Only an edited or repaired event had the text. `verbatim`: An unchanged event had the
-text.
+`edited`: Only an edited, repaired or cut event had the text. `verbatim`: An unchanged event had
+the text.
 """
 
 
@@ -457,6 +458,17 @@ SightRepaired = TypedDict(
 """The event was sent in another form, because the provider would have refused the original."""
 
 
+SightCut = TypedDict(
+    "SightCut",
+    {
+        "is": 'Literal["cut"]',
+        # Whether the part that was sent has the text.
+        "named": "bool",
+    },
+)
+"""The event was one of the newest, and a proxy had cut it because whole it did not fit."""
+
+
 SightRecap = TypedDict(
     "SightRecap",
     {
@@ -483,6 +495,7 @@ Sight = Union[
     SightVerbatim,
     SightEdited,
     SightRepaired,
+    SightCut,
     SightRecap,
     SightMarker,
 ]
