@@ -3,13 +3,14 @@
 use rustc_hash::FxHashMap;
 
 use crate::fold::{Fold, FoldEntry};
+use crate::policy::ReducerName;
 
 /// The fate of an event under one fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FabricCell {
     /// Sent unchanged.
     Verbatim,
-    /// Replaced by a line that says what it was.
+    /// Replaced by a line that says what it was; or without its reasoning, where only that was dropped.
     Stub,
     /// Sent in a shortened form.
     Clipped,
@@ -38,30 +39,46 @@ impl FabricCell {
         }
     }
 
-    /// The fate of an event that a reducer of this name edited.
+    /// The fate of an event that this reducer edited.
     #[must_use]
-    pub fn edited_by(reducer: &str) -> Self {
+    pub fn edited_by(reducer: ReducerName) -> Self {
         match reducer {
-            "arguments" | "terminal" | "cut" => Self::Clipped,
-            _ => Self::Stub,
+            ReducerName::Arguments | ReducerName::Terminal | ReducerName::Cut => Self::Clipped,
+            ReducerName::Dedup
+            | ReducerName::Supersede
+            | ReducerName::Retain
+            | ReducerName::Stub
+            | ReducerName::Reasoning
+            | ReducerName::Window
+            | ReducerName::Recap => Self::Stub,
         }
+    }
+
+    /// The fate of an event that is in no message of the context: the recap covers it, or only a marker.
+    #[must_use]
+    pub fn covered(seq: u32, marker_from: Option<u32>) -> Self {
+        if marker_from.is_some_and(|from| seq >= from) { Self::Marker } else { Self::Recap }
     }
 
     /// The fates of all events of a recorded fold, as runs: the fate and the number of events.
     #[must_use]
     pub fn of_fold(fold: &Fold) -> Vec<(Self, u32)> {
-        let gone = match fold.entries.iter().any(|entry| matches!(entry, FoldEntry::Recap { .. })) {
-            true => Self::Recap,
-            false => Self::Marker,
+        Self::runs(&Self::each_of(fold))
+    }
+
+    /// The fate of each event of a recorded fold.
+    #[must_use]
+    pub fn each_of(fold: &Fold) -> Vec<Self> {
+        let events = fold.accounts.events.max(fold.span.end);
+        let marker_from = fold.marker_from();
+        let cell = |seq: u32| match (fold.span.start..fold.span.end).contains(&seq) {
+            true => Self::covered(seq, marker_from),
+            false => Self::Verbatim,
         };
-        let (start, end) = (fold.span.start as usize, fold.span.end as usize);
-        let mut cells = vec![Self::Verbatim; (fold.accounts.events as usize).max(end)];
-        if let Some(span) = cells.get_mut(start..end) {
-            span.fill(gone);
-        }
+        let mut cells: Vec<Self> = (0..events).map(cell).collect();
         // In reverse order, so that the first edit of an event is the one that stays in the map.
-        let edits: FxHashMap<u32, &str> =
-            fold.edits.iter().rev().map(|edit| (edit.seq, edit.reducer.as_str())).collect();
+        let edits: FxHashMap<u32, ReducerName> =
+            fold.edits.iter().rev().map(|edit| (edit.seq, edit.reducer)).collect();
         let mut set = |seq: u32, cell: Self| {
             if let Some(place) = cells.get_mut(seq as usize) {
                 *place = cell;
@@ -73,7 +90,7 @@ impl FabricCell {
                     (*from..*to).for_each(|seq| set(seq, Self::Verbatim));
                 }
                 FoldEntry::Edited { seq, .. } => {
-                    set(*seq, edits.get(seq).map_or(Self::Stub, |by| Self::edited_by(by)));
+                    set(*seq, edits.get(seq).map_or(Self::Stub, |by| Self::edited_by(*by)));
                 }
                 FoldEntry::Recap { .. } | FoldEntry::Marker { .. } => {}
             }
@@ -82,7 +99,7 @@ impl FabricCell {
         let pinned = fold.layout.pinned.iter().chain(&fold.layout.carried_user);
         pinned.for_each(|seq| set(*seq, Self::Pinned));
         fold.repairs.iter().filter_map(|it| it.seq).for_each(|seq| set(seq, Self::Repaired));
-        Self::runs(&cells)
+        cells
     }
 
     /// Joins equal neighbours: each fate with the number of cells.

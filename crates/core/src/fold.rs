@@ -136,9 +136,17 @@ pub struct FateCounts {
 
 impl FateCounts {
     /// Whether each event has exactly one fate.
+    ///
+    /// ```
+    /// use midfold_core::fold::FateCounts;
+    /// let counts = FateCounts { events: 3, verbatim: 2, recap: 1, ..FateCounts::default() };
+    /// assert!(counts.add_up());
+    /// assert!(!FateCounts { marker: u32::MAX, ..counts }.add_up());
+    /// ```
     #[must_use]
     pub fn add_up(&self) -> bool {
-        self.verbatim + self.edited + self.recap + self.marker == self.events
+        let fates = [self.verbatim, self.edited, self.recap, self.marker];
+        fates.into_iter().map(u64::from).sum::<u64>() == u64::from(self.events)
     }
 }
 

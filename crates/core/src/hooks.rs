@@ -32,7 +32,8 @@ pub trait FoldHooks: Send + Sync {
         HookDecision::Go
     }
 
-    /// Texts to put back at the end of each recap. Called once per fold, right before planning.
+    /// Texts to put back at the end of each recap. Called before each planning, also of a preview and where nothing is
+    /// folded in the end.
     fn put_back(&self) -> HostTexts {
         HostTexts::default()
     }
@@ -55,7 +56,8 @@ pub enum HookDecision {
     Go,
     /// Do not make it. A context that does not fit is folded all the same, since the provider would refuse the request.
     Cancel,
-    /// Keep these events with their units, and plan again.
+    /// Keep these events with their units, and plan again. If they do not fit the budget, there is no fold, and the call
+    /// that asked for it fails.
     Preserve(Vec<u32>),
     /// Use this text as the recap. Secrets are replaced, it is cut to the cap, and the record says that it is the
     /// host's.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Ratio;
 use crate::log::EventLog;
+use crate::view::Role;
 
 /// The state of the meter, which turns counted tokens into the provider's tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -188,10 +189,10 @@ impl Meter {
             if let Some((from, prompt)) = before
                 && usage.prompt > prompt
             {
-                self.observe(log.tokens_in(from..at), usage.prompt - prompt);
+                self.observe(log.tokens_in(from..prompt_end(log, at)), usage.prompt - prompt);
             }
             // After a compaction, too: growth is then counted from the smaller prompt on.
-            before = Some((at, usage.prompt));
+            before = Some((prompt_end(log, at), usage.prompt));
         }
     }
 
@@ -205,13 +206,24 @@ impl Meter {
         let events = log.events().iter().enumerate().rev();
         let counts = events.filter_map(|(at, event)| {
             let usage = event.usage.filter(|usage| usage.prompt > 0)?;
-            let held = self.ratio.of(log.envelope_tokens() + log.tokens_in(0..at));
+            let prompt = log.envelope_tokens() + log.tokens_in(0..prompt_end(log, at));
+            let held = self.ratio.of(prompt);
             Some(usage.prompt.saturating_sub(held))
         });
         let mut counts: Vec<u64> = counts.take(ASKED).collect();
         counts.sort_unstable();
         counts.get(counts.len() / 2).copied()
     }
+}
+
+/// The number of events in the prompt whose reply has its usage at event `at`. A reply may be several events (Responses:
+/// reasoning, a message, a call), of which the last has the usage.
+fn prompt_end(log: &EventLog, at: usize) -> usize {
+    let earlier = log.events()[..at].iter().rev();
+    let of_reply = earlier.take_while(|event| {
+        event.view.role == Role::Assistant && !event.view.has_results() && event.usage.is_none()
+    });
+    at - of_reply.count()
 }
 
 #[cfg(test)]

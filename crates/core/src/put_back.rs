@@ -65,9 +65,10 @@ impl PutBack {
         }
         let mut left = host.most.min(budget / SHARE);
         for HostText { file, text } in &host.texts {
-            let told = match text {
+            let name = file.as_deref().map(|file| escape::inline(&clean(file), NAME));
+            let lines = match text {
                 Ok(text) => {
-                    let lines = quoted(file.as_deref(), &clean(text));
+                    let lines = quoted(name.as_deref(), &clean(text));
                     match cost(&lines) {
                         tokens if tokens <= left => Ok((lines, tokens)),
                         tokens => Err(format!("{tokens} tokens, and {left} are left for it")),
@@ -75,21 +76,20 @@ impl PutBack {
                 }
                 Err(why) => Err(why.clone()),
             };
-            let source = if file.is_some() { PutBackSource::File } else { PutBackSource::Text };
-            let name = escape::inline(file.as_deref().unwrap_or_default(), NAME);
-            match told {
+            let source = if name.is_some() { PutBackSource::File } else { PutBackSource::Text };
+            match lines {
                 Ok((lines, tokens)) => {
                     left -= tokens;
                     new.lines += &lines;
-                    new.add(source, name, tokens, None);
+                    new.add(source, name.unwrap_or_default(), tokens, None);
                 }
                 Err(why) => {
                     let why = escape::inline(&clean(&why), NAME);
-                    new.lines += &match file {
-                        Some(_) => format!("- file {name}: not here: {why}\n"),
+                    new.lines += &match &name {
+                        Some(name) => format!("- file {name}: not here: {why}\n"),
                         None => format!("- a text of the user's: not here: {why}\n"),
                     };
-                    new.add(source, name, 0, Some(why));
+                    new.add(source, name.unwrap_or_default(), 0, Some(why));
                 }
             }
         }
@@ -127,9 +127,7 @@ const NAME: usize = 300;
 /// A text as lines of the recap, after a line that says whose it is.
 fn quoted(file: Option<&str>, text: &str) -> String {
     let whose = match file {
-        Some(file) => {
-            format!("file {} as it was on disk at this fold:", escape::inline(file, NAME))
-        }
+        Some(file) => format!("file {file} as it was on disk at this fold:"),
         None => "the user's settings repeat this after each fold; it is no new message:".to_owned(),
     };
     format!("- {whose}\n{}", escape::block(text))

@@ -44,7 +44,7 @@ pub const ALL: [FabricCell; 7] = [
 pub fn glyph(cell: FabricCell) -> Glyph {
     let (mark, tint, name) = match cell {
         FabricCell::Verbatim => ('█', Tint::Green, "verbatim"),
-        FabricCell::Pinned => ('◆', Tint::Red, "pinned"),
+        FabricCell::Pinned => ('◆', Tint::Red, "kept whole"),
         FabricCell::Stub => ('▒', Tint::Cyan, "stub"),
         FabricCell::Clipped => ('▓', Tint::Cyan, "clipped"),
         FabricCell::Recap => ('░', Tint::Magenta, "in the recap"),

@@ -291,8 +291,8 @@ export interface ModelTrigger {
 export interface TriggerPolicy {
   /**
    * The share of the budget from which a model is asked to narrate, so that the narration is ready when the trigger
-   * fires. It is below `threshold`; 0.60 if left out. A lower share asks earlier, so more newer messages are told by
-   * rules alone. Without a narrator it only decides where a cold cache or an agent's request may fold. If another
+   * fires. It is below `threshold`; 0.60 if left out. A lower share asks earlier, so more newer messages are left to
+   * midfold alone. Without a narrator it only decides where a cold cache or an agent's request may fold. If another
    * rule sets the line, the buffer keeps its proportion to it.
    */
   buffer?: number

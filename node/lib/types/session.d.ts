@@ -175,7 +175,10 @@ export interface FoldRef {
 
 /** The content that one rule took out of the context. */
 export interface RemovedByRule {
-  /** The number of events; for a reducer, the number of blocks. */
+  /**
+   * The number of events; for a reducer, the number of blocks. Events that had left with an earlier fold do not
+   * count.
+   */
   items: number
   /**
    * The reason code of the reducer. For `recap`: what the recap was made of (`narrated`, `computed`, `static`,
@@ -186,7 +189,7 @@ export interface RemovedByRule {
   rule: string
   /** Tokens of the text that replaces them. */
   tokens_after: number
-  /** Their tokens before the fold. */
+  /** The tokens in the context before the fold: of these items, and of an earlier stand-in that this one replaces. */
   tokens_before: number
 }
 
@@ -219,7 +222,10 @@ export interface FoldReceipt {
   messages_after: number
   /** Messages of the context before the fold. */
   messages_before: number
-  /** The pinned events of the span, which are sent unchanged. */
+  /**
+   * The events of the span that are sent unchanged: pinned ones, and the user's last message where it is not in the
+   * tail.
+   */
   pins: number[]
   /** The name of the fold's policy. */
   policy: string

@@ -1727,7 +1727,7 @@ export interface components {
              * @description Messages of the context before the fold.
              */
             messages_before: number;
-            /** @description The pinned events of the span, which are sent unchanged. */
+            /** @description The events of the span that are sent unchanged: pinned ones, and the user's last message where it is not in the tail. */
             pins: number[];
             /** @description The name of the fold's policy. */
             policy: string;
@@ -2916,7 +2916,7 @@ export interface components {
         RemovedByRule: {
             /**
              * Format: uint32
-             * @description The number of events; for a reducer, the number of blocks.
+             * @description The number of events; for a reducer, the number of blocks. Events that had left with an earlier fold do not count.
              */
             items: number;
             /**
@@ -2933,7 +2933,7 @@ export interface components {
             tokens_after: number;
             /**
              * Format: uint64
-             * @description Their tokens before the fold.
+             * @description The tokens in the context before the fold: of these items, and of an earlier stand-in that this one replaces.
              */
             tokens_before: number;
         };
@@ -3715,9 +3715,9 @@ export interface components {
         TriggerPolicy: {
             /**
              * @description The share of the budget from which a model is asked to narrate, so that the narration is ready when the trigger
-             *     fires. It is below `threshold`; 0.60 if left out. A lower share asks earlier, so more newer messages are told by
-             *     rules alone. Without a narrator it only decides where a cold cache or an agent's request may fold. If another rule sets the line, the buffer keeps its proportion to it
-             *     ([`TriggerPolicy::buffer_tokens`]).
+             *     fires. It is below `threshold`; 0.60 if left out. A lower share asks earlier, so more newer messages are left to
+             *     midfold alone. Without a narrator it only decides where a cold cache or an agent's request may fold. If another
+             *     rule sets the line, the buffer keeps its proportion to it ([`TriggerPolicy::buffer_tokens`]).
              * @default 0.6
              */
             buffer: components["schemas"]["Ratio"];

@@ -110,8 +110,10 @@ pub fn audit(log: &EventLog, folds: &[Fold], active: Option<Hash>, calls: &[Call
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let stand = standings(folds, active, &RecordedRequests::of(calls));
     let receipts = folds.iter().zip(&stand).enumerate();
-    let receipts =
-        receipts.map(|(at, (fold, stand))| FoldReceipt::of(log, number(at + 1), fold, *stand));
+    let receipts = receipts.map(|(at, (fold, stand))| {
+        let before = folds.iter().find(|other| Some(other.id) == fold.prev);
+        FoldReceipt::of(log, number(at + 1), fold, before, *stand)
+    });
     Audit {
         findings: auditor.findings,
         folds: u32::try_from(in_force(&stand)).unwrap_or(u32::MAX),

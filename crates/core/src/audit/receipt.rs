@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use crate::explain::FoldRef;
@@ -22,9 +23,9 @@ pub struct RemovedByRule {
     /// The reason code of the reducer. For `recap`: what the recap was made of (`narrated`, `computed`, `static`,
     /// `host`).
     pub reason: String,
-    /// The number of events; for a reducer, the number of blocks.
+    /// The number of events; for a reducer, the number of blocks. Events that had left with an earlier fold do not count.
     pub items: u32,
-    /// Their tokens before the fold.
+    /// The tokens in the context before the fold: of these items, and of an earlier stand-in that this one replaces.
     pub tokens_before: u64,
     /// Tokens of the text that replaces them.
     pub tokens_after: u64,
@@ -58,7 +59,7 @@ pub struct FoldReceipt {
     pub recallable: Vec<u32>,
     /// Whether the log still holds these events, byte for byte.
     pub intact: bool,
-    /// The pinned events of the span, which are sent unchanged.
+    /// The events of the span that are sent unchanged: pinned ones, and the user's last message where it is not in the tail.
     pub pins: Vec<u32>,
     /// Whether every message of the head is sent with the bytes of the log.
     pub head_verbatim: bool,
@@ -73,8 +74,15 @@ pub struct FoldReceipt {
 }
 
 impl FoldReceipt {
-    /// The receipt of a fold; `number` is its place among the folds of the session, from 1.
-    pub(super) fn of(log: &EventLog, number: u32, fold: &Fold, standing: FoldStanding) -> Self {
+    /// The receipt of a fold; `number` is its place among the folds of the session, from 1. `before` is the fold that it
+    /// was made after.
+    pub(super) fn of(
+        log: &EventLog,
+        number: u32,
+        fold: &Fold,
+        before: Option<&Fold>,
+        standing: FoldStanding,
+    ) -> Self {
         let ids = |list: &crate::fold::IdList| {
             (list.count, list.first.iter().take(LISTED).cloned().collect())
         };
@@ -85,7 +93,7 @@ impl FoldReceipt {
         });
         let edited: Vec<u32> = edited.collect();
         let mut removed = edits(fold);
-        removed.extend(stand_ins(log, fold, &covered));
+        removed.extend(stand_ins(log, fold, before, &covered));
         removed.sort_by(|a, b| {
             let freed = |r: &RemovedByRule| r.tokens_before.saturating_sub(r.tokens_after);
             freed(b).cmp(&freed(a)).then_with(|| (&a.rule, &a.reason).cmp(&(&b.rule, &b.reason)))
@@ -132,28 +140,41 @@ fn edits(fold: &Fold) -> Vec<RemovedByRule> {
     by_rule.into_iter().map(named).collect()
 }
 
-/// The events that a recap replaced, and those that only a marker did.
-fn stand_ins(log: &EventLog, fold: &Fold, covered: &[u32]) -> Vec<RemovedByRule> {
-    let at = |seq: &u32| log.tokens_in(*seq as usize..*seq as usize + 1);
-    let told =
+/// The events that a recap replaced, and those that only a marker did, of those that the context had.
+fn stand_ins(
+    log: &EventLog,
+    fold: &Fold,
+    before: Option<&Fold>,
+    covered: &[u32],
+) -> Vec<RemovedByRule> {
+    let event_tokens = |seq: &u32| log.tokens_in(*seq as usize..*seq as usize + 1);
+    let earlier: FxHashSet<u32> = before.map(Fold::covered).into_iter().flatten().collect();
+    let had = |events: &[u32]| -> Vec<u32> {
+        events.iter().copied().filter(|seq| !earlier.contains(seq)).collect()
+    };
+    let recapped =
         fold.marker_from().map_or(covered.len(), |from| covered.partition_point(|seq| *seq < from));
-    let (told, marked) = covered.split_at(told);
-    let stands = fold.recap.as_ref().map_or(0, |recap| recap.tokens);
+    let (recapped, marked) = covered.split_at(recapped);
+    let recap_tokens = |fold: &Fold| fold.recap.as_ref().map_or(0, |recap| recap.tokens);
+    let replaced = before.map_or(0, recap_tokens);
     let reason = match fold.narrated {
         Some(_) => "narrated".to_owned(),
         None => fold.fallback.map(|fallback| fallback.to_string()).unwrap_or_default(),
     };
-    // A marker behind a narration is a line of the recap, whose tokens are counted there.
-    let behind = if told.is_empty() { stands } else { 0 };
-    [("recap", reason, told, stands), ("marker", "marker".to_owned(), marked, behind)]
-        .into_iter()
-        .filter(|(_, _, events, _)| !events.is_empty())
-        .map(|(rule, reason, events, tokens_after)| RemovedByRule {
+    let by = |rule: &str, reason: String, covered: &[u32], is_text: bool| {
+        let events = had(covered);
+        // A marker behind a narration is a line of the recap, whose tokens are counted there.
+        let (replaced, recap) = if is_text { (replaced, recap_tokens(fold)) } else { (0, 0) };
+        RemovedByRule {
             rule: rule.to_owned(),
             reason,
             items: u32::try_from(events.len()).unwrap_or(u32::MAX),
-            tokens_before: events.iter().map(at).sum(),
-            tokens_after,
-        })
-        .collect()
+            tokens_before: replaced + events.iter().map(event_tokens).sum::<u64>(),
+            tokens_after: recap,
+        }
+    };
+    let (has_recap, has_marker) = (!recapped.is_empty(), !marked.is_empty());
+    let recap = has_recap.then(|| by("recap", reason, recapped, true));
+    let marker = has_marker.then(|| by("marker", "marker".to_owned(), marked, !has_recap));
+    recap.into_iter().chain(marker).collect()
 }

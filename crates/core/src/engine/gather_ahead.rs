@@ -14,7 +14,8 @@ use crate::policy::{CoverExtent, Policy, ReducerName, TailRule};
 use crate::tools::ToolTable;
 use crate::unit::starts_unit;
 
-/// Tokens left to the tail while no budget is known: the default tail of a window of 800,000.
+/// Tokens left to the tail while no budget is known: more than the tail of `default` in a window of 600,000. Gathering too
+/// little ahead costs the fold some time, gathering what the tail keeps is for nothing.
 const KEEP: u64 = 65_536;
 /// The most events that a log may have when gathering begins. A longer log was loaded, not appended to; it is gathered
 /// by its next fold.

@@ -23,17 +23,21 @@ pub(super) struct SearchText {
     flat: String,
     /// The message that the question names by number; it counts as a hit whatever it says.
     event: Option<u32>,
+    /// The number that the question names, where the log has no such message, and no text that says it.
+    missing_event: Option<u64>,
 }
 
 impl SearchText {
     /// Searches whole words if the log has the text as such. `@12` is the message with that number.
     pub fn new(log: &EventLog, text: &str) -> Self {
         let flat = flatten(text);
-        let number = text.strip_prefix('@').and_then(|number| number.parse::<u32>().ok());
-        let event = number.filter(|number| (*number as usize) < log.len());
+        let number = text.strip_prefix('@').and_then(|number| number.parse::<u64>().ok());
+        let event = number.filter(|number| *number < log.len() as u64);
+        let event = event.and_then(|number| u32::try_from(number).ok());
         let finder = Finder::new(text).into_owned();
         let (text, in_either_case) = (text.to_owned(), None);
-        let mut new = Self { text, finder, in_either_case, whole: true, flat, event };
+        let mut new =
+            Self { text, finder, in_either_case, whole: true, flat, event, missing_event: None };
         let is_there = |new: &Self| log.events().iter().any(|event| new.is_in(&event.text()));
         if event.is_some() || is_there(&new) {
             return new;
@@ -43,8 +47,14 @@ impl SearchText {
             let pattern =
                 RegexBuilder::new(&regex::escape(&new.text)).case_insensitive(true).build();
             new.in_either_case = pattern.ok();
+            new.missing_event = number;
         }
         new
+    }
+
+    /// The number of a message that the question names and the log does not have.
+    pub fn missing_event(&self) -> Option<u64> {
+        self.missing_event
     }
 
     pub fn is_of(&self, event: &Event) -> bool {

@@ -53,7 +53,7 @@ pub enum AskedMoment {
 /// the number.
 ///
 /// # Errors
-/// When the text is empty, there is no such call, or a fold that the call needs is missing.
+/// When the text is empty, there is no such call or message, or a fold that the call needs is missing.
 pub fn explain(
     log: &EventLog,
     folds: &[Fold],
@@ -81,9 +81,12 @@ pub fn explain(
         }
     };
     let chain = chain(folds, active)?;
+    let needle = SearchText::new(log, text);
+    if let Some(seq) = needle.missing_event() {
+        return Err(ExplainError::NoEvent { seq, count: log.len() as u64 });
+    }
     let secrets = KnownSecrets::of(log.events());
-    let asked =
-        TextQuestion { log, chain: &chain, newest, needle: SearchText::new(log, text), secrets };
+    let asked = TextQuestion { log, chain: &chain, newest, needle, secrets };
     Ok(asked.answer(text, call))
 }
 
@@ -99,6 +102,14 @@ pub enum ExplainError {
         /// The number that was asked for.
         number: u64,
         /// How many calls there are.
+        count: u64,
+    },
+    /// No message has this number, and no text says it.
+    #[error("there is no message {seq}: {}", match count { 0 => "there is none yet".to_owned(), count => format!("the last one is {}", count - 1) })]
+    NoEvent {
+        /// The number that was asked for.
+        seq: u64,
+        /// How many messages there are.
         count: u64,
     },
     /// A fold of the chain is missing.

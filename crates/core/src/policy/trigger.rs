@@ -31,9 +31,9 @@ pub struct TriggerPolicy {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelTrigger>,
     /// The share of the budget from which a model is asked to narrate, so that the narration is ready when the trigger
-    /// fires. It is below `threshold`; 0.60 if left out. A lower share asks earlier, so more newer messages are told by
-    /// rules alone. Without a narrator it only decides where a cold cache or an agent's request may fold. If another rule sets the line, the buffer keeps its proportion to it
-    /// ([`TriggerPolicy::buffer_tokens`]).
+    /// fires. It is below `threshold`; 0.60 if left out. A lower share asks earlier, so more newer messages are left to
+    /// midfold alone. Without a narrator it only decides where a cold cache or an agent's request may fold. If another
+    /// rule sets the line, the buffer keeps its proportion to it ([`TriggerPolicy::buffer_tokens`]).
     #[serde(default = "buffer")]
     pub buffer: Ratio,
     /// The share of the budget from which the session folds at a seam, where some work has just ended: a user's turn,

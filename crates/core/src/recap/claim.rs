@@ -160,13 +160,13 @@ fn split_lead(line: &str) -> (&str, &str) {
 /// name (`main.rs`) ends no sentence.
 pub(crate) fn sentences(text: &str) -> Vec<&str> {
     let quotes = quote::ranges(text);
-    let quoted = |at: usize| quotes.iter().any(|range| range.contains(&at));
+    let quoted = |at: usize| quote::is_inside(&quotes, at);
     let brackets = brackets(text, quoted);
-    let open = |at: usize| brackets.iter().any(|range| range.contains(&at));
+    let open = |at: usize| quote::is_inside(&brackets, at);
     // In `… it works." The next`, the full stop is before the closing quotation mark.
     let ends_one = |at: usize| {
-        let inner =
-            quotes.iter().find(|range| range.end == at).map(|range| quote::inner(text, range));
+        let found = quotes.binary_search_by_key(&at, |range| range.end);
+        let inner = found.ok().map(|found| quote::inner(text, &quotes[found]));
         inner.is_some_and(|inner| inner.ends_with(['.', '!', '?']))
     };
     let (mut out, mut from) = (Vec::new(), 0);
@@ -202,7 +202,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
 /// The pairs of brackets in a text, without those for which `skip` holds. A bracket that nothing closes, as in `:(`, is
 /// left out.
 fn brackets(text: &str, skip: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
-    let (mut found, mut open) = (Vec::new(), Vec::new());
+    let (mut found, mut open) = (Vec::<Range<usize>>::new(), Vec::new());
     for (at, c) in text.char_indices() {
         let opener = match c {
             ')' => '(',
@@ -215,7 +215,9 @@ fn brackets(text: &str, skip: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
         };
         // Brackets that were opened in between are never closed.
         if let Some(pair) = open.iter().rposition(|(_, mark)| *mark == opener && !skip(at)) {
-            found.push(open[pair].0..at + 1);
+            let start = open[pair].0;
+            found.truncate(found.partition_point(|inner| inner.start < start));
+            found.push(start..at + 1);
             open.truncate(pair);
         }
     }

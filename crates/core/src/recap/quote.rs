@@ -33,7 +33,7 @@ pub(crate) fn single(text: &str) -> Vec<Range<usize>> {
     let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let (mut found, mut open) = (Vec::new(), None);
     for (at, c) in text.char_indices() {
-        if c == '\n' {
+        if c == '\n' || open.is_some_and(|start| at - start > LONGEST) {
             open = None;
         }
         if !is_mark(c) {
@@ -64,8 +64,8 @@ fn find(text: &str, closes: impl Fn(char) -> Option<&'static [char]>) -> Vec<Ran
     while let Some((at, c)) = text[from..].char_indices().find(|(_, c)| closes(*c).is_some()) {
         let start = from + at;
         let body = start + c.len_utf8();
-        let line = text[body..].find('\n').map_or(text.len(), |at| body + at);
-        let limit = text.floor_char_boundary((body + LONGEST).min(line));
+        let longest = text.floor_char_boundary(body.saturating_add(LONGEST));
+        let limit = text[body..longest].find('\n').map_or(longest, |at| body + at);
         from = body;
         // A mark that nothing closes is passed over alone: a quotation may begin right behind it.
         let Some(close) = closes(c) else { continue };
@@ -77,6 +77,11 @@ fn find(text: &str, closes: impl Fn(char) -> Option<&'static [char]>) -> Vec<Ran
         }
     }
     found
+}
+
+/// Whether a place is in one of these ranges, which are in order and apart.
+pub(crate) fn is_inside(ranges: &[Range<usize>], at: usize) -> bool {
+    ranges.get(ranges.partition_point(|range| range.end <= at)).is_some_and(|it| it.start <= at)
 }
 
 /// The words of a quotation, without its marks.

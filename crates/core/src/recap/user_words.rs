@@ -88,14 +88,14 @@ fn plain(text: &str) -> String {
 fn quotations(text: &str) -> Vec<&str> {
     let code: Vec<Range<usize>> = quote::code(text);
     let is_code = |range: &Range<usize>| {
-        code.iter().any(|code| {
-            code.start <= range.start && range.end <= code.end && !names_user(&text[code.clone()])
-        })
+        let around = code.get(code.partition_point(|code| code.end < range.end));
+        around.is_some_and(|code| code.start <= range.start && !names_user(&text[code.clone()]))
     };
     let mut found = quote::ranges(text);
     let double = found.clone();
     let apart = |single: &Range<usize>| {
-        double.iter().all(|range| single.end <= range.start || range.end <= single.start)
+        let next = double.get(double.partition_point(|range| range.end <= single.start));
+        next.is_none_or(|range| single.end <= range.start)
     };
     found.extend(quote::single(text).into_iter().filter(apart));
     found

@@ -162,7 +162,7 @@ pub enum TrajectoryDecision {
 /// ```
 #[must_use]
 pub fn plan(turns: &[PlannedTurn], envelope: u64, limits: &TrajectoryLimits) -> TrajectoryDecision {
-    let total = envelope + turns.iter().map(|turn| turn.tokens).sum::<u64>();
+    let total = turns.iter().fold(envelope, |sum, turn| sum.saturating_add(turn.tokens));
     if total <= limits.target && limits.skip_under_target {
         return TrajectoryDecision::UnderTarget;
     }
@@ -171,7 +171,9 @@ pub fn plan(turns: &[PlannedTurn], envelope: u64, limits: &TrajectoryLimits) -> 
     } else {
         TrajectoryDecision::NothingToFold
     };
-    let needed = total.saturating_sub(limits.target) + limits.summary;
+    // Turns that cost no more than their summary are not worth replacing.
+    let least = limits.summary.saturating_add(1);
+    let needed = total.saturating_sub(limits.target).saturating_add(limits.summary).max(least);
     let mut best: Option<(TurnSpan, u64)> = None;
     for part in untold(turns, middle(turns, limits)) {
         let Some((span, taken)) = taken_of(turns, part, needed, limits.placement) else { continue };
@@ -184,8 +186,7 @@ pub fn plan(turns: &[PlannedTurn], envelope: u64, limits: &TrajectoryLimits) -> 
         }
     }
     match best {
-        // Turns that cost no more than their summary are not worth replacing.
-        Some((span, taken)) if taken > limits.summary => TrajectoryDecision::Fold(span),
+        Some((span, taken)) if taken >= least => TrajectoryDecision::Fold(span),
         _ => none,
     }
 }
@@ -343,6 +344,17 @@ mod tests {
             TrajectoryDecision::NothingToFold
         );
         assert_eq!(plan(&turns("shgt gt gtgt"), 0, &limits(10, 199)), fold(4, 6));
+    }
+
+    #[test]
+    fn what_fits_gets_a_summary_where_more_than_its_tokens_go() {
+        let row = turns("shgt gt gt gt gtgt");
+        let asked =
+            |summary| TrajectoryLimits { skip_under_target: false, ..limits(10_000, summary) };
+        assert_eq!(plan(&row, 0, &asked(199)), fold(4, 6));
+        assert_eq!(plan(&row, 0, &asked(200)), fold(4, 8));
+        assert_eq!(plan(&row, 0, &asked(201)), fold(4, 8));
+        assert_eq!(plan(&row, 0, &asked(u64::MAX)), TrajectoryDecision::UnderTarget);
     }
 
     #[test]

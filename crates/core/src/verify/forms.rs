@@ -184,16 +184,20 @@ impl ProofChecker<'_> {
         if let Some((why, _)) = forms.iter().find(|(_, bytes)| **bytes == *after.bytes) {
             return Some(*why);
         }
-        if is_renamed((&before.view, &before.bytes), (&after.view, &after.bytes)) {
+        let renamed = |message: &ReadMessage<'_>| {
+            is_renamed((&message.view, &message.bytes), (&after.view, &after.bytes))
+        };
+        let in_forms = |holds: &dyn Fn(&ReadMessage<'_>) -> bool| {
+            forms.iter().any(|(_, bytes)| holds(&ReadMessage::new(dialect, bytes)))
+        };
+        if renamed(before) || in_forms(&renamed) {
             return Some(RepairReason::DuplicateId);
         }
         if self.is_completed(before, after) {
             return Some(RepairReason::UnansweredCall);
         }
         let as_text = |message: &ReadMessage<'_>| self.is_as_text(message, after);
-        let orphan = before.view.has_results()
-            && (as_text(before)
-                || forms.iter().any(|(_, bytes)| as_text(&ReadMessage::new(dialect, bytes))));
+        let orphan = before.view.has_results() && (as_text(before) || in_forms(&as_text));
         orphan.then_some(RepairReason::OrphanResult)
     }
 

@@ -13,3 +13,4 @@ mod spent;
 mod stale;
 mod standing;
 mod told;
+mod usage;

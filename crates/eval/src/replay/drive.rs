@@ -63,6 +63,8 @@ pub(super) struct ReplayFold {
     pub after: u64,
     /// The text in place of folded events, and its tokens.
     pub recap: Option<(String, u64)>,
+    /// The first event that is behind a marker; 0 where there is no recap.
+    pub marker_from: Option<u32>,
     /// The pinned events.
     pub pinned: Vec<u32>,
     /// The edits of events that stay: `(event, reducer, reason)`.
@@ -372,7 +374,8 @@ impl StatelessDriver<'_> {
         // Where the projection repairs or drops a message, the engine's list breaks a rule of the provider.
         self.faulty = context.len() != self.log.len() || !context.pieces().all(|p| kept(&p.fate));
         let (before, after) = (before.tokens(), context.tokens());
-        (context, ReplayFold { before, after, recap, ..ReplayFold::default() })
+        let marker_from = recap.is_none().then_some(0);
+        (context, ReplayFold { before, after, recap, marker_from, ..ReplayFold::default() })
     }
 
     /// Continues from a context as if it had been read from a file. Returns the number of its messages that were the
@@ -487,6 +490,7 @@ fn describe(
         before,
         after: after.tokens(),
         recap: recap.map(|recap| (recap.text.clone(), recap.tokens)),
+        marker_from: fold.marker_from().map(|from| origin(from).filter(|_| from > 0).unwrap_or(0)),
         pinned: pinned.filter_map(|seq| origin(*seq)).collect(),
         edits: edits.collect(),
         cause: Some(fold.cause),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use midfold_core::fabric::FabricCell;
+use midfold_core::policy::ReducerName;
 use midfold_core::trigger::FoldCause;
 use rustc_hash::FxHashMap;
 
@@ -47,13 +48,12 @@ impl FateFabric {
         items: impl Iterator<Item = &'a SentMessage>,
         folded: &ReplayFold,
     ) -> FoldRow {
-        let gone = if folded.recap.is_some() { FabricCell::Recap } else { FabricCell::Marker };
         self.cells.resize(at, FabricCell::Verbatim);
         let mut edits = FxHashMap::default();
         let mut why = BTreeMap::new();
         for (seq, reducer, reason) in &folded.edits {
             // Of several edits of one event, the first decides its cell.
-            edits.entry(*seq).or_insert(reducer.as_str());
+            edits.entry(*seq).or_insert(*reducer);
             why.insert(*seq, format!("{reducer}: {reason}"));
         }
         why.retain(|seq, reason| self.why.get(seq) != Some(reason));
@@ -69,11 +69,11 @@ impl FateFabric {
                 (false, None) => FabricCell::Repaired,
             });
         }
-        for (cell, now) in self.cells.iter_mut().zip(now) {
+        for ((seq, cell), now) in (0..).zip(&mut self.cells).zip(now) {
             *cell = match now {
                 Some(now) => now,
                 None if cell.has_left() => *cell,
-                None => gone,
+                None => FabricCell::covered(seq, folded.marker_from),
             };
         }
         FoldRow {
@@ -88,9 +88,9 @@ impl FateFabric {
         }
     }
 
-    fn edit(&self, seq: u32, edits: &FxHashMap<u32, &str>) -> Option<FabricCell> {
+    fn edit(&self, seq: u32, edits: &FxHashMap<u32, ReducerName>) -> Option<FabricCell> {
         match edits.get(&seq) {
-            Some(reducer) => Some(FabricCell::edited_by(reducer)),
+            Some(reducer) => Some(FabricCell::edited_by(*reducer)),
             // An earlier fold edited the event; it stays as that fold left it.
             None => {
                 let before = self.cells.get(seq as usize).copied();

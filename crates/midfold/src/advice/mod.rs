@@ -251,6 +251,7 @@ impl AdvisedError for ExplainError {
                 door.says("`midfold session context`", "`context()` of a stored session")
             )),
             Self::NoCall { .. } => failure.hint(format!("calls are numbered from 1; {without}")),
+            Self::NoEvent { .. } => failure.hint("messages are numbered from 0"),
             Self::NoFold(_) => failure.hint(door.says(
                 "`midfold check session` checks the session",
                 "`audit()` checks the session",

@@ -251,9 +251,7 @@ impl ContextDiff {
         let (old, new) = (sent(&old), sent(&new));
         let why: BTreeMap<u32, String> =
             fold.edits.iter().rev().map(|edit| (edit.seq, reason(edit))).collect();
-        let cells = FabricCell::of_fold(fold);
-        let cells: Vec<FabricCell> =
-            cells.iter().flat_map(|(cell, n)| std::iter::repeat_n(*cell, *n as usize)).collect();
+        let cells = FabricCell::each_of(fold);
         let changed = |(seq, (bytes, _)): &(&u32, &(&bytes::Bytes, u32))| {
             new.get(*seq).is_none_or(|(now, _)| *now != *bytes)
         };

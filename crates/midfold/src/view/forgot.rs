@@ -44,7 +44,7 @@ pub struct RememberedSession {
 /// Explains where a text is in what the model sees now, or saw at a call, in an open session.
 ///
 /// # Errors
-/// If the text is empty, if there is no such call, or if the store fails.
+/// If the text is empty, if there is no such call or message (`@12`), or if the store fails.
 pub async fn explained(
     stored: &mut StoredSession,
     text: &str,
@@ -59,10 +59,14 @@ pub async fn explained(
         Some(call) => AskedMoment::Call(call),
         None => AskedMoment::Now(stored.row().active),
     };
+    let session = stored.row().new.id.clone();
     let log = stored.whole().await?.log();
     let explanation = explain(log, &folds, &calls, text, moment).map_err(|error| match error {
         ExplainError::NoCall { number, count } => {
             StoredError::NoNumber { what: "call", number, count }
+        }
+        ExplainError::NoEvent { seq, count } => {
+            StoredError::NoEvent { session, seq, events: count }
         }
         error => StoreError::Query(error.to_string()).into(),
     })?;

@@ -63,12 +63,11 @@ pub(super) struct ActiveFates {
 
 impl ActiveFates {
     pub fn of(fold: Option<&Fold>) -> Self {
-        let runs = fold.map(FabricCell::of_fold).unwrap_or_default();
-        let cells = runs.iter().flat_map(|(cell, n)| std::iter::repeat_n(*cell, *n as usize));
+        let cells = fold.map(FabricCell::each_of).unwrap_or_default();
         // In reverse order, so that the first edit of a message stays in the map.
         let edits = fold.iter().flat_map(|fold| fold.edits.iter().rev());
         let why = edits.map(|edit| (edit.seq, reason(edit))).collect();
-        Self { cells: cells.collect(), why }
+        Self { cells, why }
     }
 
     pub fn at(&self, seq: usize) -> char {

@@ -58,6 +58,17 @@ fn an_id_that_is_used_again_gets_a_number_where_it_has_to_be_unique() {
     assert_eq!(found.repairs, [], "the id of a closed step");
 }
 
+/// Local servers write a blank text and the same id in each step.
+#[test]
+fn a_blank_text_beside_an_id_that_is_used_again_is_two_repairs_of_one_message() {
+    let call = r#"{"role":"assistant","content":[{"type":"text","text":"\n"},{"type":"tool_use","id":"call_0","name":"b","input":{}}]}"#;
+    let result = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_0","content":"1"}]}"#;
+    let user = r#"{"role":"user","content":"go"}"#;
+    let found = made(DialectKind::Anthropic, ANTHROPIC, &[user, call, result, call, result, call]);
+    assert!(found.repairs.contains(&RepairReason::DuplicateId), "{:?}", found.repairs);
+    assert!(!found.texts[3].contains("\\n"), "{}", found.texts[3]);
+}
+
 #[test]
 fn a_doubled_call_of_the_newest_step_is_answered_once_the_others_are() {
     let calls = |ids: &[&str]| {

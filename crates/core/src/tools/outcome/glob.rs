@@ -14,9 +14,9 @@ enum GlobPart {
     Text(String),
     /// `*`: any text.
     Any,
-    /// `#`: a whole number above 0.
-    Some,
-    /// `@`: any number.
+    /// `#`: a number above 0, such as `3`, `1,204` or `0.5`.
+    AboveZero,
+    /// `@`: any number. Of this and of `#`, one full stop or comma at the end may be no part of the number.
     Number,
     /// `~`: a word, or a part of one that the rest of the pattern continues.
     Word,
@@ -31,7 +31,7 @@ impl LineGlob {
         while let Some(c) = chars.next() {
             let part = match c {
                 '*' => GlobPart::Any,
-                '#' => GlobPart::Some,
+                '#' => GlobPart::AboveZero,
                 '@' => GlobPart::Number,
                 '~' => GlobPart::Word,
                 '\\' => {
@@ -99,12 +99,12 @@ fn here(parts: &[GlobPart], line: &[u8], at: usize) -> bool {
             }
             Some(_) => (at..=line.len()).any(|at| here(parts, line, at)),
         },
-        GlobPart::Some | GlobPart::Number => {
+        GlobPart::AboveZero | GlobPart::Number => {
             let inside = at.checked_sub(1).and_then(|at| line.get(at)).is_some_and(|b| digit(*b));
             let length = rest.iter().take_while(|b| digit(**b)).count();
             let number = &rest[..length];
             let wanted = match part {
-                GlobPart::Some => number.iter().any(|b| (b'1'..=b'9').contains(b)),
+                GlobPart::AboveZero => number.iter().any(|b| (b'1'..=b'9').contains(b)),
                 _ => number.first().is_some_and(u8::is_ascii_digit),
             };
             // In `1.` at the end of a sentence, the full stop is not part of the number.

@@ -53,9 +53,15 @@ fn a_true_session_is_clean() {
 fn the_receipt_says_what_left_and_what_stayed() {
     let talk = session();
     let found = audit(talk.session.log(), talk.session.folds(), active(&talk), &talk.calls);
+    let mut left = 0;
     for (receipt, fold) in found.receipts.iter().zip(talk.session.folds()) {
         let recap = receipt.removed.iter().find(|removed| removed.rule == "recap").unwrap();
-        assert_eq!(recap.items, fold.accounts.recap);
+        // Messages that an earlier fold covers had left with it.
+        assert_eq!(recap.items, fold.accounts.recap - left);
+        left = fold.accounts.recap;
+        // What left and what came make the difference, but for what the message around a recap takes.
+        let after = fold.tokens_before - recap.tokens_before + recap.tokens_after;
+        assert!(after.abs_diff(fold.tokens_after) <= 4, "{after} {}", fold.tokens_after);
         assert_eq!(recap.reason, "computed");
         assert_eq!(receipt.recallable.len() as u32, fold.accounts.recap);
         assert_eq!(receipt.pins, [2]);

@@ -4,6 +4,7 @@ use midfold_core::explain::{
     AskedMoment, ContextReader, ExplainError, Explanation, Occurrence, Sight, SightAnswer,
     VerbatimPlace, explain,
 };
+use midfold_core::fabric::FabricCell;
 use midfold_core::fold::Fold;
 use midfold_core::view::Role;
 
@@ -225,6 +226,10 @@ fn facts_fifteen_and_sixteen_behind_a_marker() {
     let again = talk.say("user", "and the fieldfare?");
     let fold = talk.fold();
 
+    let cells = FabricCell::each_of(&fold);
+    let behind = cells.iter().filter(|cell| **cell == FabricCell::Marker).count();
+    assert_eq!((behind as u32, fold.accounts.recap), (fold.accounts.marker, 0));
+
     // 15: not even an identifier survives a marker.
     let found = ask(&talk, "src/birds/redstart.rs", None);
     assert_eq!((found.answer, found.in_recap), (SightAnswer::Gone, false));
@@ -313,6 +318,9 @@ fn a_question_without_an_answer_says_why() {
     assert_eq!(ask("  ", AskedMoment::Now(None)), Err(ExplainError::Empty));
     assert_eq!(ask("x", AskedMoment::Call(9)), Err(ExplainError::NoCall { number: 9, count: 4 }));
     assert_eq!(ask("x", AskedMoment::Call(4)).unwrap().call, Some(4));
+    let count = p.talk.session.log().len() as u64;
+    let missing = Err(ExplainError::NoEvent { seq: 999_999_999_999, count });
+    assert_eq!(ask("@999999999999", AskedMoment::Now(None)), missing);
     let (log, calls) = (p.talk.session.log(), &p.talk.calls);
     let without = explain(log, &[], calls, "x", AskedMoment::Call(4));
     assert!(matches!(without, Err(ExplainError::NoFold(_))));

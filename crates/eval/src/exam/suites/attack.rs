@@ -77,7 +77,7 @@ pub struct AttackRow {
     pub context: f64,
     /// The number of runs that failed or ended above the allowed size.
     pub failed: u64,
-    /// The rules that were lost, and the lines that attribute an attack to the user.
+    /// The rules that were lost, the lines that attribute an attack to the user, and the errors of runs that failed.
     pub lost: Vec<MissedItem>,
 }
 

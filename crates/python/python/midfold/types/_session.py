@@ -253,7 +253,9 @@ class RemovedByRule(TypedDict):
     """The content that one rule took out of the context."""
 
     items: int
-    """The number of events; for a reducer, the number of blocks."""
+    """The number of events; for a reducer, the number of blocks. Events that had left with an
+    earlier fold do not count.
+    """
     reason: str
     """The reason code of the reducer. For `recap`: what the recap was made of (`narrated`,
     `computed`, `static`, `host`).
@@ -263,7 +265,9 @@ class RemovedByRule(TypedDict):
     tokens_after: int
     """Tokens of the text that replaces them."""
     tokens_before: int
-    """Their tokens before the fold."""
+    """The tokens in the context before the fold: of these items, and of an earlier stand-in that
+    this one replaces.
+    """
 
 
 FoldStanding = Literal["in-force", "prepared", "undone", "superseded"]
@@ -301,7 +305,9 @@ class FoldReceipt(TypedDict):
     messages_before: int
     """Messages of the context before the fold."""
     pins: list[int]
-    """The pinned events of the span, which are sent unchanged."""
+    """The events of the span that are sent unchanged: pinned ones, and the user's last message
+    where it is not in the tail.
+    """
     policy: str
     """The name of the fold's policy."""
     recallable: list[int]
