@@ -38,6 +38,8 @@ pub enum RepairReason {
     BlankReasoning,
     /// A result of a tool that the provider runs itself has no call: it was left out.
     LoneServerResult,
+    /// Results are behind the user's words in one message, where the provider wants them first: they were moved.
+    ResultsBehind,
     /// Nothing follows reasoning that the provider wants something behind: it was added.
     LoneReasoning,
 }

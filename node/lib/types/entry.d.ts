@@ -68,9 +68,10 @@ export interface BlockEdit {
  * void: they are sent as text. `bridge`: Two messages in a row have one role: a message was put between them.
  * `blank-reasoning`: A message of the model has no reasoning, and the model wants some in each: it got a blank one.
  * `lone-server-result`: A result of a tool that the provider runs itself has no call: it was left out.
- * `lone-reasoning`: Nothing follows reasoning that the provider wants something behind: it was added.
+ * `results-behind`: Results are behind the user's words in one message, where the provider wants them first: they
+ * were moved. `lone-reasoning`: Nothing follows reasoning that the provider wants something behind: it was added.
  */
-export type RepairReason = 'unanswered-call' | 'orphan-result' | 'duplicate-id' | 'half-character' | 'arguments' | 'empty-message' | 'other-shape' | 'unknown-role' | 'system-inside' | 'bound-reasoning' | 'told-call' | 'bridge' | 'blank-reasoning' | 'lone-server-result' | 'lone-reasoning'
+export type RepairReason = 'unanswered-call' | 'orphan-result' | 'duplicate-id' | 'half-character' | 'arguments' | 'empty-message' | 'other-shape' | 'unknown-role' | 'system-inside' | 'bound-reasoning' | 'told-call' | 'bridge' | 'blank-reasoning' | 'lone-server-result' | 'results-behind' | 'lone-reasoning'
 
 /** A repair of a message in the context that the fold led to. */
 export interface RepairRecord {

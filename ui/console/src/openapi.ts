@@ -2941,7 +2941,7 @@ export interface components {
          * @description Why a message was added to a context or an event was changed, so that the provider accepts it: the fault, and its
          *     repair.
          */
-        RepairReason: "unanswered-call" | "orphan-result" | "duplicate-id" | "half-character" | "arguments" | "empty-message" | "other-shape" | "unknown-role" | "system-inside" | "bound-reasoning" | "told-call" | "bridge" | "blank-reasoning" | "lone-server-result" | "lone-reasoning";
+        RepairReason: "unanswered-call" | "orphan-result" | "duplicate-id" | "half-character" | "arguments" | "empty-message" | "other-shape" | "unknown-role" | "system-inside" | "bound-reasoning" | "told-call" | "bridge" | "blank-reasoning" | "lone-server-result" | "results-behind" | "lone-reasoning";
         /** @description A repair of a message in the context that the fold led to. */
         RepairRecord: {
             /**

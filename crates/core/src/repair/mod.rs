@@ -3,6 +3,7 @@
 
 mod fixed_texts;
 mod kinds;
+mod order;
 mod plain;
 mod server_tools;
 mod taking;
@@ -35,6 +36,7 @@ pub(crate) use fixed_texts::{
     CONTINUE_ASSISTANT, CONTINUE_USER, EMPTY, NO_CALL, NO_REASONING, NO_REPLY, NO_RESULT, OPENING,
 };
 pub use fixed_texts::{OF_OTHER, OF_RESULT, OF_SYSTEM};
+pub(crate) use order::results_first;
 pub(crate) use plain::{is_of_other_shape, labelled, plain_text, told, without};
 pub(crate) use thoughts::{asks_for_reasoning, with_blank, without_blank};
 pub(crate) use twins::{is_given, is_renamed, with_ids};
@@ -128,6 +130,12 @@ impl ContextRepairer {
         let view = paired_tools.as_ref().unwrap_or(view);
         let (piece, owned) = self.rewrite(piece, view);
         let view = owned.as_ref().unwrap_or(view);
+        let asks_order = self.profile.merges_roles && self.pairs.is_open();
+        let (piece, sorted) = match results_first(&piece.bytes, view).filter(|_| asks_order) {
+            Some(bytes) => some(self.rewritten(&piece, bytes, RepairReason::ResultsBehind)),
+            None => (piece, None),
+        };
+        let view = sorted.as_ref().unwrap_or(view);
         let (piece, owned, given) = match self.twins.push(view, &piece.bytes) {
             Some(bytes) => {
                 let (named, own) = self.rewritten(&piece, bytes, RepairReason::DuplicateId);

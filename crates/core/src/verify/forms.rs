@@ -13,7 +13,7 @@ use crate::profile::ArgumentForm;
 use crate::repair::{
     CONTINUE_ASSISTANT, CONTINUE_USER, EMPTY, NO_CALL, NO_REASONING, NO_REPLY, NO_RESULT, OF_OTHER,
     OF_SYSTEM, OPENING, RepairReason, is_given, is_of_other_shape, is_renamed, labelled,
-    plain_text, told, with_blank, with_ids, without, without_blank,
+    plain_text, results_first, told, with_blank, with_ids, without, without_blank,
 };
 use crate::view::{BlockKind, BlockView, Role, TextRef};
 
@@ -167,6 +167,15 @@ impl ProofChecker<'_> {
                 return Some(RepairReason::LoneServerResult);
             }
             if let Some(why) = self.rendering(&paired, after) {
+                return Some(why);
+            }
+        }
+        if let Some(bytes) = results_first(&before.bytes, &before.view) {
+            let sorted = ReadMessage::new(dialect, &bytes);
+            if *sorted.bytes == *after.bytes {
+                return Some(RepairReason::ResultsBehind);
+            }
+            if let Some(why) = self.rendering(&sorted, after) {
                 return Some(why);
             }
         }

@@ -413,6 +413,28 @@ fn a_result_of_a_server_tool_without_its_call_leaves() {
     }
 }
 
+/// A client that writes the user's words in front of the results.
+#[test]
+fn results_behind_words_move_to_the_front() {
+    let user = r#"{"role":"user","content":"go"}"#;
+    let calls = r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}},{"type":"tool_use","id":"b","name":"f","input":{}}]}"#;
+    let word = r#"{"type":"text","text":"and faster"}"#;
+    let result = |id: &str| {
+        format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"{id} is done"}}"#)
+    };
+    let answers =
+        |blocks: [&str; 3]| format!(r#"{{"role":"user","content":[{}]}}"#, blocks.join(", "));
+    let (a, b) = (result("a"), result("b"));
+    for blocks in [[word, &a, &b], [&a, word, &b]] {
+        let run = |kind, profile| made(kind, profile, &[user, calls, &answers(blocks)]);
+        let found = run(DialectKind::Anthropic, ANTHROPIC);
+        assert_eq!(found.repairs, [RepairReason::ResultsBehind]);
+        assert_eq!(found.texts[2], format!(r#"{{"role":"user","content":[{a},{b},{word}]}}"#));
+    }
+    let found = made(DialectKind::Anthropic, ANTHROPIC, &[user, calls, &answers([&a, &b, word])]);
+    assert_eq!(found.repairs, []);
+}
+
 /// A message of a client's own shape among a provider's says what it says, in its source.
 #[test]
 fn a_message_of_another_shape_is_told_by_its_source() {

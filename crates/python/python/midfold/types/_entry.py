@@ -105,6 +105,7 @@ RepairReason = Literal[
     "bridge",
     "blank-reasoning",
     "lone-server-result",
+    "results-behind",
     "lone-reasoning",
 ]
 """Why a message was added to a context or an event was changed, so that the provider accepts it:
@@ -122,8 +123,9 @@ after a fold: it was removed. `told-call`: Calls need reasoning in front of them
 they are sent as text. `bridge`: Two messages in a row have one role: a message was put between
 them. `blank-reasoning`: A message of the model has no reasoning, and the model wants some in
 each: it got a blank one. `lone-server-result`: A result of a tool that the provider runs itself
-has no call: it was left out. `lone-reasoning`: Nothing follows reasoning that the provider wants
-something behind: it was added.
+has no call: it was left out. `results-behind`: Results are behind the user's words in one
+message, where the provider wants them first: they were moved. `lone-reasoning`: Nothing follows
+reasoning that the provider wants something behind: it was added.
 """
 
 
