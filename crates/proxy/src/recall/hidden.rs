@@ -131,7 +131,7 @@ impl HiddenExchange {
         let answered = |(call, text): &(HiddenCall, String)| {
             let message = messages.get(call.message.checked_sub(first)?)?;
             let call =
-                calls(kind, std::slice::from_ref(message)).ours.into_iter().nth(call.number)?;
+                calls(kind, std::slice::from_ref(message)).own.into_iter().nth(call.number)?;
             Some(AnsweredCall { call, text: unwrapped(kind, text) })
         };
         let exchange = Self {

@@ -81,13 +81,13 @@ impl MatchedRequest {
         let unrun: Vec<usize> = copied.iter().map(|it| it.number).collect();
         seen.output = with_unrun(kind, &seen.output, &unrun, self.request.len());
         let found = calls(kind, &seen.output);
-        if found.ours.is_empty() {
+        if found.own.is_empty() {
             // The earlier rounds are hidden from the client, and this last answer completes their exchange. An answer
             // with nothing hidden is noted as well: another one that looks the same must not be taken for it.
             self.remember(&seen.output);
             return RecallRound { handed_on, ..RecallRound::default() };
         }
-        let answered = self.answers(found.ours, &copied, now);
+        let answered = self.answers(found.own, &copied, now);
         let of = |recall: bool| {
             let is_own = |tool: &HiddenTool| match tool {
                 HiddenTool::Own(tool) => (*tool == OwnTool::Recall) == recall,
