@@ -55,7 +55,7 @@ pub async fn names(
     }
     let kind = DialectKind::from_name(dialect);
     let mut secrets = KnownSecrets::default();
-    let mut gone = LostNames::default();
+    let mut missing_names = LostNames::default();
     for run in covered(fold) {
         let mut at = run.start;
         while at < run.end {
@@ -67,15 +67,15 @@ pub async fn names(
                     kind.map_or(NameUser::User, |kind| NameUser::of(&kind.dialect().view(bytes)));
                 let seq = u32::try_from(event.seq).unwrap_or(u32::MAX);
                 let text = plain_text(dialect, bytes);
-                gone.add(seq, by, &secrets.clean(&text));
+                missing_names.add(seq, by, &secrets.clean(&text));
             }
         }
     }
     let chars = max_chars.clamp(1, MAX_NAME_CHARS);
     let here = |name: &str| here.contains(name) || secrets.touch(name);
-    let best = gone.best(question, chars, |_, name| here(name));
+    let best = missing_names.best(question, chars, |_, name| here(name));
     let names: Vec<String> = best.into_iter().map(str::to_owned).collect();
-    let more = gone.count(here) - names.len();
+    let more = missing_names.count(here) - names.len();
     Ok(GoneNames { names, more })
 }
 
