@@ -124,8 +124,8 @@ fn expanded(
     seal: &Seal,
 ) -> Result<(Request, bool), VendorRefusal> {
     let blocks = compaction_blocks(request.body());
-    let ours = |block: &&PlacedBlock| sealed(block).is_some();
-    let Some(newest) = blocks.iter().rev().find(ours) else { return Ok((request, false)) };
+    let is_own = |block: &&PlacedBlock| sealed(block).is_some();
+    let Some(newest) = blocks.iter().rev().find(is_own) else { return Ok((request, false)) };
     if newest.signature.is_some() {
         check_placement(&blocks)?;
     }

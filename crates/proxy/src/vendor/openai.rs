@@ -65,8 +65,8 @@ fn expanded(
     seal: &Seal,
 ) -> Result<(Request, bool), VendorRefusal> {
     let items = compaction_items(request.body());
-    let ours = |item: &&PlacedItem| Seal::is_ours(&item.encrypted_content);
-    let Some(newest) = items.iter().rev().find(ours) else { return Ok((request, false)) };
+    let is_own = |item: &&PlacedItem| Seal::is_ours(&item.encrypted_content);
+    let Some(newest) = items.iter().rev().find(is_own) else { return Ok((request, false)) };
     let refused = || VendorRefusal::from(OpenaiRefusal::undecodable(newest.item));
     let kind = request.kind();
     let blob = opened(seal, who, kind, &newest.encrypted_content).ok_or_else(refused)?;
