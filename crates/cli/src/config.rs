@@ -45,7 +45,7 @@ pub fn paths() -> Result<Vec<PathBuf>, CommandError> {
     Ok(files()?.into_iter().map(|file| file.path).collect())
 }
 
-/// The policy that the flags `said`, or else the one that the nearest file names.
+/// The policy that the `flags` name, or else the one that the nearest file names.
 pub fn policy(flags: Settings) -> Result<Policy, CommandError> {
     let names = |settings: &Settings| settings.preset.is_some() || settings.policy.is_some();
     let flags = flags.over(Settings { preset: env::settings()?.preset, ..Settings::default() });

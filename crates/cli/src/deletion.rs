@@ -11,7 +11,7 @@ use crate::table::TextTable;
 use crate::words::{self, number, plural};
 
 /// Prints the sessions, and the number of answers that belong to no session, that were deleted from `place`. Without
-/// `done` they only would be: the command then fails with exit code 1 and says how to confirm.
+/// `is_done` they only would be: the command then fails with exit code 1 and says how to confirm.
 pub fn tell(
     (sessions, answers): (&[SessionExtent], u64),
     is_done: bool,

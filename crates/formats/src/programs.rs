@@ -221,7 +221,7 @@ fn paragraph_end(text: &str, at: usize) -> usize {
     while_lines(text, at, |line| !line.trim().is_empty())
 }
 
-/// The end of the lines from `at` on for which `held` is true.
+/// The end of the lines from `at` on for which `belongs` is true.
 fn while_lines(text: &str, at: usize, belongs: impl Fn(&str) -> bool) -> usize {
     let lines = text[at..]
         .split_inclusive('\n')

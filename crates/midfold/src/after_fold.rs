@@ -91,7 +91,7 @@ impl AfterFold {
         Self { folder: Some(folder.to_owned()), is_bound, ..self }
     }
 
-    /// Returns the hooks for a session; `None` if nothing is put back. After each fold `told` is called for every file
+    /// Returns the hooks for a session; `None` if nothing is put back. After each fold `warn` is called for every file
     /// that is missing in it, with the reason.
     #[must_use]
     pub fn hooks(self, warn: fn(file: &str, why: &str)) -> Option<Arc<dyn FoldHooks>> {

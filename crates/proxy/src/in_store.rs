@@ -10,7 +10,7 @@ impl ProxyConversation {
         self.saved.is_made.then(|| self.session.id())
     }
 
-    /// Whether the store has nothing of a history that is missing here. `found` is the session in the store, and the
+    /// Whether the store has nothing of a history that is missing here. `stored` is the session in the store, and the
     /// first `at` messages here belong to the history.
     pub fn is_current(&self, at: usize, stored: &IdentifiedSession) -> bool {
         if stored.id != self.session.id() {

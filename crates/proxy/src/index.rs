@@ -127,7 +127,7 @@ impl Index {
         &self.identities
     }
 
-    /// Notes the chain of a conversation whose first `known` links are noted already. `held` is the content of
+    /// Notes the chain of a conversation whose first `known` links are noted already. `locked` is the content of
     /// `conversation`, which the caller has locked.
     pub fn put(
         &mut self,

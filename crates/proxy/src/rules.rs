@@ -365,9 +365,9 @@ impl ProxyRules {
         self.setup.said_windows()
     }
 
-    /// The window of a model in tokens, and its source. The window that the request asks for (`asked`) is first, unless
-    /// a smaller one is set here. Next are the one that is set here, the one that the server reports, and the one that
-    /// is known for the model's name.
+    /// The window of a model in tokens, and its source. The window that the request asks for (`requested`) is first,
+    /// unless a smaller one is set here. Next are the one that is set here, the one that the server reports, and the one
+    /// that is known for the model's name.
     #[must_use]
     pub fn window_for(
         &self,

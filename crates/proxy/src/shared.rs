@@ -74,8 +74,8 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Whether the upstream should be asked for a model's window: if neither the request (`asked`) nor the rules set
-    /// it. A provider itself (`is_usual`) is not asked about models whose window is known by name.
+    /// Whether the upstream should be asked for a model's window: if neither the request (`requested`) nor the rules
+    /// set it. A provider itself (`is_usual`) is not asked about models whose window is known by name.
     #[must_use]
     pub fn wants_window(
         &self,

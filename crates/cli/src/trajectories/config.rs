@@ -119,13 +119,13 @@ const KEYS: &[(&str, &[(&str, KeyUse)])] = &[
 ];
 
 impl JobFile {
-    /// Reads a file. `asked` says that the command line names a model.
+    /// Reads a file. `is_asked` says that the command line names a model.
     pub fn load(path: &Path, is_asked: bool) -> Result<Self, CommandError> {
         let name = path.display().to_string();
         Self::parse(&name, &InputFile::text(path)?, is_asked)
     }
 
-    /// Parses the text of a file with this name. `asked` is as for [`Self::load`].
+    /// Parses the text of a file with this name. `is_asked` is as for [`Self::load`].
     pub fn parse(name: &str, text: &str, is_asked: bool) -> Result<Self, CommandError> {
         let parsed = serde_saphyr::from_str::<Value>(text);
         let whole = match parsed {
@@ -263,7 +263,7 @@ impl WrittenJobFile<'_> {
         })
     }
 
-    /// Notes on settings of the file that have no effect. `asked` says that a model writes the summaries.
+    /// Notes on settings of the file that have no effect. `is_asked` says that a model writes the summaries.
     fn notes(&self, is_asked: bool) -> Vec<String> {
         let mut idle = Vec::new();
         let mut named = Vec::new();

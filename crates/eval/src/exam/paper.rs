@@ -98,7 +98,7 @@ impl Paper {
         Ok((outcome, (!self.suites.is_empty()).then_some(marks)))
     }
 
-    /// All results as tables: one line per strategy, then the parts. With `lost`, everything that was not kept is
+    /// All results as tables: one line per strategy, then the parts. With `lists_lost`, everything that was not kept is
     /// listed.
     #[must_use]
     pub fn text(&self, results: &ExamResults, lists_lost: bool) -> String {

@@ -92,7 +92,7 @@ impl<'a> InputSource<'a> {
         RawEvent { origin: Some(TextOrigin::Recap), ..event }
     }
 
-    /// Notes that the client compacted at `at`: so many messages (`what`) are no longer sent.
+    /// Notes that the client compacted at `at`: so many messages (`unit`) are no longer sent.
     pub(super) fn note_compacted(&mut self, at: usize, count: usize, unit: &str) {
         let detail = format!("{count} {unit} before it are no longer in the context");
         self.note(at, "compacted-before", detail);

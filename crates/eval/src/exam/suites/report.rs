@@ -16,7 +16,7 @@ pub fn json(marks: &[SuiteMarks]) -> ExamResult<String> {
     serde_json::to_string_pretty(marks).at("results")
 }
 
-/// The results as tables. With `lost`, everything that was not kept is listed.
+/// The results as tables. With `lists_lost`, everything that was not kept is listed.
 #[must_use]
 pub fn text(marks: &[SuiteMarks], lists_lost: bool) -> String {
     let mut out = String::new();

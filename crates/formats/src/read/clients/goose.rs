@@ -200,8 +200,8 @@ fn is_words(input: &[u8], fields: &ObjectFields<'_>) -> bool {
     parts.into_iter().all(|part| ObjectFields::of(input, part).is("type", "text"))
 }
 
-/// Builds one conversation. `from` is the index of its first message among all messages. With `sent`, messages that the
-/// model does not see are left out.
+/// Builds one conversation. `from` is the index of its first message among all messages. With `is_sent`, messages that
+/// the model does not see are left out.
 fn conversation(
     source: &mut InputSource<'_>,
     about: &Conversation,

@@ -154,7 +154,7 @@ fn open_call(request: &[u8], last: Range<usize>) -> Option<String> {
     })
 }
 
-/// The request without the members that [`asked`] reads. Edits of other types stay.
+/// The request without the members that [`read_request`] reads. Edits of other types stay.
 #[must_use]
 pub fn without_asked(request: &Bytes) -> Bytes {
     let request = without_member(request, "compaction");

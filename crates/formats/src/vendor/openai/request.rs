@@ -146,7 +146,7 @@ fn misplaced(at: usize) -> OpenaiRefusal {
     )
 }
 
-/// The request without the entries of `context_management` that [`asked`] reads. Entries of other types stay.
+/// The request without the entries of `context_management` that [`read_request`] reads. Entries of other types stay.
 ///
 /// ```
 /// use midfold_formats::vendor::openai::without_management;

@@ -85,7 +85,7 @@ impl CarrierTalk {
         self.exchange(rng, (1, 2), (1, 2))
     }
 
-    /// A message of the user and its answer. `said` and `answered` are the ranges of their numbers of sentences.
+    /// A message of the user and its answer. `user_length` and `answered` are the ranges of their numbers of sentences.
     fn exchange(
         &self,
         rng: &mut Rng,
