@@ -53,7 +53,7 @@ pub(crate) async fn answer(
     let mut stored = StoredSession::open(call.store.clone(), &row.new.id).await.map_err(&failed)?;
     let text = |name: &str| text(&call.arguments, name);
     let (keep, words, number) = (text("keep"), text("text"), text("message"));
-    let work = stored.wish(|session, budget| {
+    let work = stored.carry_out(|session, budget| {
         // Some reasons hold a fold back for a time. The session's last request counts as now, so that such a reason is
         // checked again with the next request.
         let now = session.gate().asked;

@@ -120,7 +120,7 @@ impl IncomingMessages {
 pub fn events_of(log: &EventLog) -> Vec<RawEvent> {
     let event = |event: &midfold_core::log::Event| RawEvent {
         usage: event.usage,
-        origin: event.told,
+        origin: event.known_origin,
         at: event.at,
         failed: event.view.has_failed_result(),
         ..RawEvent::new(Bytes::clone(&event.bytes))

@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use midfold_core::budget::Budget;
 use midfold_core::fold::{Fold, VerdictRecord};
 use midfold_core::narrate::AcceptedNarration;
-use midfold_core::plan::{FloorError, FoldCause, PlanError, PlanOutcome, PlanRequest, kept, plan};
+use midfold_core::plan::{
+    FloorError, FoldCause, PlanError, PlanOutcome, PlanRequest, kept_events, plan,
+};
 use midfold_core::policy::Policy;
 use midfold_core::project::{Context, project};
 
@@ -246,7 +248,7 @@ impl CompactionWork<'_> {
     }
 
     fn less_kept(&self, policy: &Policy, floor: &FloorError) -> Option<String> {
-        let count = kept(&self.prepared.log, policy).len() as u64;
+        let count = kept_events(&self.prepared.log, policy).len() as u64;
         (count > 0 && floor.pinned > 0).then(|| {
             format!(
                 "or keep less: `<keep>` in a message and the policy's `keep` hold {}",

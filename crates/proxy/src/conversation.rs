@@ -130,7 +130,7 @@ impl ProxyConversation {
         let report = WindowReport { window: reading.window, counts_reply: false };
         let RequestReading { kind, profile, counter, .. } = reading;
         let log = EventLog::new(kind.shared(), *profile, counter.clone());
-        let log = if reading.is_replay { log } else { log.kept() };
+        let log = if reading.is_replay { log } else { log.append_only() };
         let meter = Meter::first(counter.name());
         let policy = reading.policy_for(request, report, reading.fixed(request));
         let session =

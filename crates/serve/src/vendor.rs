@@ -31,9 +31,9 @@ pub(crate) fn strip_betas(headers: &mut HeaderMap) {
 }
 
 /// The response with an answer that midfold made.
-pub(crate) fn answered(reply: MadeAnswer, sent: &OutgoingRequest) -> Response {
+pub(crate) fn answered(reply: MadeAnswer, outgoing: &OutgoingRequest) -> Response {
     let mut response = answer(StatusCode::OK, reply.content_type, reply.body);
-    headers::tell(response.headers_mut(), sent);
+    headers::tell(response.headers_mut(), outgoing);
     response
 }
 

@@ -93,7 +93,7 @@ impl ReportedWindows {
             windows.clear();
         }
         let (at, cell) = windows.entry(key).or_insert_with(|| (now, Arc::default()));
-        let lasts = if cell.get().is_some_and(|told| told.is_refused) { SOONER } else { AGAIN };
+        let lasts = if cell.get().is_some_and(|window| window.is_refused) { SOONER } else { AGAIN };
         if now.saturating_sub(*at) > lasts {
             // A new cell, so that requests which wait for the old one still get its answer.
             (*at, *cell) = (now, Arc::default());

@@ -5,7 +5,7 @@ use midfold_core::Role;
 
 use super::neutral::{NeutralMessage, NeutralPiece};
 use super::write::{is_result, list, object};
-use crate::dialect::ollama::{message as said, result};
+use crate::dialect::ollama::{message as open_message, result};
 use crate::media::PictureSource;
 use crate::problem::ReadProblem;
 use crate::render::Json;
@@ -25,7 +25,7 @@ pub(super) fn ollama(
     match message.role {
         Role::Assistant => out.push(assistant(message, problems)),
         Role::System | Role::Developer => {
-            out.push(said(Role::System.name(), &message.text()).raw("}").finish());
+            out.push(open_message(Role::System.name(), &message.text()).raw("}").finish());
         }
         // A message of results alone is written above. An empty message still takes its turn.
         _ if message.pieces.is_empty() || !message.pieces.iter().all(is_result) => {
@@ -46,7 +46,7 @@ fn user(message: &NeutralMessage, problems: &mut Vec<ReadProblem>) -> Bytes {
         NeutralPiece::Image(source) => Some(source),
         _ => None,
     });
-    with_images(said(Role::User.name(), &texts), images, problems).raw("}").finish()
+    with_images(open_message(Role::User.name(), &texts), images, problems).raw("}").finish()
 }
 
 fn assistant(message: &NeutralMessage, problems: &mut Vec<ReadProblem>) -> Bytes {
@@ -58,7 +58,7 @@ fn assistant(message: &NeutralMessage, problems: &mut Vec<ReadProblem>) -> Bytes
         NeutralPiece::Reasoning(text) => Some(text),
         _ => None,
     });
-    let mut json = said(Role::Assistant.name(), &content);
+    let mut json = open_message(Role::Assistant.name(), &content);
     if !thinking.is_empty() {
         json = json.raw(r#","thinking":"#).text(&thinking);
     }

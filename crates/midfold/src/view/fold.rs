@@ -156,7 +156,7 @@ impl FoldDetail {
             why: fold.edits.iter().rev().map(|edit| (edit.seq, reason(edit))).collect(),
             verdicts: fold.verdicts.clone(),
             receipt: receipt(log, &rows, at, brief.standing),
-            lost: fold.lost(log, &tools),
+            lost: fold.lost_groups(log, &tools),
             lost_names: fold.lost_ids.count,
             kept_names: fold.kept_ids.count,
             events: all,

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::ask::{ApiRequest, text};
 use super::describe::{ApiRoutes, Operation};
 use super::problem::ApiProblem;
-use super::sessions::{open, or_problem, policy as said};
+use super::sessions::{open, or_problem, policy as given_policy};
 
 pub(super) fn routes(api: &mut ApiRoutes) {
     api.on(
@@ -138,7 +138,7 @@ struct PolicyBody {
 
 async fn set_policy(request: ApiRequest<(), PolicyBody>) -> Result<NewRules, ApiProblem> {
     let PolicyBody { preset, policy, preview } = &request.body;
-    let rules = said(preset.clone(), policy.as_ref())?.ok_or_else(|| {
+    let rules = given_policy(preset.clone(), policy.as_ref())?.ok_or_else(|| {
         ApiProblem::bad("no policy is given")
             .hint("{\"preset\": \"default\"}; GET /v1/presets lists them")
     })?;

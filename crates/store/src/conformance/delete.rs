@@ -55,12 +55,12 @@ async fn hit_seqs(store: &Arc<dyn Store>, id: &str, query: &str) -> Result<Vec<u
 
 /// Every read and every change is refused, because the session does not exist.
 async fn is_gone(store: &Arc<dyn Store>, id: &str) -> CaseOutcome {
-    macro_rules! gone {
-        ($($asked:ident($($with:expr),*)),* $(,)?) => {
+    macro_rules! no_session {
+        ($($method:ident($($with:expr),*)),* $(,)?) => {
             $(refused!(
-                store.$asked($($with),*).await,
+                store.$method($($with),*).await,
                 StoreError::NoSession(name) if name == id,
-                format!("{} of a deleted session", stringify!($asked))
+                format!("{} of a deleted session", stringify!($method))
             );)*
         };
     }
@@ -73,7 +73,7 @@ async fn is_gone(store: &Arc<dyn Store>, id: &str) -> CaseOutcome {
         events: chain(Hash::ROOT, [user("late"), user("later")]),
         ..AppendRequest::default()
     };
-    gone!(
+    no_session!(
         session(id),
         load(id),
         extent(id),

@@ -51,7 +51,7 @@ impl StoredSession {
     ///
     /// # Errors
     /// Fails where the store fails.
-    pub async fn wish<T>(
+    pub async fn carry_out<T>(
         &mut self,
         work: impl Fn(&mut Session, &Budget) -> T,
     ) -> Result<T, StoredError> {

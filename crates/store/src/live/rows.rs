@@ -101,7 +101,7 @@ pub(super) fn json<T: serde::Serialize>(value: &T) -> Result<String, StoredError
 /// A log of all stored events.
 pub(super) fn log(reading: BriefReading, meta: &SessionMeta, rows: Vec<EventRow>) -> EventLog {
     let BriefReading { dialect, profile, counter } = reading;
-    let mut log = EventLog::new(dialect, profile, counter).kept();
+    let mut log = EventLog::new(dialect, profile, counter).append_only();
     log.set_envelope(meta.envelope.iter().map(String::as_bytes));
     for row in rows {
         log.append(row.event.raw());

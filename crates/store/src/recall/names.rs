@@ -48,7 +48,7 @@ pub async fn names(
     let loaded = store.load(session).await?;
     let fold = loaded.fold.as_ref().ok_or(RecallError::Unfolded)?;
     let dialect = loaded.session.new.dialect.as_str();
-    let mut here = made(fold, dialect)?;
+    let mut here = fold_names(fold, dialect)?;
     // Beside the texts of the fold, these messages are all that the model sees. A name in them is not gone.
     for event in loaded.head.iter().chain(&loaded.kept).chain(&loaded.tail) {
         add(&mut here, &plain_text(dialect, &event.event.bytes));
@@ -80,7 +80,7 @@ pub async fn names(
 }
 
 /// The names in the messages that the fold made: the recap or marker, and shortened messages.
-fn made(row: &FoldRow, dialect: &str) -> Result<HashSet<String>, StoreError> {
+fn fold_names(row: &FoldRow, dialect: &str) -> Result<HashSet<String>, StoreError> {
     let fold = record(row)?;
     let mut here = HashSet::new();
     for entry in &fold.entries {

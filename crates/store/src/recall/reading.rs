@@ -121,7 +121,7 @@ impl<'a> LogReader<'a> {
             step: 0,
             tokens: Tokens::default(),
             usage: None,
-            told: row.event.origin,
+            known_origin: row.event.origin,
             at: None,
             loads_tools: false,
             bytes,

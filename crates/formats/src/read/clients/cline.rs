@@ -103,7 +103,7 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
             conversations.push(conversation(source, &about, before.into_iter().cloned()));
         }
     }
-    let messages = sent(source, &all);
+    let messages = sent_messages(source, &all);
     note_reasoning(source, if source.recorded { all.iter().collect() } else { messages.clone() });
     conversations.push(conversation(source, &about, messages.into_iter().cloned()));
     conversations
@@ -158,7 +158,10 @@ fn is_hidden(message: &ObjectFields<'_>, truncations: &HashSet<String>) -> bool 
 
 /// The messages that are left after the client's own compactions: all from the newest summary on, without those that a
 /// truncation marker hides. A summary or marker that was undone hides nothing.
-fn sent<'m>(source: &mut InputSource<'_>, all: &'m [Range<usize>]) -> Vec<&'m Range<usize>> {
+fn sent_messages<'m>(
+    source: &mut InputSource<'_>,
+    all: &'m [Range<usize>],
+) -> Vec<&'m Range<usize>> {
     let input = source.input;
     let fields = |at: &Range<usize>| ObjectFields::of(input, at.clone());
     let from = all.iter().rposition(|at| fields(at).is_true("isSummary")).unwrap_or(0);
@@ -228,7 +231,7 @@ fn event<'a>(
     if fields.is("role", "assistant") {
         // Only the newest reply can have open calls: the provider wants their results in the next message.
         *open = blocks.iter().filter_map(|block| call(input, block.clone())).collect();
-        return kept(source, at, fields);
+        return own_event(source, at, fields);
     }
     let answered = |id: &[u8]| {
         blocks
@@ -244,7 +247,7 @@ fn event<'a>(
             let bytes = [before, &content, &input[list.end..at.end]].concat();
             source.built(bytes, vec![at])
         }
-        None => kept(source, at, fields),
+        None => own_event(source, at, fields),
     };
     if fields.is_true("isSummary") {
         event.origin = Some(TextOrigin::Recap);
@@ -257,7 +260,11 @@ fn event<'a>(
 }
 
 /// The message as it is, but for blocks that Anthropic does not have.
-fn kept(source: &mut InputSource<'_>, at: Range<usize>, fields: &ObjectFields<'_>) -> RawEvent {
+fn own_event(
+    source: &mut InputSource<'_>,
+    at: Range<usize>,
+    fields: &ObjectFields<'_>,
+) -> RawEvent {
     match cline_blocks::rewritten(source.input, &at, fields) {
         Some(bytes) => source.built(bytes, vec![at]),
         None => source.event(at),

@@ -71,7 +71,7 @@ fn message(
         text.or_else(|| image().map(ContentPart::Link))
     }));
     let calls = (0..).map_while(|at| {
-        let [id, name, arguments] = names.call.map(|it| format!("tool_calls.{at}.{it}"));
+        let [id, name, arguments] = names.call.map(|suffix| format!("tool_calls.{at}.{suffix}"));
         let arguments = attributes.token(&member_name(&arguments));
         Some(ChatCall {
             name: token(&name)?,
