@@ -165,8 +165,8 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
     let open = |at: usize| quote::is_inside(&brackets, at);
     // In `… it works." The next`, the full stop is before the closing quotation mark.
     let ends_one = |at: usize| {
-        let found = quotes.binary_search_by_key(&at, |range| range.end);
-        let inner = found.ok().map(|found| quote::inner(text, &quotes[found]));
+        let index = quotes.binary_search_by_key(&at, |range| range.end);
+        let inner = index.ok().map(|index| quote::inner(text, &quotes[index]));
         inner.is_some_and(|inner| inner.ends_with(['.', '!', '?']))
     };
     let (mut out, mut from) = (Vec::new(), 0);

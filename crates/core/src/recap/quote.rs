@@ -81,7 +81,9 @@ fn find(text: &str, closes: impl Fn(char) -> Option<&'static [char]>) -> Vec<Ran
 
 /// Whether a place is in one of these ranges, which are in order and apart.
 pub(crate) fn is_inside(ranges: &[Range<usize>], at: usize) -> bool {
-    ranges.get(ranges.partition_point(|range| range.end <= at)).is_some_and(|it| it.start <= at)
+    ranges
+        .get(ranges.partition_point(|range| range.end <= at))
+        .is_some_and(|range| range.start <= at)
 }
 
 /// The words of a quotation, without its marks.

@@ -351,12 +351,12 @@ mod tests {
     #[test]
     fn what_fits_gets_a_summary_where_more_than_its_tokens_go() {
         let row = turns("shgt gt gt gt gtgt");
-        let asked =
+        let with_summary =
             |summary| TrajectoryLimits { skip_under_target: false, ..limits(10_000, summary) };
-        assert_eq!(plan(&row, 0, &asked(199)), fold(4, 6));
-        assert_eq!(plan(&row, 0, &asked(200)), fold(4, 8));
-        assert_eq!(plan(&row, 0, &asked(201)), fold(4, 8));
-        assert_eq!(plan(&row, 0, &asked(u64::MAX)), TrajectoryDecision::UnderTarget);
+        assert_eq!(plan(&row, 0, &with_summary(199)), fold(4, 6));
+        assert_eq!(plan(&row, 0, &with_summary(200)), fold(4, 8));
+        assert_eq!(plan(&row, 0, &with_summary(201)), fold(4, 8));
+        assert_eq!(plan(&row, 0, &with_summary(u64::MAX)), TrajectoryDecision::UnderTarget);
     }
 
     #[test]

@@ -25,11 +25,11 @@ macro_rules! ensure {
 
 /// Fails the case unless both values are equal.
 macro_rules! equal {
-    ($found:expr, $wanted:expr, $what:expr) => {
-        match (&$found, &$wanted) {
-            (found, wanted) if found == wanted => {}
-            (found, wanted) => {
-                return Err(format!("{}: found {found:?}, wanted {wanted:?}", $what));
+    ($actual:expr, $wanted:expr, $what:expr) => {
+        match (&$actual, &$wanted) {
+            (actual, wanted) if actual == wanted => {}
+            (actual, wanted) => {
+                return Err(format!("{}: found {actual:?}, wanted {wanted:?}", $what));
             }
         }
     };
