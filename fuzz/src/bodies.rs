@@ -172,7 +172,7 @@ pub fn request(data: &[u8]) {
 
 /// What vendors' compaction reads: a request, a stream that a block is put into, our own blob.
 pub fn vendor(data: &[u8]) {
-    let _ = (anthropic::asked(data), openai::asked(data));
+    let _ = (anthropic::read_request(data), openai::read_request(data));
     for block in anthropic::compaction_blocks(data) {
         assert!(data.get(block.range).is_some());
     }

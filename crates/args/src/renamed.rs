@@ -46,8 +46,8 @@ const WITH_VALUE: [&str; 3] = ["--color", "--log", "--store"];
 pub fn present(mut args: Vec<OsString>) -> (Vec<OsString>, Option<RenamedCommand>) {
     let words = words(&args);
     let spelled: Vec<_> = words.iter().map(|at| args[*at].to_string_lossy()).collect();
-    let is_old = |it: &&RenamedCommand| {
-        let old: Vec<_> = it.old.split(' ').collect();
+    let is_old = |command: &&RenamedCommand| {
+        let old: Vec<_> = command.old.split(' ').collect();
         spelled.iter().take(old.len()).eq(old.iter())
     };
     let Some(renamed) = RENAMED.iter().find(is_old).copied() else { return (args, None) };
@@ -61,15 +61,15 @@ pub fn present(mut args: Vec<OsString>) -> (Vec<OsString>, Option<RenamedCommand
 
 /// The places of the first two words that are no options: the command, and its subcommand.
 fn words(args: &[OsString]) -> Vec<usize> {
-    let mut found = Vec::new();
+    let mut places = Vec::new();
     let mut at = 1;
-    while at < args.len() && found.len() < 2 {
+    while at < args.len() && places.len() < 2 {
         match args[at].to_string_lossy() {
             word if WITH_VALUE.contains(&&*word) => at += 1,
             word if word.starts_with('-') => {}
-            _ => found.push(at),
+            _ => places.push(at),
         }
         at += 1;
     }
-    found
+    places
 }

@@ -75,7 +75,7 @@ pub fn compress_batch(
     batch: &RecordBatch,
     options: &BatchOptions,
 ) -> Result<RecordBatch, BatchError> {
-    compress(batch, options).map(|done| done.batch)
+    compress(batch, options).map(|outcome| outcome.batch)
 }
 
 /// Compresses all rows of a batch, and returns the metrics of each row.

@@ -61,7 +61,7 @@ pub(crate) fn compress(
     pass: RowPass<'_>,
 ) -> (RowReport, Option<RowChange>) {
     match compressed(line, form, source, pass) {
-        Ok(done) => done,
+        Ok(outcome) => outcome,
         Err(RowFailure { code, reason }) => (RowReport::Failed { code, reason }, None),
     }
 }
@@ -73,14 +73,14 @@ fn compressed(
     source: &BatchRows<'_>,
     pass: RowPass<'_>,
 ) -> Result<(RowReport, Option<RowChange>), RowFailure> {
-    let done = pass(line)?;
+    let outcome = pass(line)?;
     if let RowForm::List { end } = form {
         // A text may close the list early and go on. It is then no list, although the JSON made around it is valid.
         if scan::value(line, OPEN.len()).is_none_or(|list| list.end != end) {
             return Err(RowError::NotAList("conversations").into());
         }
     }
-    let change = match (done.bytes, form) {
+    let change = match (outcome.bytes, form) {
         (None, _) => None,
         (Some(bytes), RowForm::Whole) => Some(RowChange::Whole(text(bytes)?)),
         (Some(mut bytes), RowForm::List { .. }) => {
@@ -92,10 +92,13 @@ fn compressed(
             let turns =
                 source.turns().ok_or_else(|| RowFailure::new("no-list", "no list of turns"))?;
             let (old, new) = (TrajectoryRow::read(line)?, TrajectoryRow::read(&bytes)?);
-            Some(RowChange::Turns(slots(&old, &new, &done.map, turns)?))
+            Some(RowChange::Turns(slots(&old, &new, &outcome.map, turns)?))
         }
     };
-    Ok((RowReport::Done { metrics: done.metrics, map: done.map, counted: done.counted }, change))
+    Ok((
+        RowReport::Done { metrics: outcome.metrics, map: outcome.map, counted: outcome.counted },
+        change,
+    ))
 }
 
 fn text(bytes: Vec<u8>) -> Result<String, RowFailure> {

@@ -64,18 +64,18 @@ pub(crate) fn find(schema: &Schema, named: Option<&str>) -> Result<usize, BatchE
     texts.next().map(|(index, _)| index).ok_or(BatchError::NoRows)
 }
 
-fn bad(name: &str, found: &DataType) -> BatchError {
+fn bad(name: &str, data_type: &DataType) -> BatchError {
     let wanted = "`from` and `value`, or `role` and `content`";
-    BatchError::BadColumn { name: name.to_owned(), found: found.clone(), wanted }
+    BatchError::BadColumn { name: name.to_owned(), found: data_type.clone(), wanted }
 }
 
-pub(crate) fn is_text(found: &DataType) -> bool {
-    matches!(found, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+pub(crate) fn is_text(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
 /// The members of a turn, if this is the type of a list of turns.
-fn turns(found: &DataType) -> Option<&Fields> {
-    let (DataType::List(item) | DataType::LargeList(item)) = found else { return None };
+fn turns(data_type: &DataType) -> Option<&Fields> {
+    let (DataType::List(item) | DataType::LargeList(item)) = data_type else { return None };
     let DataType::Struct(fields) = item.data_type() else { return None };
     let has = |name: &str| fields.iter().any(|field| field.name() == name);
     ((has("from") && has("value")) || (has("role") && has("content"))).then_some(fields)

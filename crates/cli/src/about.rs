@@ -80,19 +80,25 @@ pub fn with_near_command(mut error: clap::Error) -> clap::Error {
         return error;
     };
     let command = midfold_args::command();
-    let shown = |it: &&clap::Command| !it.is_hide_set();
+    let shown = |subcommand: &&clap::Command| !subcommand.is_hide_set();
     let names = |command: &clap::Command| -> Vec<String> {
-        command.get_subcommands().filter(shown).map(|it| it.get_name().to_owned()).collect()
+        command
+            .get_subcommands()
+            .filter(shown)
+            .map(|subcommand| subcommand.get_name().to_owned())
+            .collect()
     };
     let below = command.get_subcommands().filter(shown);
-    let below = below.filter(|it| it.find_subcommand(&word).is_some());
-    let mut meant: Vec<String> = below.map(|it| format!("{} {word}", it.get_name())).collect();
-    if meant.is_empty() {
-        meant.extend(nearest(&word, names(&command).iter().map(String::as_str)).map(str::to_owned));
+    let below = below.filter(|subcommand| subcommand.find_subcommand(&word).is_some());
+    let mut suggestions: Vec<String> =
+        below.map(|subcommand| format!("{} {word}", subcommand.get_name())).collect();
+    if suggestions.is_empty() {
+        suggestions
+            .extend(nearest(&word, names(&command).iter().map(String::as_str)).map(str::to_owned));
     }
-    match meant.is_empty() {
+    match suggestions.is_empty() {
         true => error.remove(ContextKind::SuggestedSubcommand),
-        false => error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(meant)),
+        false => error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(suggestions)),
     };
     error
 }

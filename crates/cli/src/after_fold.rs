@@ -10,9 +10,9 @@ use crate::error::CommandError;
 
 /// The hooks that the `[after_fold]` settings ask for. `None` where the settings have no such table, or an empty one.
 pub fn hooks() -> Result<Option<Arc<dyn FoldHooks>>, CommandError> {
-    Ok(config::settings()?.after_fold.hooks(told))
+    Ok(config::settings()?.after_fold.hooks(warn_missing))
 }
 
-fn told(file: &str, why: &str) {
+fn warn_missing(file: &str, why: &str) {
     tracing::warn!(file, why, "a fold was made without what `after_fold` names");
 }

@@ -89,7 +89,7 @@ async fn every(
         let AuditTotals { sessions, folds, calls, findings } = totals;
         let (color, outcome) = outcome(*findings);
         let sum = [(*sessions, "session"), (*folds, "fold"), (*calls, "call")];
-        let sum = sum.map(|(count, what)| plural(count, what)).join(", ");
+        let sum = sum.map(|(count, noun)| plural(count, noun)).join(", ");
         output.stdout(format!("{}\n", style.paint(color, &format!("{sum}: {outcome}"))))?;
     }
     Ok(())
@@ -129,7 +129,7 @@ fn text(id: &str, audit: &Audit, alone: bool, style: &OutputStyle) -> String {
     let mut page = LabelledPage { style, text: String::new() };
     let (color, outcome) = outcome(audit.findings.len() as u64);
     let checked = [(audit.folds, "fold"), (audit.calls, "call")]
-        .map(|(count, what)| plural(u64::from(count), what))
+        .map(|(count, noun)| plural(u64::from(count), noun))
         .join(", ");
     page.title(color, &format!("{id}: {checked}: {outcome}"));
     for finding in &audit.findings {
@@ -138,8 +138,8 @@ fn text(id: &str, audit: &Audit, alone: bool, style: &OutputStyle) -> String {
     if alone && audit.folds == 0 {
         page.field("lost", "nothing: it was never folded");
     }
-    for lost in &audit.receipts {
-        receipt(&mut page, lost);
+    for fold_receipt in &audit.receipts {
+        receipt(&mut page, fold_receipt);
     }
     if !alone {
         page.text.push('\n');
@@ -147,36 +147,36 @@ fn text(id: &str, audit: &Audit, alone: bool, style: &OutputStyle) -> String {
     page.text
 }
 
-fn receipt(page: &mut LabelledPage<'_>, lost: &FoldReceipt) {
+fn receipt(page: &mut LabelledPage<'_>, fold_receipt: &FoldReceipt) {
     let wide = |n: u32| number(u64::from(n));
     let title = format!(
         "\n  fold {} ({}), policy {}",
-        wide(lost.fold.number),
-        short(lost.fold.id),
-        lost.policy
+        wide(fold_receipt.fold.number),
+        short(fold_receipt.fold.id),
+        fold_receipt.policy
     );
     page.text += &format!("{}\n", page.style.paint(OutputColor::Bold, &title));
-    if !lost.standing.is_in_force() {
-        return page.field("stands", &lost.standing.to_string());
+    if !fold_receipt.standing.is_in_force() {
+        return page.field("stands", &fold_receipt.standing.to_string());
     }
     page.field(
         "span",
         &format!(
             "messages {} to {} of {}",
-            wide(lost.start),
-            wide(lost.end.saturating_sub(1)),
-            wide(lost.fold.events)
+            wide(fold_receipt.start),
+            wide(fold_receipt.end.saturating_sub(1)),
+            wide(fold_receipt.fold.events)
         ),
     );
     page.field(
         "messages",
-        &format!("{} → {}", wide(lost.messages_before), wide(lost.messages_after)),
+        &format!("{} → {}", wide(fold_receipt.messages_before), wide(fold_receipt.messages_after)),
     );
     page.field(
         "tokens",
-        &format!("{} → {}", number(lost.tokens_before), number(lost.tokens_after)),
+        &format!("{} → {}", number(fold_receipt.tokens_before), number(fold_receipt.tokens_after)),
     );
-    for (at, removed) in lost.removed.iter().enumerate() {
+    for (at, removed) in fold_receipt.removed.iter().enumerate() {
         let label = if at == 0 { "taken out" } else { "" };
         let reason = if removed.reason.is_empty() {
             String::new()
@@ -195,30 +195,30 @@ fn receipt(page: &mut LabelledPage<'_>, lost: &FoldReceipt) {
         );
         page.field(label, &text);
     }
-    if !lost.pins.is_empty() {
-        let pins: Vec<_> = lost.pins.iter().map(|pin| wide(*pin)).collect();
-        let what = if pins.len() == 1 { "message" } else { "messages" };
-        page.field("untouched", &format!("{what} {}", pins.join(", ")));
+    if !fold_receipt.pins.is_empty() {
+        let pins: Vec<_> = fold_receipt.pins.iter().map(|pin| wide(*pin)).collect();
+        let noun = if pins.len() == 1 { "message" } else { "messages" };
+        page.field("untouched", &format!("{noun} {}", pins.join(", ")));
     }
-    if !lost.asked_again.is_empty() {
+    if !fold_receipt.asked_again.is_empty() {
         let again = |one: &NameReference| format!("{} at {}", one.name, wide(one.seq));
-        let again: Vec<String> = lost.asked_again.iter().take(6).map(again).collect();
-        let more = lost.asked_again.len() - again.len();
+        let again: Vec<String> = fold_receipt.asked_again.iter().take(6).map(again).collect();
+        let more = fold_receipt.asked_again.len() - again.len();
         let more = if more > 0 { format!(", {more} more") } else { String::new() };
-        let folded = wide(lost.fold.events);
+        let folded = wide(fold_receipt.fold.events);
         page.field("asked again", &format!("folded at {folded}; {}{more}", again.join(", ")));
     }
     // Identifiers that were used again come first in these lists: the audit sorts them.
-    ids(page, "still named", &lost.kept_ids);
-    ids(page, "not named", &lost.lost_ids);
+    ids(page, "still named", &fold_receipt.kept_ids);
+    ids(page, "not named", &fold_receipt.lost_ids);
     let how = |verbatim| if verbatim { "byte for byte" } else { "NOT byte for byte" };
-    let ends = match (lost.head_verbatim, lost.tail_verbatim) {
+    let ends = match (fold_receipt.head_verbatim, fold_receipt.tail_verbatim) {
         (head, tail) if head == tail => format!("head and tail {}", how(head)),
         (head, tail) => format!("head {}, tail {}", how(head), how(tail)),
     };
     page.field("ends", &ends);
-    let count = lost.recallable.len() as u64;
-    let can = match (lost.intact, count) {
+    let count = fold_receipt.recallable.len() as u64;
+    let can = match (fold_receipt.intact, count) {
         (true, 0) => "nothing to bring back".to_owned(),
         (true, count) => format!("{} can be brought back as they were", plural(count, "message")),
         (false, _) => {

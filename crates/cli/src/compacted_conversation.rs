@@ -6,18 +6,18 @@ use midfold::{CompactionOutcome, Fold, NoRecap, PreparedConversation};
 /// One conversation, compacted or left as it was.
 pub struct CompactedConversation {
     pub prepared: PreparedConversation,
-    pub made: CompactionOutcome,
+    pub outcome: CompactionOutcome,
     /// What the compaction did, as every door shows it.
     pub report: CompactionReport,
 }
 
 impl CompactedConversation {
     pub fn fold(&self) -> Option<&Fold> {
-        self.made.fold()
+        self.outcome.fold()
     }
 
     /// The text that the model reads in the place of the folded messages, or why there is none.
     pub fn recap(&self) -> Result<&str, NoRecap> {
-        midfold::recap(&self.made.outcome)
+        midfold::recap(&self.outcome.outcome)
     }
 }

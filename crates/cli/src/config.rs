@@ -36,8 +36,8 @@ pub fn settings() -> Result<Settings, CommandError> {
 
 /// The path of the nearest file whose settings pass the test. `None` where no file does.
 pub fn source(says: impl Fn(&Settings) -> bool) -> Result<Option<String>, CommandError> {
-    let found = files()?.into_iter().find(|file| says(&file.settings));
-    Ok(found.map(|file| file.path.display().to_string()))
+    let file = files()?.into_iter().find(|file| says(&file.settings));
+    Ok(file.map(|file| file.path.display().to_string()))
 }
 
 /// The paths of the settings files in use, the nearer one first.
@@ -45,15 +45,15 @@ pub fn paths() -> Result<Vec<PathBuf>, CommandError> {
     Ok(files()?.into_iter().map(|file| file.path).collect())
 }
 
-/// The policy that the flags `said`, or else the one that the nearest file names.
-pub fn policy(said: Settings) -> Result<Policy, CommandError> {
+/// The policy that the `flags` name, or else the one that the nearest file names.
+pub fn policy(flags: Settings) -> Result<Policy, CommandError> {
     let names = |settings: &Settings| settings.preset.is_some() || settings.policy.is_some();
-    let said = said.over(Settings { preset: env::settings()?.preset, ..Settings::default() });
+    let flags = flags.over(Settings { preset: env::settings()?.preset, ..Settings::default() });
     let files = files()?;
     // The file that decides the policy; none if a flag does.
-    let by = files.iter().find(|file| names(&file.settings)).filter(|_| !names(&said));
+    let by = files.iter().find(|file| names(&file.settings)).filter(|_| !names(&flags));
     let by_project = by.filter(|file| file.is_project).map(|file| file.path.clone());
-    let all = files.into_iter().fold(said, |near, file| near.over(file.settings));
+    let all = files.into_iter().fold(flags, |near, file| near.over(file.settings));
     let policy = all.policy(&HOST)?;
     match by_project {
         Some(path) if matches!(policy.engine, EngineName::Command { .. }) => Err(untrusted(
@@ -88,12 +88,13 @@ pub fn serving() -> Result<ServerSettings, CommandError> {
                     `strict` alone may stand here";
         return Err(untrusted(&file.path, "addresses, keys or files of a server", hint));
     }
-    let said = files.into_iter().map(|file| file.settings.serving());
-    Ok(said.fold(ServerSettings::default(), ServerSettings::over))
+    let layers = files.into_iter().map(|file| file.settings.serving());
+    Ok(layers.fold(ServerSettings::default(), ServerSettings::over))
 }
 
-fn untrusted(path: &Path, what: &str, hint: &str) -> CommandError {
-    let text = format!("{} names {what}: a file that comes with a folder may not", path.display());
+fn untrusted(path: &Path, setting: &str, hint: &str) -> CommandError {
+    let text =
+        format!("{} names {setting}: a file that comes with a folder may not", path.display());
     CommandError::failed(text).hint(hint)
 }
 
@@ -103,9 +104,9 @@ fn files() -> Result<Vec<SettingsFile>, CommandError> {
     let here = std::env::current_dir().ok();
     let project = here.iter().flat_map(|here| here.ancestors()).map(|dir| dir.join(PROJECT));
     let user = env::config_folder().map(|folder| folder.join("config.toml"));
-    let found = project.into_iter().find(|path| path.is_file()).into_iter();
+    let nearest = project.into_iter().find(|path| path.is_file()).into_iter();
     let user = user.filter(|path| path.is_file()).map(|path| read(path, false));
-    found.map(|path| read(path, true)).chain(user).collect()
+    nearest.map(|path| read(path, true)).chain(user).collect()
 }
 
 fn read(path: PathBuf, is_project: bool) -> Result<SettingsFile, CommandError> {
@@ -142,7 +143,7 @@ fn placed(settings: Settings, folder: &Path) -> Settings {
 }
 
 /// The keys that are set, with their values. Secrets are masked.
-fn said(settings: &Settings) -> Vec<(String, Value)> {
+fn stated(settings: &Settings) -> Vec<(String, Value)> {
     let Settings {
         window,
         tokenizer,
@@ -186,7 +187,7 @@ fn said(settings: &Settings) -> Vec<(String, Value)> {
     ];
     let all = all.into_iter().filter(|(_, value)| !value.is_null());
     let all = all.map(|(key, value)| (key.to_owned(), value));
-    let windows = windows.iter().map(|(models, it)| (format!("windows.{models}"), json!(it)));
+    let windows = windows.iter().map(|(models, size)| (format!("windows.{models}"), json!(size)));
     all.chain(windows).chain(said_of_serving(&settings.clone().serving())).collect()
 }
 
@@ -232,7 +233,7 @@ pub fn run(json: bool, output: &Output) -> Result<(), CommandError> {
             let is_policy = |key: &str| matches!(key, "preset" | "policy");
             rows.iter().any(|(had, ..)| had == key || is_policy(had) && is_policy(key))
         };
-        let new = said(settings).into_iter().filter(|(key, _)| !hidden(key, &rows));
+        let new = stated(settings).into_iter().filter(|(key, _)| !hidden(key, &rows));
         let new: Vec<_> = new.map(|(key, value)| (key, value, from.to_owned())).collect();
         rows.extend(new);
     };

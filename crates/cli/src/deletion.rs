@@ -11,23 +11,23 @@ use crate::table::TextTable;
 use crate::words::{self, number, plural};
 
 /// Prints the sessions, and the number of answers that belong to no session, that were deleted from `place`. Without
-/// `done` they only would be: the command then fails with exit code 1 and says how to confirm.
+/// `is_done` they only would be: the command then fails with exit code 1 and says how to confirm.
 pub fn tell(
     (sessions, answers): (&[SessionExtent], u64),
-    done: bool,
+    is_done: bool,
     place: &str,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
     if json {
         let value =
-            json!({ "deleted": done, "store": place, "sessions": sessions, "answers": answers });
+            json!({ "deleted": is_done, "store": place, "sessions": sessions, "answers": answers });
         output.stdout(pretty(&value)?)?;
     } else {
-        output.stdout(text((sessions, answers), done, place, output))?;
+        output.stdout(text((sessions, answers), is_done, place, output))?;
     }
     // Nothing has to be confirmed where there is nothing to delete.
-    if done || (sessions.is_empty() && answers == 0) {
+    if is_done || (sessions.is_empty() && answers == 0) {
         return Ok(());
     }
     Err(CommandError::failed("nothing was deleted: it was not confirmed")
@@ -37,7 +37,7 @@ pub fn tell(
 
 fn text(
     (sessions, answers): (&[SessionExtent], u64),
-    done: bool,
+    is_done: bool,
     place: &str,
     output: &Output,
 ) -> String {
@@ -47,7 +47,7 @@ fn text(
     if answers > 0 {
         count = format!("{count} and {} of no session", plural(answers, "answer"));
     }
-    match done {
+    match is_done {
         true => page.title(OutputColor::Green, &format!("Deleted {count} from {place}")),
         false => page.title(OutputColor::Yellow, &format!("Would delete {count} from {place}")),
     }

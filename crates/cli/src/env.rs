@@ -11,8 +11,8 @@ pub const WINDOW: &str = "MIDFOLD_WINDOW";
 
 /// The window in tokens that the environment sets. Fails where the value is no number of tokens.
 pub fn window() -> Result<Option<u64>, CommandError> {
-    let Some(said) = get(WINDOW) else { return Ok(None) };
-    let tokens = midfold_args::tokens(&said).map_err(|_| wrong(WINDOW, "tokens: 32000 or 32k"))?;
+    let Some(text) = get(WINDOW) else { return Ok(None) };
+    let tokens = midfold_args::tokens(&text).map_err(|_| wrong(WINDOW, "tokens: 32000 or 32k"))?;
     Ok(Some(tokens))
 }
 
@@ -57,25 +57,25 @@ pub fn serving() -> Result<Vec<(&'static str, ServerSettings)>, CommandError> {
             value.parse().map_err(|_| wrong("MIDFOLD_LISTEN", "an address: 127.0.0.1:7878"))?;
         Ok(ServerSettings { listen: Some(listen), ..none() })
     })?;
-    say("MIDFOLD_OPEN", &|it| {
-        Ok(ServerSettings { open: Some(yes("MIDFOLD_OPEN", &it)?), ..none() })
+    say("MIDFOLD_OPEN", &|text| {
+        Ok(ServerSettings { open: Some(yes("MIDFOLD_OPEN", &text)?), ..none() })
     })?;
-    say("MIDFOLD_ALLOW_ORIGIN", &|it| {
-        let origins = it.split([',', ' ']).filter(|it| !it.is_empty()).map(str::to_owned);
+    say("MIDFOLD_ALLOW_ORIGIN", &|text| {
+        let origins = text.split([',', ' ']).filter(|origin| !origin.is_empty()).map(str::to_owned);
         Ok(ServerSettings { allow_origin: origins.collect(), ..none() })
     })?;
-    say("MIDFOLD_STRICT", &|it| {
-        Ok(ServerSettings { strict: Some(yes("MIDFOLD_STRICT", &it)?), ..none() })
+    say("MIDFOLD_STRICT", &|text| {
+        Ok(ServerSettings { strict: Some(yes("MIDFOLD_STRICT", &text)?), ..none() })
     })?;
-    say("MIDFOLD_RECALL", &|it| {
-        Ok(ServerSettings { recall: Some(yes("MIDFOLD_RECALL", &it)?), ..none() })
+    say("MIDFOLD_RECALL", &|text| {
+        Ok(ServerSettings { recall: Some(yes("MIDFOLD_RECALL", &text)?), ..none() })
     })?;
-    say("MIDFOLD_AGENT_TOOLS", &|it| {
-        Ok(ServerSettings { agent_tools: Some(yes("MIDFOLD_AGENT_TOOLS", &it)?), ..none() })
+    say("MIDFOLD_AGENT_TOOLS", &|text| {
+        Ok(ServerSettings { agent_tools: Some(yes("MIDFOLD_AGENT_TOOLS", &text)?), ..none() })
     })?;
-    say("MIDFOLD_CACHE_LIFETIME", &|it| {
+    say("MIDFOLD_CACHE_LIFETIME", &|text| {
         let wanted = || wrong("MIDFOLD_CACHE_LIFETIME", "a number of seconds: 300");
-        Ok(ServerSettings { cache_lifetime: Some(it.parse().map_err(|_| wanted())?), ..none() })
+        Ok(ServerSettings { cache_lifetime: Some(text.parse().map_err(|_| wanted())?), ..none() })
     })?;
     say("MIDFOLD_KEYS", &|path| Ok(ServerSettings { keys: Some(path.into()), ..none() }))?;
     say("MIDFOLD_TLS_CERT", &|path| Ok(ServerSettings { tls_cert: Some(path.into()), ..none() }))?;
@@ -93,9 +93,9 @@ pub fn serving() -> Result<Vec<(&'static str, ServerSettings)>, CommandError> {
         // The settings keep the name of the variable, not the key. The key is read only where it is needed.
         say(key, &|_| Ok(ServerSettings { upstream_key: one(key.to_owned()).into(), ..none() }))?;
     }
-    say("MIDFOLD_UPSTREAM", &|said| {
-        let each = said.split([',', ' ']).filter(|it| !it.is_empty());
-        Ok(ServerSettings { upstream: ServingUpstreams::said(each), ..none() })
+    say("MIDFOLD_UPSTREAM", &|text| {
+        let each = text.split([',', ' ']).filter(|part| !part.is_empty());
+        Ok(ServerSettings { upstream: ServingUpstreams::from_texts(each), ..none() })
     })?;
     Ok(all)
 }
@@ -121,7 +121,7 @@ pub fn named(name: &str) -> Option<String> {
 /// Whether the environment names a collector of traces, and does not switch traces off.
 #[cfg(feature = "otel")]
 pub fn collects_traces() -> bool {
-    let is = |name, value: &str| get(name).is_some_and(|it| it.eq_ignore_ascii_case(value));
+    let is = |name, value: &str| get(name).is_some_and(|text| text.eq_ignore_ascii_case(value));
     let addresses = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
     let is_off = is("OTEL_SDK_DISABLED", "true") || is("OTEL_TRACES_EXPORTER", "none");
     !is_off && addresses.into_iter().any(|name| get(name).is_some())

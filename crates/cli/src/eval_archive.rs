@@ -26,7 +26,7 @@ struct DumpedLog {
 /// bytes are refused as [`ErrorKind::FileTooLarge`].
 pub fn log(bytes: &[u8], most: u64) -> Result<Option<Vec<u8>>> {
     let mut archive =
-        ArchiveReader { files: opened(ZipArchive::new(Cursor::new(bytes)))?, left: most };
+        ArchiveReader { files: opened(ZipArchive::new(Cursor::new(bytes)))?, room: most };
     let names: Vec<String> = archive.files.file_names().map(str::to_owned).collect();
     let is_sample = |name: &&String| name.starts_with("samples/") && name.ends_with(".json");
     let samples: Vec<_> = names.iter().filter(is_sample).collect();
@@ -42,7 +42,7 @@ pub fn log(bytes: &[u8], most: u64) -> Result<Option<Vec<u8>>> {
 struct ArchiveReader<'a> {
     files: ZipArchive<Cursor<&'a [u8]>>,
     /// How many bytes may still be unpacked.
-    left: u64,
+    room: u64,
 }
 
 impl ArchiveReader<'_> {
@@ -50,8 +50,8 @@ impl ArchiveReader<'_> {
     fn json<T: serde::de::DeserializeOwned>(&mut self, name: &str) -> Result<T> {
         let mut plain = Vec::new();
         let file = opened(self.files.by_name(name))?;
-        file.take(self.left.saturating_add(1)).read_to_end(&mut plain)?;
-        self.left = self.left.checked_sub(plain.len() as u64).ok_or(ErrorKind::FileTooLarge)?;
+        file.take(self.room.saturating_add(1)).read_to_end(&mut plain)?;
+        self.room = self.room.checked_sub(plain.len() as u64).ok_or(ErrorKind::FileTooLarge)?;
         let json = serde_json::from_slice(&plain);
         json.map_err(|error| Error::new(ErrorKind::InvalidData, format!("{name} in it: {error}")))
     }

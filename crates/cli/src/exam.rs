@@ -75,7 +75,7 @@ pub fn run(args: &ExamArgs, json: bool, output: &Output) -> Result<(), CommandEr
 
 /// The recorded conversations with their questions: those of a folder, or midfold's own.
 fn sittings(exams: Option<&Path>) -> Result<Vec<Sitting>, CommandError> {
-    let found = match exams {
+    let loaded = match exams {
         None => return folder::own().map_err(|error| CommandError::failed(error.to_string())),
         Some(path) if !path.is_dir() => {
             let place = path.display();
@@ -83,7 +83,7 @@ fn sittings(exams: Option<&Path>) -> Result<Vec<Sitting>, CommandError> {
         }
         Some(path) => folder::all(path).map_err(|error| error.to_string()),
     };
-    found.map_err(|text| {
+    loaded.map_err(|text| {
         CommandError::failed(text).hint(
             "a folder of exams has NAME.json with questions, and messages/NAME.json or .jsonl: see docs/COMPARE.md",
         )
@@ -93,7 +93,7 @@ fn sittings(exams: Option<&Path>) -> Result<Vec<Sitting>, CommandError> {
 /// The candidates, with unique names. Each engine has to answer a small question first, so that a broken one fails
 /// before the exam.
 fn candidates(args: &ExamArgs) -> Result<Vec<(String, ExamCandidate)>, CommandError> {
-    let mut found: Vec<(String, ExamCandidate)> = Vec::new();
+    let mut named: Vec<(String, ExamCandidate)> = Vec::new();
     let limit = args.engine_timeout;
     let nobody = args.preset.is_empty() && args.policy.is_empty() && args.engine.is_empty();
     let mut presets: Vec<&str> = args.preset.iter().map(String::as_str).collect();
@@ -105,22 +105,22 @@ fn candidates(args: &ExamArgs) -> Result<Vec<(String, ExamCandidate)>, CommandEr
             .map_err(|error: NoEngine| CommandError::failed(format!("{name}: {error}")))
     };
     for name in presets {
-        found.push((name.to_owned(), of(midfold_eval::strategy(name)?, name)?));
+        named.push((name.to_owned(), of(midfold_eval::strategy(name)?, name)?));
     }
     for path in &args.policy {
         let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        found.push((name.clone(), of(Some(prepare::policy_file(path)?), &name)?));
+        named.push((name.clone(), of(Some(prepare::policy_file(path)?), &name)?));
     }
     for command in &args.engine {
         let engine = engine::start(command, limit)?;
-        found.push((engine.name().to_owned(), ExamCandidate::Engine(engine)));
+        named.push((engine.name().to_owned(), ExamCandidate::Engine(engine)));
     }
-    for at in 0..found.len() {
-        let same = found[..at].iter().filter(|(name, _)| *name == found[at].0).count();
+    for at in 0..named.len() {
+        let same = named[..at].iter().filter(|(name, _)| *name == named[at].0).count();
         if same > 0 {
-            found[at].0 += &format!("-{}", same + 1);
+            named[at].0 += &format!("-{}", same + 1);
         }
-        if let (name, ExamCandidate::Engine(engine)) = &found[at] {
+        if let (name, ExamCandidate::Engine(engine)) = &named[at] {
             engine.check().map_err(|why| {
                 CommandError::failed(format!(
                     "the engine {name} does not answer a small question: {why}"
@@ -129,5 +129,5 @@ fn candidates(args: &ExamArgs) -> Result<Vec<(String, ExamCandidate)>, CommandEr
             })?;
         }
     }
-    Ok(found)
+    Ok(named)
 }

@@ -29,7 +29,7 @@ pub fn run(args: &ExplainArgs, json: bool, output: &Output) -> Result<(), Comman
         [] => return Err(CommandError::usage("there is no text to look for")),
     };
     let is_named = args.asked.len() > 1;
-    let (found, name) = block_on(async {
+    let (explanation, name) = block_on(async {
         if !is_named && AskedSession::is_id(&text, &args.at).await? {
             return Err(no_text(&text));
         }
@@ -41,10 +41,10 @@ pub fn run(args: &ExplainArgs, json: bool, output: &Output) -> Result<(), Comman
         Ok((view::explained(&mut stored, &text, args.call).await?, subject.name))
     })?;
     match json {
-        true => output.stdout(pretty(&found)?),
+        true => output.stdout(pretty(&explanation)?),
         false => {
-            output.stdout(page(&found, &name, &output.stdout_style()))?;
-            if !is_named && found.answer == SightAnswer::NeverSaid {
+            output.stdout(page(&explanation, &name, &output.stdout_style()))?;
+            if !is_named && explanation.answer == SightAnswer::NeverSaid {
                 let text = quoted(&text);
                 output.stderr(&format!("other sessions: midfold recall find {text}\n"));
             }
@@ -53,44 +53,48 @@ pub fn run(args: &ExplainArgs, json: bool, output: &Output) -> Result<(), Comman
     }
 }
 
-fn no_text(what: &str) -> CommandError {
-    CommandError::usage(format!("there is no text to look for in {what}"))
-        .hint(format!("give the text behind it: midfold explain {what} TEXT"))
+fn no_text(session: &str) -> CommandError {
+    CommandError::usage(format!("there is no text to look for in {session}"))
+        .hint(format!("give the text behind it: midfold explain {session} TEXT"))
 }
 
-fn page(found: &Explanation, session: &str, style: &OutputStyle) -> String {
+fn page(explanation: &Explanation, session: &str, style: &OutputStyle) -> String {
     let mut page = LabelledPage { style, text: String::new() };
-    let color = match found.answer {
+    let color = match explanation.answer {
         SightAnswer::NeverSaid | SightAnswer::NotYet => OutputColor::Yellow,
         SightAnswer::Gone => OutputColor::Red,
-        _ if matches!(found.reader, ContextReader::Client | ContextReader::Overfull { .. }) => {
+        _ if matches!(
+            explanation.reader,
+            ContextReader::Client | ContextReader::Overfull { .. }
+        ) =>
+        {
             OutputColor::Yellow
         }
         SightAnswer::Verbatim | SightAnswer::Edited | SightAnswer::InRecap => OutputColor::Green,
     };
-    page.title(color, &format!("\"{}\": {}", line(&found.text, 200), found.verdict));
-    let read = match &found.fold {
+    page.title(color, &format!("\"{}\": {}", line(&explanation.text, 200), explanation.verdict));
+    let read = match &explanation.fold {
         Some(fold) => {
-            format!("{} through {}", plural(u64::from(found.events), "message"), name(fold))
+            format!("{} through {}", plural(u64::from(explanation.events), "message"), name(fold))
         }
-        None => format!("{}, nothing folded", plural(u64::from(found.events), "message")),
+        None => format!("{}, nothing folded", plural(u64::from(explanation.events), "message")),
     };
     page.field("asked of", &read);
-    if let Some(fold) = &found.lost_with {
+    if let Some(fold) = &explanation.lost_with {
         let when = plural(u64::from(fold.events), "message");
         page.field("lost with", &format!("{}, made when the session had {when}", name(fold)));
     }
-    for again in &found.asked_again {
+    for again in &explanation.asked_again {
         page.field("asked again", &line(&again.to_string(), 200));
     }
-    for occurrence in found.occurrences.iter().take(SHOWN) {
+    for occurrence in explanation.occurrences.iter().take(SHOWN) {
         one(&mut page, occurrence, session);
     }
-    for near in &found.near {
+    for near in &explanation.near {
         let text = format!("@{} ({}): {}", near.seq, near.role.name(), line(&near.snippet, 200));
         page.field("words of it", &text);
     }
-    let more = found.occurrences.len().saturating_sub(SHOWN) as u64;
+    let more = explanation.occurrences.len().saturating_sub(SHOWN) as u64;
     if more > 0 {
         page.text += &style.paint(
             OutputColor::Dim,
@@ -110,8 +114,8 @@ fn one(page: &mut LabelledPage<'_>, occurrence: &Occurrence, session: &str) {
     for text in wrap(&quote, width) {
         page.text += &format!("    {} {text}\n", page.style.paint(OutputColor::Dim, "│"));
     }
-    if let Some(left) = &occurrence.left {
-        detail(page, "left", &format!("with {}: {}, {}", name(&left.fold), left.rule, left.reason));
+    if let Some(loss) = &occurrence.left {
+        detail(page, "left", &format!("with {}: {}, {}", name(&loss.fold), loss.rule, loss.reason));
     }
     if let Some(used) = &occurrence.used {
         let when = if used.after_left { "after it had left" } else { "while it was there" };

@@ -53,11 +53,11 @@ pub fn show(
     fold: Option<usize>,
 ) -> Result<(), CommandError> {
     let log = &prepared.log;
-    let found = replayed(prepared, policy)?;
+    let replay = replayed(prepared, policy)?;
     let file = std::path::Path::new(name).file_name().map_or(name.into(), |n| n.to_string_lossy());
     let title = format!(
         "{file}: {} of `{}` at {} tokens",
-        plural(found.folds.len() as u64, "fold"),
+        plural(replay.folds.len() as u64, "fold"),
         policy.name,
         number(prepared.window)
     );
@@ -65,23 +65,23 @@ pub fn show(
     page.field("tokens", &format!("{}; counted with {}", number(log.tokens()), counted(prepared)));
     page.field("window", &window(prepared));
     page.field("form", "a session that holds the whole history, replayed request by request");
-    let Some(last) = found.folds.last() else {
-        let peak = number(found.measures.peak);
+    let Some(last) = replay.folds.last() else {
+        let peak = number(replay.measures.peak);
         page.text += &format!(
             "\nNothing folds: the largest context has {peak} of {} tokens. Try --window {}.\n",
             number(prepared.window),
-            found.measures.peak / 3
+            replay.measures.peak / 3
         );
         return Ok(());
     };
     match fold {
         None => {
-            rows(page, &found.folds, last.at);
+            rows(page, &replay.folds, last.at);
             Ok(())
         }
         Some(number) => {
-            let Some(upto @ [.., _]) = found.folds.get(..number) else {
-                let count = found.folds.len();
+            let Some(upto @ [.., _]) = replay.folds.get(..number) else {
+                let count = replay.folds.len();
                 let error = format!("there is no fold {number} in {name}: there are {count}");
                 return Err(CommandError::usage(error)
                     .hint(format!("--fold takes a number from 1 to {count}, or nothing")));
@@ -234,8 +234,8 @@ fn ranges(all: &[usize]) -> String {
 fn reasons(page: &mut LabelledPage<'_>, folds: &[FoldRow], all: &[usize]) {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for at in all {
-        let said = |seq| folds.iter().rev().find_map(|row| row.why.get(&seq));
-        let why = u32::try_from(*at).ok().and_then(said);
+        let reason = |seq| folds.iter().rev().find_map(|row| row.why.get(&seq));
+        let why = u32::try_from(*at).ok().and_then(reason);
         *counts.entry(why.map_or("by an earlier fold", String::as_str)).or_default() += 1;
     }
     for (why, count) in counts {

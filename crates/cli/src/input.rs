@@ -75,13 +75,13 @@ impl InputFile {
         &self,
         from: Option<TranscriptFormat>,
     ) -> Result<TranscriptRecordings, CommandError> {
-        let found = TranscriptRecordings::read(&self.bytes, from);
+        let transcript = TranscriptRecordings::read(&self.bytes, from);
         let place = || format!("{}: ", self.name);
-        let found = found.map_err(|error| error.advise(Door::Command).at(place()))?;
-        if found.recordings.iter().all(TranscriptPart::is_empty) {
+        let transcript = transcript.map_err(|error| error.advise(Door::Command).at(place()))?;
+        if transcript.recordings.iter().all(TranscriptPart::is_empty) {
             return Err(self.empty());
         }
-        Ok(found)
+        Ok(transcript)
     }
 
     /// The error that no conversation in the file has a message.
@@ -90,13 +90,16 @@ impl InputFile {
             .hint("a session that was opened and never used looks like this; name another file")
     }
 
-    fn checked(&self, found: Result<ReadOutcome, ReadError>) -> Result<ReadOutcome, CommandError> {
+    fn checked(
+        &self,
+        outcome: Result<ReadOutcome, ReadError>,
+    ) -> Result<ReadOutcome, CommandError> {
         let place = || format!("{}: ", self.name);
-        let found = found.map_err(|error| error.advise(Door::Command).at(place()))?;
-        if found.conversations.iter().all(|conversation| conversation.events.is_empty()) {
+        let outcome = outcome.map_err(|error| error.advise(Door::Command).at(place()))?;
+        if outcome.conversations.iter().all(|conversation| conversation.events.is_empty()) {
             return Err(self.empty());
         }
-        Ok(found)
+        Ok(outcome)
     }
 }
 
@@ -115,8 +118,8 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 fn broken_folder(path: &Path, error: &std::io::Error) -> Failure {
-    let what = format!("{} cannot be read: {}", path.display(), reason(error));
-    Failure::new(FailureArea::Input, what)
+    let text = format!("{} cannot be read: {}", path.display(), reason(error));
+    Failure::new(FailureArea::Input, text)
         .hint("take the broken file out of the folder, or name the folder of another session")
 }
 
@@ -124,12 +127,12 @@ fn broken_folder(path: &Path, error: &std::io::Error) -> Failure {
 pub fn not_unpacked(name: &str, error: &std::io::Error) -> Failure {
     if error.kind() == ErrorKind::FileTooLarge {
         let gigabytes = MOST_UNPACKED >> 30;
-        let what = format!("{name} cannot be unpacked: it holds more than {gigabytes} GiB");
-        return Failure::new(FailureArea::Input, what)
+        let text = format!("{name} cannot be unpacked: it holds more than {gigabytes} GiB");
+        return Failure::new(FailureArea::Input, text)
             .hint("if it is meant to be that large, unpack it and name the plain file");
     }
-    let what = format!("{name} cannot be unpacked: {}", reason(error));
-    Failure::new(FailureArea::Input, what).hint("the file was cut off or damaged: fetch it again")
+    let text = format!("{name} cannot be unpacked: {}", reason(error));
+    Failure::new(FailureArea::Input, text).hint("the file was cut off or damaged: fetch it again")
 }
 
 fn name(path: &Path) -> String {

@@ -118,13 +118,14 @@ fn list(path: &Path, json: bool, output: &Output) -> Result<(), CommandError> {
             .color(0, OutputColor::Bold);
     for entry in entries {
         let scopes: Vec<_> = entry.scopes.iter().map(|scope| scope.name()).collect();
-        let told = |limit: Option<u64>| limit.map_or("any".to_owned(), |limit| limit.to_string());
+        let limit_text =
+            |limit: Option<u64>| limit.map_or("any".to_owned(), |limit| limit.to_string());
         table.row([
             entry.name.clone(),
             scopes.join(", "),
-            told(entry.requests_per_minute.map(u64::from)),
-            told(entry.longest_body),
-            told(entry.longest_history),
+            limit_text(entry.requests_per_minute.map(u64::from)),
+            limit_text(entry.longest_body),
+            limit_text(entry.longest_history),
             tools(&entry),
         ]);
     }
@@ -133,8 +134,8 @@ fn list(path: &Path, json: bool, output: &Output) -> Result<(), CommandError> {
 
 /// The tools that the entry gives or withholds; `usual` where the server decides.
 fn tools(entry: &KeyEntry) -> String {
-    let said = [("recall", entry.recall), ("agent tools", entry.agent_tools)];
-    let words = said.into_iter().filter_map(|(name, gives)| {
+    let given = [("recall", entry.recall), ("agent tools", entry.agent_tools)];
+    let words = given.into_iter().filter_map(|(name, gives)| {
         gives.map(|gives| if gives { name.to_owned() } else { format!("no {name}") })
     });
     let words: Vec<_> = words.collect();

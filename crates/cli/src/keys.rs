@@ -138,7 +138,7 @@ impl Transform for AsToml {
         }
         if schema
             .get("default")
-            .is_some_and(|it| it.is_null() || *it == json!({}) || *it == json!([]))
+            .is_some_and(|value| value.is_null() || *value == json!({}) || *value == json!([]))
         {
             schema.remove("default");
         }

@@ -32,7 +32,7 @@ pub fn start(args: &LoggingArgs, is_server: bool) -> Result<(), CommandError> {
         tracing_subscriber::fmt::layer()
             .with_writer(|| VisibleStream::new(std::io::stderr()))
             .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
-            .with_filter(ours(level))
+            .with_filter(own_targets(level))
     });
     let programs = match &args.log {
         None => None,
@@ -42,14 +42,14 @@ pub fn start(args: &LoggingArgs, is_server: bool) -> Result<(), CommandError> {
             } else {
                 let file = OpenOptions::new().create(true).append(true).open(path);
                 let file = file.map_err(|error| {
-                    let what = format!("{} cannot be written: {}", path.display(), reason(&error));
-                    CommandError::failed(what).hint("--log takes a file, or - for standard error")
+                    let text = format!("{} cannot be written: {}", path.display(), reason(&error));
+                    CommandError::failed(text).hint("--log takes a file, or - for standard error")
                 })?;
                 BoxMakeWriter::new(Mutex::new(file))
             };
             let lines =
                 tracing_subscriber::fmt::layer().json().flatten_event(true).with_span_list(false);
-            Some(lines.with_writer(writer).with_filter(ours(LevelFilter::DEBUG)))
+            Some(lines.with_writer(writer).with_filter(own_targets(LevelFilter::DEBUG)))
         }
     };
     // A second start in one process would fail. The command starts it once.
@@ -58,6 +58,6 @@ pub fn start(args: &LoggingArgs, is_server: bool) -> Result<(), CommandError> {
 }
 
 /// Only events of this project. Reports of its libraries about sockets and statements help no user.
-fn ours(level: LevelFilter) -> Targets {
+fn own_targets(level: LevelFilter) -> Targets {
     Targets::new().with_target("midfold", level)
 }

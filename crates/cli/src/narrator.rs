@@ -36,14 +36,18 @@ impl UrlNarrator {
     pub fn narrate(
         &self,
         prepared: &PreparedConversation,
-        wish: &CompactionRequest,
+        compaction: &CompactionRequest,
         fold: &Fold,
     ) -> Result<ModelNarration, CommandError> {
         let id = prepared.source.id.as_deref().unwrap_or("compact");
-        let mut session =
-            Session::over(id, prepared.log.clone(), wish.policy().into_owned(), prepared.meter);
+        let mut session = Session::over(
+            id,
+            prepared.log.clone(),
+            compaction.policy().into_owned(),
+            prepared.meter,
+        );
         let time = now();
-        let Some(mut request) = session.request_for(fold, wish.focus.as_deref(), time) else {
+        let Some(mut request) = session.request_for(fold, compaction.focus.as_deref(), time) else {
             return Ok(ModelNarration::default());
         };
         request.today = Some(date(time));
@@ -57,8 +61,8 @@ impl UrlNarrator {
 }
 
 /// A warning where a model was asked, but the fold has no narration. `None` where it has one, or no model was asked.
-pub fn warning(told: &ModelNarration, fold: Option<&Fold>) -> Option<String> {
-    let verdict = told.verdicts.first()?;
+pub fn warning(narration: &ModelNarration, fold: Option<&Fold>) -> Option<String> {
+    let verdict = narration.verdicts.first()?;
     if fold.is_some_and(|fold| fold.narrated.is_some()) {
         return None;
     }

@@ -12,7 +12,7 @@ pub fn by_conversation(
     let mut notes: Vec<Vec<CarriedProblem>> = all.iter().map(|_| Vec::new()).collect();
     for problem in problems {
         let line = problem.at.unwrap_or(0);
-        let at = all.iter().rposition(|found| found.line <= line).unwrap_or(0);
+        let at = all.iter().rposition(|conversation| conversation.line <= line).unwrap_or(0);
         if let Some(notes) = notes.get_mut(at) {
             notes.push(CarriedProblem::of_reader(problem));
         }

@@ -223,7 +223,8 @@ pub fn reason(error: &io::Error) -> String {
 }
 
 fn width(terminal: Option<(Width, terminal_size::Height)>) -> usize {
-    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let width = told.or(terminal.map(|(Width(columns), _)| usize::from(columns))).unwrap_or(WIDTH);
+    let variable = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let width =
+        variable.or(terminal.map(|(Width(columns), _)| usize::from(columns))).unwrap_or(WIDTH);
     width.clamp(40, WIDEST)
 }

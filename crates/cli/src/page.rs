@@ -67,8 +67,8 @@ impl LabelledPage<'_> {
     }
 
     /// Adds a count and as many of the names as fit.
-    pub fn list(&mut self, label: &str, count: u64, what: &str, names: &[String]) {
-        let mut text = format!("{} {what}", number(count));
+    pub fn list(&mut self, label: &str, count: u64, noun: &str, names: &[String]) {
+        let mut text = format!("{} {noun}", number(count));
         // The names get two lines. A few columns less are counted, because a name is not broken at the end of a line.
         let room = 2 * self.style.width.saturating_sub(LABEL + 2) - 10;
         let mut separator = ": ";

@@ -84,13 +84,13 @@ pub fn transcripts(named: &[PathBuf]) -> Result<FolderContent, CommandError> {
 /// The transcripts in a folder and below it. Folders that cannot be read are skipped; the list may be empty.
 pub fn transcripts_below(folder: &Path) -> Vec<PathBuf> {
     let walked = FolderWalk::of(folder, true, &is_transcript).unwrap_or_default();
-    walked.files.into_iter().map(|found| found.path).collect()
+    walked.files.into_iter().map(|file| file.path).collect()
 }
 
 /// The files directly in a folder whose names are `wanted`.
 pub fn files_in(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
     let walked = FolderWalk::of(folder, false, wanted)?;
-    Ok(walked.files.into_iter().map(|found| found.path).collect())
+    Ok(walked.files.into_iter().map(|file| file.path).collect())
 }
 
 /// A walk through a folder that visits files in the order of their names.
@@ -100,7 +100,7 @@ struct FolderWalk<'a> {
     wanted: &'a dyn Fn(&str) -> bool,
     /// The real paths of the folders that were entered. A link back to one of them would make the walk endless.
     entered: BTreeSet<PathBuf>,
-    found: FolderContent,
+    content: FolderContent,
 }
 
 impl<'a> FolderWalk<'a> {
@@ -109,10 +109,10 @@ impl<'a> FolderWalk<'a> {
         deep: bool,
         wanted: &'a dyn Fn(&str) -> bool,
     ) -> io::Result<FolderContent> {
-        let (entered, found) = (BTreeSet::new(), FolderContent::default());
-        let mut walk = Self { root, deep, wanted, entered, found };
+        let (entered, content) = (BTreeSet::new(), FolderContent::default());
+        let mut walk = Self { root, deep, wanted, entered, content };
         walk.enter(root)?;
-        Ok(walk.found)
+        Ok(walk.content)
     }
 
     fn enter(&mut self, folder: &Path) -> io::Result<()> {
@@ -134,7 +134,7 @@ impl<'a> FolderWalk<'a> {
                     }
                 } else if let Err(error) = self.enter(&path) {
                     let text = format!("{} cannot be read: {}", path.display(), reason(&error));
-                    self.found.closed.push(text);
+                    self.content.closed.push(text);
                 }
             } else if meta.is_file() && (self.wanted)(&name) {
                 self.keep(path);
@@ -145,6 +145,6 @@ impl<'a> FolderWalk<'a> {
 
     fn keep(&mut self, path: PathBuf) {
         let name = path.strip_prefix(self.root).unwrap_or(&path).to_owned();
-        self.found.files.push(FoundFile { path, name });
+        self.content.files.push(FoundFile { path, name });
     }
 }

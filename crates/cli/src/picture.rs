@@ -123,15 +123,15 @@ pub fn legend(style: &OutputStyle, fills: impl IntoIterator<Item = BarFill>) -> 
 }
 
 /// Two bars on one scale: the tokens before and after a fold. Empty where nothing was folded.
-pub fn folded(style: &OutputStyle, done: &CompactedConversation) -> String {
-    let Some(fold) = done.fold() else { return String::new() };
+pub fn folded(style: &OutputStyle, compacted: &CompactedConversation) -> String {
+    let Some(fold) = compacted.fold() else { return String::new() };
     let before = [
         (BarFill::Verbatim, fold.head_tokens),
         (BarFill::Folded, fold.middle_tokens),
         (BarFill::Verbatim, fold.tail_tokens),
     ];
-    let mut after = vec![(BarFill::Verbatim, done.prepared.log.envelope_tokens())];
-    for piece in done.made.context.pieces() {
+    let mut after = vec![(BarFill::Verbatim, compacted.prepared.log.envelope_tokens())];
+    for piece in compacted.outcome.context.pieces() {
         let fill = match piece.fate {
             PieceFate::Verbatim(_) => BarFill::Verbatim,
             PieceFate::Recap | PieceFate::Marker => BarFill::Recap,

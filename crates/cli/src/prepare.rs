@@ -18,8 +18,8 @@ pub fn policy(folding: &FoldingArgs) -> Result<Policy, CommandError> {
 
 /// The policy that the flags name, or else the settings. With `--narrate` a model narrates its folds, whatever the
 /// policy says.
-pub fn narrated(asked: &PolicyArgs) -> Result<Policy, CommandError> {
-    named(&asked.folding, asked.narrate)
+pub fn narrated(args: &PolicyArgs) -> Result<Policy, CommandError> {
+    named(&args.folding, args.narrate)
 }
 
 fn named(folding: &FoldingArgs, narrate: bool) -> Result<Policy, CommandError> {
@@ -31,14 +31,14 @@ fn named(folding: &FoldingArgs, narrate: bool) -> Result<Policy, CommandError> {
 
 /// The setup that the flags ask for, completed by the settings.
 pub fn setup(measure: &MeasureArgs, to: Option<&str>) -> Result<Setup, CommandError> {
-    let said = Settings {
+    let flags = Settings {
         window: measure.window,
         tokenizer: measure.tokenizer.clone(),
         profile: measure.profile.clone(),
         to: to.map(str::to_owned),
         ..Settings::default()
     };
-    Ok(said.over(config::settings()?).setup(&HOST)?)
+    Ok(flags.over(config::settings()?).setup(&HOST)?)
 }
 
 /// The format that `--from` names. `None` where the flag is not given.

@@ -35,8 +35,8 @@ pub fn run(args: &RecallArgs, json: bool, output: &Output) -> Result<(), Command
                 [query] if AskedSession::is_missing(query, &args.at).await? => {
                     everywhere::find(ask(find, query), &args.at, json, output).await
                 }
-                asked => {
-                    let (word, query) = (&asked[0], asked[1..].join(" "));
+                words => {
+                    let (word, query) = (&words[0], words[1..].join(" "));
                     let of =
                         AskedSession::ahead_of(word, &query, "recall find", &args.at, output).await;
                     grep(ask(find, &query), &of?, json, output).await
@@ -140,11 +140,11 @@ async fn outline(
     if args.folded {
         subject.needs_session("folds")?;
     }
-    let done = async {
+    let work = async {
         let from = ExpandTarget::number(&args.from)?;
         recall::outline(&*subject.host.store, &subject.id, from, args.limit, args.folded).await
     };
-    let page = match done.await {
+    let page = match work.await {
         Ok(page) => page,
         Err(error) => return Err(failed(subject, error).await),
     };
@@ -185,7 +185,7 @@ async fn names(
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
-    let found = match recall::names(
+    let page = match recall::names(
         &*subject.host.store,
         &subject.id,
         &args.question,
@@ -193,24 +193,24 @@ async fn names(
     )
     .await
     {
-        Ok(found) => found,
+        Ok(page) => page,
         Err(error) => return Err(failed(subject, error).await),
     };
     if json {
-        return output.stdout(pretty(&found)?);
+        return output.stdout(pretty(&page)?);
     }
-    if found.names.is_empty() {
+    if page.names.is_empty() {
         output.stderr("no name left: the context has all of them\n");
         return Ok(());
     }
     let style = output.stdout_style();
     let mut text = String::new();
-    for row in wrap(&found.names.join(" "), style.width.max(20)) {
+    for row in wrap(&page.names.join(" "), style.width.max(20)) {
         text += &format!("{row}\n");
     }
     output.stdout(text)?;
-    if found.more > 0 {
-        output.stderr(&format!("and {} (--max-chars)\n", plural(found.more as u64, "other name")));
+    if page.more > 0 {
+        output.stderr(&format!("and {} (--max-chars)\n", plural(page.more as u64, "other name")));
     }
     Ok(())
 }
@@ -221,18 +221,18 @@ async fn expand(
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
-    let done = async {
-        let what = ExpandTarget::parse(&args.what.join(","))?;
+    let work = async {
+        let target = ExpandTarget::parse(&args.what.join(","))?;
         recall::expand(
             &*subject.host.store,
             &subject.id,
-            &what,
+            &target,
             args.from.as_deref(),
             args.max_chars,
         )
         .await
     };
-    let page = match done.await {
+    let page = match work.await {
         Ok(page) => page,
         Err(error) => return Err(failed(subject, error).await),
     };
@@ -261,21 +261,21 @@ async fn describe(
         }
         _ => String::new(),
     };
-    let found = match recall::describe(&*subject.host.store, &subject.id, &name).await {
-        Ok(found) => found,
+    let fold = match recall::describe(&*subject.host.store, &subject.id, &name).await {
+        Ok(fold) => fold,
         Err(error) => return Err(failed(subject, error).await),
     };
     match json {
-        true => output.stdout(pretty(&found)?),
-        false => output.stdout(described(&found, &subject.name, &output.stdout_style())),
+        true => output.stdout(pretty(&fold)?),
+        false => output.stdout(described(&fold, &subject.name, &output.stdout_style())),
     }
 }
 
-fn described(found: &FoldDescription, session: &str, style: &OutputStyle) -> String {
+fn described(fold: &FoldDescription, session: &str, style: &OutputStyle) -> String {
     let mut page = LabelledPage { style, text: String::new() };
-    let active = if found.active { "active" } else { "not active" };
-    let id: String = found.id.chars().take(12).collect();
-    page.title(OutputColor::Bold, &format!("fold {} ({id}), {active}", number(found.number)));
+    let active = if fold.active { "active" } else { "not active" };
+    let id: String = fold.id.chars().take(12).collect();
+    page.title(OutputColor::Bold, &format!("fold {} ({id}), {active}", number(fold.number)));
     let runs = |runs: &[(u64, u64)]| {
         let run = |(from, to): &(u64, u64)| match from == to {
             true => format!("@{from}"),
@@ -283,31 +283,28 @@ fn described(found: &FoldDescription, session: &str, style: &OutputStyle) -> Str
         };
         runs.iter().take(8).map(run).collect::<Vec<_>>().join(", ")
     };
-    let more = if found.covered.len() > 8 { ", …" } else { "" };
-    let count: u64 = found.covered.iter().map(|(from, to)| to - from + 1).sum();
-    page.field("covers", &format!("{}: {}{more}", plural(count, "message"), runs(&found.covered)));
-    if !found.edited.is_empty() {
-        page.field(
-            "",
-            &format!("{} of them are sent shortened", number(found.edited.len() as u64)),
-        );
+    let more = if fold.covered.len() > 8 { ", …" } else { "" };
+    let count: u64 = fold.covered.iter().map(|(from, to)| to - from + 1).sum();
+    page.field("covers", &format!("{}: {}{more}", plural(count, "message"), runs(&fold.covered)));
+    if !fold.edited.is_empty() {
+        page.field("", &format!("{} of them are sent shortened", number(fold.edited.len() as u64)));
     }
-    page.field("kept", &format!("{} between them, as they are", plural(found.kept, "message")));
+    page.field("kept", &format!("{} between them, as they are", plural(fold.kept, "message")));
     page.field(
         "tokens",
-        &format!("{} → {}", number(found.tokens_before), number(found.tokens_after)),
+        &format!("{} → {}", number(fold.tokens_before), number(fold.tokens_after)),
     );
-    page.field("policy", &found.policy);
-    if !found.lost_ids.is_empty() {
-        let ids: Vec<_> = found.lost_ids.iter().map(|id| line(id, 60)).collect();
+    page.field("policy", &fold.policy);
+    if !fold.lost_ids.is_empty() {
+        let ids: Vec<_> = fold.lost_ids.iter().map(|id| line(id, 60)).collect();
         page.field("not named", &ids.join(", "));
     }
-    if !found.asked_again.is_empty() {
-        let again = recall::asked_again_text(found);
+    if !fold.asked_again.is_empty() {
+        let again = recall::asked_again_text(fold);
         page.field("asked again", &line(&again, 300));
     }
     page.field("originals", &format!("midfold recall show {session} {id}"));
-    if let Some(recap) = &found.recap {
+    if let Some(recap) = &fold.recap {
         page.text += &format!("\n{}\n", printable(recap.trim_end()));
     }
     page.text

@@ -30,18 +30,18 @@ impl TranscriptRecordings {
     /// # Errors
     /// When nothing in the file can be read.
     pub fn read(bytes: &Bytes, from: Option<TranscriptFormat>) -> Result<Self, ReadError> {
-        let found = read(bytes, from)?;
-        let compacted = found.problems.iter().any(|problem| problem.code == "compacted-before");
-        let compacts = |it: &Conversation| {
+        let outcome = read(bytes, from)?;
+        let compacted = outcome.problems.iter().any(|problem| problem.code == "compacted-before");
+        let compacts = |part: &Conversation| {
             let writes_stretches = matches!(
-                it.format,
+                part.format,
                 TranscriptFormat::ClaudeCode | TranscriptFormat::Codex | TranscriptFormat::Pi
             );
-            writes_stretches || compacted && it.format.is_session()
+            writes_stretches || compacted && part.format.is_session()
         };
         let all = match compacted {
             true => read_recorded(bytes, from)?.conversations,
-            false => found.conversations,
+            false => outcome.conversations,
         };
         let mut recordings: Vec<TranscriptPart> = Vec::new();
         for conversation in all {
@@ -53,7 +53,7 @@ impl TranscriptRecordings {
                 None => recordings.push(TranscriptPart { stretches: vec![conversation] }),
             }
         }
-        Ok(Self { recordings, problems: found.problems, waiting: 0 })
+        Ok(Self { recordings, problems: outcome.problems, waiting: 0 })
     }
 
     /// Reads the complete messages of a transcript that its client still writes. With `is_quiet` nobody has written for
@@ -66,16 +66,16 @@ impl TranscriptRecordings {
         from: Option<TranscriptFormat>,
         is_quiet: bool,
     ) -> Result<Self, ReadError> {
-        let mut found = Self::read(&whole_lines(bytes), from)?;
-        for recording in &mut found.recordings {
+        let mut transcript = Self::read(&whole_lines(bytes), from)?;
+        for recording in &mut transcript.recordings {
             let Some(live) = recording.stretches.last_mut() else { continue };
             let Some(reply) = newest_reply(live) else { continue };
             if !(reply.ended && is_quiet) {
-                found.waiting += live.events.len() - reply.at;
+                transcript.waiting += live.events.len() - reply.at;
                 live.events.truncate(reply.at);
             }
         }
-        Ok(found)
+        Ok(transcript)
     }
 }
 
@@ -110,7 +110,8 @@ impl TranscriptPart {
     #[must_use]
     pub fn since(&self, at: usize) -> Conversation {
         let mut whole = self.live().clone();
-        whole.events = self.stretches[at..].iter().flat_map(|it| it.events.clone()).collect();
+        whole.events =
+            self.stretches[at..].iter().flat_map(|stretch| stretch.events.clone()).collect();
         whole
     }
 }

@@ -33,27 +33,27 @@ impl FileReport<'_> {
         page.text
     }
 
-    fn single(&self, page: &mut LabelledPage<'_>, done: &CompactedConversation) {
-        let what = format!("{} ({})", self.name, described(&done.prepared));
-        match done.fold() {
+    fn single(&self, page: &mut LabelledPage<'_>, compacted: &CompactedConversation) {
+        let title = format!("{} ({})", self.name, described(&compacted.prepared));
+        match compacted.fold() {
             Some(fold) => {
                 page.title(
                     OutputColor::Green,
-                    &format!("{what}: {}", self.folding(fold.evicted.into())),
+                    &format!("{title}: {}", self.folding(fold.evicted.into())),
                 );
-                folded(page, done, fold);
+                folded(page, compacted, fold);
             }
-            None => unchanged(page, &what, done),
+            None => unchanged(page, &title, compacted),
         }
         self.policy(page);
-        if let Some(target) = done.made.missed {
+        if let Some(target) = compacted.outcome.missed {
             let text = format!(
                 "{} tokens were asked for: what may not be folded is larger",
                 number(target)
             );
             page.field("target", &text);
         }
-        page.notes(&done.report.problems);
+        page.notes(&compacted.report.problems);
     }
 
     fn folding(&self, evicted: u64) -> String {
@@ -63,7 +63,7 @@ impl FileReport<'_> {
 
     fn several(&self, page: &mut LabelledPage<'_>, all: &[CompactedConversation]) {
         let name = self.name;
-        let folded = all.iter().filter(|done| done.fold().is_some()).count();
+        let folded = all.iter().filter(|compacted| compacted.fold().is_some()).count();
         let evicted: u64 = all
             .iter()
             .filter_map(CompactedConversation::fold)
@@ -76,15 +76,15 @@ impl FileReport<'_> {
                 &format!("{name}: {count} conversations, all unchanged"),
             );
         } else {
-            let (folded, what) = (number(folded as u64), self.folding(evicted));
-            let what = match self.preview {
-                Some(_) => format!("{folded} of them: {what}"),
-                None => format!("{folded} compacted: {what}"),
+            let (folded, title) = (number(folded as u64), self.folding(evicted));
+            let title = match self.preview {
+                Some(_) => format!("{folded} of them: {title}"),
+                None => format!("{folded} compacted: {title}"),
             };
-            page.title(OutputColor::Green, &format!("{name}: {count} conversations, {what}"));
+            page.title(OutputColor::Green, &format!("{name}: {count} conversations, {title}"));
         }
-        for (at, done) in all.iter().take(SHOWN_CONVERSATIONS).enumerate() {
-            page.field(&format!("{}", at + 1), &one_line(done));
+        for (at, compacted) in all.iter().take(SHOWN_CONVERSATIONS).enumerate() {
+            page.field(&format!("{}", at + 1), &one_line(compacted));
         }
         let more = all.len().saturating_sub(SHOWN_CONVERSATIONS);
         if more > 0 {
@@ -111,7 +111,7 @@ impl FileReport<'_> {
         page.field("counted", &of_all(all, |prepared| format!("with {}", counted(prepared))));
         page.field("window", &of_all(all, window));
         self.policy(page);
-        let missed = all.iter().filter(|done| done.made.missed.is_some()).count();
+        let missed = all.iter().filter(|compacted| compacted.outcome.missed.is_some()).count();
         if missed > 0 {
             let text = format!(
                 "missed by {}: what may not be folded is larger",
@@ -119,8 +119,8 @@ impl FileReport<'_> {
             );
             page.field("target", &text);
         }
-        repairs(page, all.iter().map(|done| &done.made.context));
-        page.notes(all.iter().flat_map(|done| &done.report.problems));
+        repairs(page, all.iter().map(|compacted| &compacted.outcome.context));
+        page.notes(all.iter().flat_map(|compacted| &compacted.report.problems));
     }
 
     fn policy(&self, page: &mut LabelledPage<'_>) {
@@ -132,7 +132,7 @@ impl FileReport<'_> {
 
 /// A fact that all conversations share, or that each has its own.
 fn of_all(all: &[CompactedConversation], fact: impl Fn(&PreparedConversation) -> String) -> String {
-    let mut facts = all.iter().map(|done| fact(&done.prepared));
+    let mut facts = all.iter().map(|compacted| fact(&compacted.prepared));
     let first = facts.next().unwrap_or_default();
     if facts.all(|fact| fact == first) { first } else { "by each one's model".to_owned() }
 }
@@ -143,36 +143,36 @@ pub fn described(prepared: &PreparedConversation) -> String {
     if prepared.converted { format!("{format}, as {}", prepared.kind) } else { format.to_owned() }
 }
 
-fn unchanged(page: &mut LabelledPage<'_>, what: &str, done: &CompactedConversation) {
-    page.title(OutputColor::Yellow, &format!("{what}: unchanged"));
-    if let Some(reason) = &done.report.summary.reason {
+fn unchanged(page: &mut LabelledPage<'_>, title: &str, compacted: &CompactedConversation) {
+    page.title(OutputColor::Yellow, &format!("{title}: unchanged"));
+    if let Some(reason) = &compacted.report.summary.reason {
         page.field("why", reason);
     }
-    let log = &done.prepared.log;
-    let tokens = number(done.made.context.tokens());
-    page.field("tokens", &format!("{tokens}, counted with {}", counted(&done.prepared)));
-    page.calibrated(&done.prepared, &[done.made.context.tokens()]);
-    page.field("window", &window(&done.prepared));
-    let (before, after) = (log.len(), done.made.context.len());
+    let log = &compacted.prepared.log;
+    let tokens = number(compacted.outcome.context.tokens());
+    page.field("tokens", &format!("{tokens}, counted with {}", counted(&compacted.prepared)));
+    page.calibrated(&compacted.prepared, &[compacted.outcome.context.tokens()]);
+    page.field("window", &window(&compacted.prepared));
+    let (before, after) = (log.len(), compacted.outcome.context.len());
     let count = number(before as u64);
     let count =
         if before == after { count } else { format!("{count} → {}", number(after as u64)) };
     page.field("messages", &count);
-    repairs(page, [&done.made.context]);
+    repairs(page, [&compacted.outcome.context]);
 }
 
-fn folded(page: &mut LabelledPage<'_>, done: &CompactedConversation, fold: &Fold) {
+fn folded(page: &mut LabelledPage<'_>, compacted: &CompactedConversation, fold: &Fold) {
     let (before, after) = (fold.tokens_before, fold.tokens_after);
     let tokens = format!(
         "{} → {} ({}), counted with {}",
         number(before),
         number(after),
         percent_change(before, after),
-        counted(&done.prepared)
+        counted(&compacted.prepared)
     );
     page.field("tokens", &tokens);
-    page.calibrated(&done.prepared, &[before, after]);
-    page.field("window", &window(&done.prepared));
+    page.calibrated(&compacted.prepared, &[before, after]);
+    page.field("window", &window(&compacted.prepared));
     page.field("messages", &message_line(fold));
     let carried = fold
         .entries
@@ -192,7 +192,7 @@ fn folded(page: &mut LabelledPage<'_>, done: &CompactedConversation, fold: &Fold
     layout(page, fold);
     edits(page, fold);
     recap(page, fold);
-    repairs(page, [&done.made.context]);
+    repairs(page, [&compacted.outcome.context]);
 }
 
 fn message_line(fold: &Fold) -> String {
@@ -209,7 +209,7 @@ fn message_line(fold: &Fold) -> String {
     ];
     let there = parts.iter().filter(|(count, _)| *count > 0);
     let texts: Vec<_> =
-        there.map(|(count, what)| format!("{} {what}", number(u64::from(*count)))).collect();
+        there.map(|(count, noun)| format!("{} {noun}", number(u64::from(*count)))).collect();
     let [before, after] = [fold.messages_before, fold.messages_after].map(u64::from);
     format!("{} → {}: {}", number(before), number(after), texts.join(", "))
 }
@@ -282,10 +282,10 @@ fn recap(page: &mut LabelledPage<'_>, fold: &Fold) {
     if recap.files > 0 {
         page.field("files", &format!("{} named in the recap", number(u64::from(recap.files))));
     }
-    let (kept, lost) = (&fold.kept_ids, &fold.lost_ids);
-    if kept.count + lost.count > 0 {
-        page.list("kept", u64::from(kept.count), "identifiers", &kept.first);
-        page.list("not named", u64::from(lost.count), "identifiers", &lost.first);
+    let (named, unnamed) = (&fold.kept_ids, &fold.lost_ids);
+    if named.count + unnamed.count > 0 {
+        page.list("kept", u64::from(named.count), "identifiers", &named.first);
+        page.list("not named", u64::from(unnamed.count), "identifiers", &unnamed.first);
     }
     if recap.redacted > 0 {
         page.field(
@@ -312,16 +312,17 @@ fn repairs<'a>(page: &mut LabelledPage<'_>, contexts: impl IntoIterator<Item = &
 
 /// The tokens of all conversations, before and after.
 pub fn sums(all: &[CompactedConversation]) -> (u64, u64) {
-    let after = |done: &CompactedConversation| done.made.context.tokens();
-    let before =
-        |done: &CompactedConversation| done.fold().map_or(after(done), |fold| fold.tokens_before);
+    let after = |compacted: &CompactedConversation| compacted.outcome.context.tokens();
+    let before = |compacted: &CompactedConversation| {
+        compacted.fold().map_or(after(compacted), |fold| fold.tokens_before)
+    };
     (all.iter().map(before).sum(), all.iter().map(after).sum())
 }
 
 /// One line about a conversation: its tokens before and after, or why it is unchanged.
-pub fn one_line(done: &CompactedConversation) -> String {
-    let id = done.prepared.source.id.as_ref().map_or(String::new(), |id| format!(" [{id}]"));
-    match (done.fold(), &done.report.summary.reason) {
+pub fn one_line(compacted: &CompactedConversation) -> String {
+    let id = compacted.prepared.source.id.as_ref().map_or(String::new(), |id| format!(" [{id}]"));
+    match (compacted.fold(), &compacted.report.summary.reason) {
         (Some(fold), _) => format!(
             "{} → {} tokens, {} → {} messages{id}",
             number(fold.tokens_before),
@@ -331,7 +332,7 @@ pub fn one_line(done: &CompactedConversation) -> String {
         ),
         (None, reason) => {
             let why = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-            format!("{} tokens, unchanged{why}{id}", number(done.made.context.tokens()))
+            format!("{} tokens, unchanged{why}{id}", number(compacted.outcome.context.tokens()))
         }
     }
 }

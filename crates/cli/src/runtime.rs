@@ -14,9 +14,9 @@ pub fn block_on<T>(work: impl Future<Output = Result<T, CommandError>>) -> Resul
         .map_err(|error| CommandError::failed(format!("no thread can be started: {error}")))?;
     // On the heap, so that the runtime's loop is compiled once for each result and not for each command.
     let work: Pin<Box<dyn Future<Output = Result<T, CommandError>> + '_>> = Box::pin(work);
-    let done = runtime.block_on(work);
+    let outcome = runtime.block_on(work);
     runtime.shutdown_timeout(Duration::from_secs(1));
-    done
+    outcome
 }
 
 /// Milliseconds since 1970.

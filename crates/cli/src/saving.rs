@@ -65,8 +65,8 @@ pub async fn session_of_run(
         return Some(id);
     }
     let newest = NewestQuery { limit: 1, ..NewestQuery::default() };
-    let found = host.store.newest(&newest).await.ok()?;
-    found.into_iter().find(|it| it.changed >= began).map(|it| it.id)
+    let sessions = host.store.newest(&newest).await.ok()?;
+    sessions.into_iter().find(|session| session.changed >= began).map(|session| session.id)
 }
 
 /// Prints the session, and how to look into it.

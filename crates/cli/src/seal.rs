@@ -36,7 +36,7 @@ pub fn keys(
     }
     let Some(folder) = env::data_folder().filter(|_| !is_memory) else { return Ok(None) };
     let file = folder.join(FILE);
-    match made(&folder, &file, random) {
+    match ensure(&folder, &file, random) {
         Ok(()) => read(&file).map(Some),
         Err(error) => {
             // The proxy works without this file. Only compactions that clients carry cannot be opened after a restart.
@@ -59,7 +59,7 @@ fn read(file: &Path) -> Result<Vec<SealKey>, CommandError> {
 
 /// Makes the file where it does not exist. If another process makes it at the same time, one of them succeeds and both
 /// use that file.
-fn made(folder: &Path, file: &Path, random: &RandomSource) -> std::io::Result<()> {
+fn ensure(folder: &Path, file: &Path, random: &RandomSource) -> std::io::Result<()> {
     if file.exists() {
         return Ok(());
     }

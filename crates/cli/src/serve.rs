@@ -31,13 +31,13 @@ pub const LISTEN: SocketAddr =
     SocketAddr::V4(std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 7878));
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
-    let said = serving::settings(args)?;
+    let settings = serving::settings(args)?;
     let (mut config, policy) =
-        configured(&args.proxy, &said, upstreams(&said, UpstreamTable::default())?)?;
-    config.listen = listen(&said)?;
-    config.keys = said.keys.as_deref().map(key::read).transpose()?;
-    config.provider_keys = provider_keys(&said, &config.upstreams)?;
-    config.tls = tls::of(&said)?;
+        configured(&args.proxy, &settings, upstreams(&settings, UpstreamTable::default())?)?;
+    config.listen = listen(&settings)?;
+    config.keys = settings.keys.as_deref().map(key::read).transpose()?;
+    config.provider_keys = provider_keys(&settings, &config.upstreams)?;
+    config.tls = tls::of(&settings)?;
     let upstreams = config.upstreams.clone();
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     block_on(async {
@@ -48,9 +48,9 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         })?;
         let url = format!("{scheme}://{}", running.address());
         let front = ProxyFront { origin: url, upstreams };
-        let recalls = recalls(&said);
+        let recalls = recalls(&settings);
         CommandBanner::new(front, policy, &args.proxy, place, recalls)?.say(json, output)?;
-        until_the_end(&running, &said, output).await;
+        until_the_end(&running, &settings, output).await;
         let totals = RunningServer::stop(running).await;
         match json {
             true => saving::say_json(&totals, None, output),
@@ -83,15 +83,15 @@ pub async fn keep(
 }
 
 /// Waits for the signal to end. At each signal to reload, it reads the keys again.
-async fn until_the_end(running: &RunningServer, said: &ServerSettings, output: &Output) {
+async fn until_the_end(running: &RunningServer, settings: &ServerSettings, output: &Output) {
     let mut again = ReloadSignal::new();
     let mut end = pin!(signals::told_to_end());
     loop {
         tokio::select! {
             () = &mut end => return,
-            () = again.told() => {}
+            () = again.wait() => {}
         }
-        match said.keys.as_deref().map(key::read) {
+        match settings.keys.as_deref().map(key::read) {
             None => {}
             Some(Ok(keys)) => {
                 output.stderr(&format!("midfold read its keys again: {}\n", keys.len()));
@@ -128,7 +128,7 @@ pub fn configured(
     serving: &ServerSettings,
     upstreams: UpstreamTable,
 ) -> Result<(ServeConfig, ServedPolicy), CommandError> {
-    let said = Settings {
+    let settings = Settings {
         window: args.measure.window,
         tokenizer: args.measure.tokenizer.clone(),
         profile: args.measure.profile.clone(),
@@ -137,10 +137,10 @@ pub fn configured(
         ..Settings::default()
     };
     // A key may have no recall although the server has it, so both policies are needed.
-    let policy = config::policy(said.clone())?;
-    let with_recall = config::policy(Settings { looks_up: true, ..said.clone() })?;
+    let policy = config::policy(settings.clone())?;
+    let with_recall = config::policy(Settings { looks_up: true, ..settings.clone() })?;
     midfold::can_run(&policy, midfold::Door::Command)?;
-    let setup = said.over(config::settings()?).setup(&HOST)?;
+    let setup = settings.over(config::settings()?).setup(&HOST)?;
     let rules = ProxyRules::new(policy).policy_with_recall(with_recall);
     let rules = rules.setup(setup).recall(recalls(serving));
     let name = ServedPolicy {

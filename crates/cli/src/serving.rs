@@ -10,7 +10,7 @@ use crate::summariser::SummariserModel;
 
 /// All settings of a server. Flags override variables, which override the project's file, which overrides the user's.
 pub fn settings(args: &Args) -> Result<ServerSettings, CommandError> {
-    let said = ServerSettings {
+    let given = ServerSettings {
         listen: args.listen,
         open: args.open.then_some(true),
         allow_origin: args.allow_origin.clone(),
@@ -20,12 +20,12 @@ pub fn settings(args: &Args) -> Result<ServerSettings, CommandError> {
         upstream_key: args.upstream_key.iter().cloned().collect(),
         ..flags(&args.proxy)
     };
-    Ok(said.over(below()?))
+    Ok(given.over(below()?))
 }
 
 /// The settings of variables and files.
 pub fn below() -> Result<ServerSettings, CommandError> {
-    let named = env::serving()?.into_iter().map(|(_, said)| said);
+    let named = env::serving()?.into_iter().map(|(_, layer)| layer);
     let variables = named.fold(ServerSettings::default(), ServerSettings::over);
     Ok(variables.over(config::serving()?))
 }
@@ -38,7 +38,7 @@ pub fn flags(args: &ProxyArgs) -> ServerSettings {
         agent_tools: args.agent_tools.then_some(true),
         cache_lifetime: args.cache_lifetime,
         ca: args.ca.clone(),
-        upstream: ServingUpstreams::said(args.upstream.iter().map(String::as_str)),
+        upstream: ServingUpstreams::from_texts(args.upstream.iter().map(String::as_str)),
         ..ServerSettings::default()
     }
 }

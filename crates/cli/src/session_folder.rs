@@ -72,7 +72,7 @@ impl SessionFolder {
         let mut stream = Vec::new();
         for path in files {
             let failed =
-                |kind, what: String| io::Error::new(kind, format!("{}: {what}", path.display()));
+                |kind, text: String| io::Error::new(kind, format!("{}: {text}", path.display()));
             let bytes = fs::read(&path).map_err(|error| failed(error.kind(), reason(&error)))?;
             serde_json::from_slice::<IgnoredAny>(&bytes)
                 .map_err(|error| failed(ErrorKind::InvalidData, format!("no JSON: {error}")))?;

@@ -38,7 +38,7 @@ impl ReloadSignal {
     }
 
     /// Waits for the signal. Never returns where there is none.
-    pub async fn told(&mut self) {
+    pub async fn wait(&mut self) {
         #[cfg(unix)]
         if let Some(signal) = &mut self.signal
             && signal.recv().await.is_some()

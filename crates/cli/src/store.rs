@@ -90,7 +90,7 @@ async fn findings(host: &OpenStore, json: bool, output: &Output) -> Result<(), C
             (report.calls, "call"),
             (report.jobs, "job"),
         ];
-        page.field("checked", &checked.map(|(count, what)| plural(count, what)).join(", "));
+        page.field("checked", &checked.map(|(count, noun)| plural(count, noun)).join(", "));
         let unknown = report.folds - report.projected.min(report.folds);
         if unknown > 0 && clean {
             page.field("", &format!("the figures of {} could not be computed again: this build does not know their counter or format", plural(unknown, "fold")));
@@ -225,7 +225,7 @@ fn unreadable(file: &Path, error: &std::io::Error) -> CommandError {
 
 fn tell(
     moved: &TransferCounts,
-    what: &str,
+    verb: &str,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -235,8 +235,8 @@ fn tell(
     let TransferCounts { sessions, events, folds, calls } = moved;
     let counts = [(*sessions, "session"), (*events, "message"), (*folds, "fold"), (*calls, "call")];
     output.stderr(&format!(
-        "{} {what}\n",
-        counts.map(|(count, what)| plural(count, what)).join(", ")
+        "{} {verb}\n",
+        counts.map(|(count, noun)| plural(count, noun)).join(", ")
     ));
     Ok(())
 }

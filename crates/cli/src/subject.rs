@@ -68,13 +68,13 @@ impl AskedSession {
         at: &StoreAt,
         output: &Output,
     ) -> Result<Self, CommandError> {
-        let found = Self::one(word, at, output).await;
-        match found {
+        let subject = Self::one(word, at, output).await;
+        match subject {
             Err(error) if Self::is_missing(word, at).await? => {
                 let whole = quoted(&format!("{word} {text}"));
                 Err(error.hint(format!("a text of several words: midfold {command} last {whole}")))
             }
-            found => found,
+            subject => subject,
         }
     }
 
@@ -143,11 +143,11 @@ impl AskedSession {
     }
 
     /// Fails for a transcript. Only a session has folds and calls, because midfold never folded or sent a transcript.
-    pub fn needs_session(&self, what: &str) -> Result<(), CommandError> {
+    pub fn needs_session(&self, noun: &str) -> Result<(), CommandError> {
         if !self.is_transcript {
             return Ok(());
         }
-        let text = format!("{} is a transcript: it has no {what}", self.name);
+        let text = format!("{} is a transcript: it has no {noun}", self.name);
         Err(CommandError::usage(text).hint(format!("{} makes a session of it", import(&self.name))))
     }
 }

@@ -81,9 +81,10 @@ async fn show<S: AnswerSource>(
     })?;
     let clock = Arc::new(now);
     let ended = signals::told_to_end();
-    let done = midfold_top::run(source, state, &mut screen.terminal, happened, clock, ended).await;
+    let outcome =
+        midfold_top::run(source, state, &mut screen.terminal, happened, clock, ended).await;
     drop(screen);
-    done.map_err(CommandError::failed)
+    outcome.map_err(CommandError::failed)
 }
 
 async fn print<S: AnswerSource>(

@@ -29,9 +29,9 @@ pub fn run(args: &VerifyArgs, json: bool, output: &Output) -> Result<(), Command
     let folds = args.record.as_deref().map(|path| records(&InputFile::load(path)?)).transpose()?;
     let mut setup = prepare::setup(&measure(args, folds.as_deref()), args.to.as_deref())?;
     let [before, after] = [InputFile::load(&args.before)?, InputFile::load(&args.after)?];
-    let found = before.conversations(from)?.conversations;
+    let conversations = before.conversations(from)?.conversations;
     let prepared =
-        found.into_iter().map(|one| setup.prepare(one)).collect::<Result<Vec<_>, _>>()?;
+        conversations.into_iter().map(|one| setup.prepare(one)).collect::<Result<Vec<_>, _>>()?;
     // The compacted list may not show its dialect any more, so that of the original is used.
     let format = prepared.first().map(|first| TranscriptFormat::from(first.kind));
     let after_all = after.conversations(format)?.conversations;
@@ -98,7 +98,7 @@ fn same_number(
     if one.0 == two.0 {
         return Ok(());
     }
-    let words = |(number, what): NamedCount| plural(number as u64, what);
+    let words = |(number, noun): NamedCount| plural(number as u64, noun);
     let message = format!("{before} has {}, but {other} has {}", words(one), words(two));
     Err(CommandError::failed(message).hint("both have to come from one run of `midfold compact`"))
 }
@@ -158,10 +158,10 @@ fn page(all: &[CheckedConversation], output: &Output) -> String {
     for one in all {
         let place =
             if all.len() > 1 { format!("conversation {}, ", one.number) } else { String::new() };
-        for found in &one.report.findings {
-            let at = found.at.map_or(String::new(), |at| format!("message {at}: "));
-            let rule = style.paint(OutputColor::Yellow, found.rule);
-            page.text += &format!("  {rule}: {place}{at}{}\n", found.detail);
+        for finding in &one.report.findings {
+            let at = finding.at.map_or(String::new(), |at| format!("message {at}: "));
+            let rule = style.paint(OutputColor::Yellow, finding.rule);
+            page.text += &format!("  {rule}: {place}{at}{}\n", finding.detail);
         }
     }
     page.field("rules", &rules.join(", "));

@@ -58,9 +58,9 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
             all.spawn(Arc::clone(&shared).work(worker, stopped.clone()));
         }
         let mut failed = None;
-        while let Some(done) = all.join_next().await {
+        while let Some(joined) = all.join_next().await {
             // The others go on to their end, so that no running job is cut off.
-            if let Ok(Err(error)) = done {
+            if let Ok(Err(error)) = joined {
                 failed = Some(error);
             }
         }

@@ -24,7 +24,7 @@ impl<'a> CallSite<'a> {
     #[must_use]
     pub fn tool(&self) -> Cow<'a, str> {
         if code_mode::may_call(self.block.outer.of(&self.event.bytes)) {
-            return self.meant().0;
+            return self.inner_call().0;
         }
         self.name()
     }
@@ -32,19 +32,19 @@ impl<'a> CallSite<'a> {
     /// The text of the call's arguments. For a script that calls one tool, the arguments of that call.
     #[must_use]
     pub fn arguments(&self) -> Cow<'a, str> {
-        self.meant().1
+        self.inner_call().1
     }
 
     /// The facts of the call by the tool table: its kind, the paths that it reads and writes.
     #[must_use]
     pub fn facts(&self, tools: &ToolTable) -> CallFacts {
-        let (tool, arguments) = self.meant();
+        let (tool, arguments) = self.inner_call();
         tools.facts(&tool, &arguments)
     }
 
     /// Name and arguments of the tool that runs in the end: a script that calls another tool is read for that call.
-    fn meant(&self) -> (Cow<'a, str>, Cow<'a, str>) {
-        code_mode::meant(self.name(), self.block.text(&self.event.bytes))
+    fn inner_call(&self) -> (Cow<'a, str>, Cow<'a, str>) {
+        code_mode::inner_call(self.name(), self.block.text(&self.event.bytes))
     }
 
     /// The name as the call has it.
@@ -101,7 +101,7 @@ impl<'a> CallIndex<'a> {
     /// same tool.
     #[must_use]
     pub fn find(events: &'a [Event], range: Range<usize>) -> Self {
-        let mut found = Self::default();
+        let mut sites = Self::default();
         let mut open: OpenCalls<OpenCallSite<'a>> = OpenCalls::default();
         for event in &events[range] {
             // A message without calls or results ends the step. The calls before it stay unanswered.
@@ -113,22 +113,22 @@ impl<'a> CallIndex<'a> {
                     BlockKind::Call { id, name } => {
                         let id = id_bytes(id.as_ref(), &event.bytes);
                         let name = id_bytes(name.as_ref(), &event.bytes);
-                        open.push(OpenCallSite { id, name, call: found.calls.len() });
-                        found.calls.push(CallSite { event, block });
+                        open.push(OpenCallSite { id, name, call: sites.calls.len() });
+                        sites.calls.push(CallSite { event, block });
                     }
                     BlockKind::Result { id, name, .. } => {
                         let id = id_bytes(id.as_ref(), &event.bytes);
                         let name = name_of(block, name, &event.bytes);
                         // Facts are read under every profile, also of pairs that a provider would refuse.
-                        let asked = CallOfResult { id: &id, name: &name, by_order: id.is_empty() };
-                        let call = open.answer(&asked).map(|site| site.call);
-                        found.results.push(ResultSite { event, block, index, call });
+                        let wanted = CallOfResult { id: &id, name: &name, by_order: id.is_empty() };
+                        let call = open.answer(&wanted).map(|site| site.call);
+                        sites.results.push(ResultSite { event, block, index, call });
                     }
                     _ => {}
                 }
             }
         }
-        found
+        sites
     }
 
     /// The call that a result answers; `None` where none was found.

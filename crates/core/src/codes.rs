@@ -175,8 +175,8 @@ mod tests {
         for kind in [EditKind::Replaced, EditKind::Removed] {
             assert_eq!(json(&kind), format!("\"{kind}\""));
         }
-        for what in [StandIn::Computed, StandIn::Marker, StandIn::Static, StandIn::Host] {
-            assert_eq!(json(&what), format!("\"{what}\""));
+        for stand_in in [StandIn::Computed, StandIn::Marker, StandIn::Static, StandIn::Host] {
+            assert_eq!(json(&stand_in), format!("\"{stand_in}\""));
         }
         assert_eq!(json(&ReducerName::Supersede), format!("\"{}\"", ReducerName::Supersede));
     }

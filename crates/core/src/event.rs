@@ -80,7 +80,7 @@ pub struct Event {
     /// The provider's usage for the request that this message answered; `None` where none is known.
     pub usage: Option<Usage>,
     /// The origin that the reader knew and that the bytes alone do not show.
-    pub told: Option<TextOrigin>,
+    pub known_origin: Option<TextOrigin>,
     /// When the message was recorded; `None` where its reader did not know. Not part of the hash.
     pub at: Option<Millis>,
     /// Whether tools can be called because of this event ([`Dialect::loaded_tools`](crate::Dialect::loaded_tools)).

@@ -98,7 +98,10 @@ impl FabricCell {
         // After the entries, which hold a pinned event as a verbatim one.
         let pinned = fold.layout.pinned.iter().chain(&fold.layout.carried_user);
         pinned.for_each(|seq| set(*seq, Self::Pinned));
-        fold.repairs.iter().filter_map(|it| it.seq).for_each(|seq| set(seq, Self::Repaired));
+        fold.repairs
+            .iter()
+            .filter_map(|repair| repair.seq)
+            .for_each(|seq| set(seq, Self::Repaired));
         cells
     }
 

@@ -72,12 +72,12 @@ impl ContextFill {
         window: u64,
     ) -> Self {
         let (tokens, source) = match settled {
-            Some((sent, counted)) if u64::from(sent.events) == now.events => {
+            Some((context, counted)) if u64::from(context.events) == now.events => {
                 (counted, FillSource::Counted)
             }
-            Some((sent, counted)) => {
+            Some((context, counted)) => {
                 // The messages that were sent behind that context are events by now, and the provider counted them.
-                let newer = meter.ratio.of(now.newer).saturating_sub(sent.beside);
+                let newer = meter.ratio.of(now.newer).saturating_sub(context.beside);
                 (counted.saturating_add(newer), FillSource::CountedAndNewer { counted })
             }
             None => (meter.calibrated(now.counted), FillSource::Estimated),

@@ -390,18 +390,18 @@ impl Fold {
     /// The numbers of the events that a recap or a marker replaces, ascending.
     #[must_use]
     pub fn covered(&self) -> Vec<u32> {
-        let (mut kept, mut edited) = (Vec::new(), Vec::new());
+        let (mut runs, mut edited) = (Vec::new(), Vec::new());
         for entry in &self.entries {
             match entry {
-                FoldEntry::Verbatim { from, to } => kept.push(*from..*to),
+                FoldEntry::Verbatim { from, to } => runs.push(*from..*to),
                 FoldEntry::Edited { seq, .. } => edited.push(*seq),
                 FoldEntry::Recap { .. } | FoldEntry::Marker { .. } => {}
             }
         }
         // Entries are in the order of the log, so a binary search finds the run of an event.
         let is_kept = |seq: u32| {
-            let at = kept.partition_point(|run| run.end <= seq);
-            kept.get(at).is_some_and(|run| run.contains(&seq))
+            let at = runs.partition_point(|run| run.end <= seq);
+            runs.get(at).is_some_and(|run| run.contains(&seq))
         };
         // A damaged record must not name events that its log never had.
         let span = self.span.start..self.span.end.max(self.span.start).min(self.accounts.events);
@@ -412,8 +412,8 @@ impl Fold {
     /// event behind the narrated ones. `None` where the fold has neither.
     #[must_use]
     pub fn marker_from(&self) -> Option<u32> {
-        let told = self.narrated.as_ref().map_or(0, |narrated| narrated.span.end);
-        matches!(self.fallback, Some(StandIn::Marker | StandIn::Static)).then_some(told)
+        let end = self.narrated.as_ref().map_or(0, |narrated| narrated.span.end);
+        matches!(self.fallback, Some(StandIn::Marker | StandIn::Static)).then_some(end)
     }
 
     /// Whether the fold's span is in this log, byte for byte.
@@ -451,10 +451,10 @@ impl Fold {
             _ => None,
         };
         // The runs are in the order of the log, so a binary search finds the run of a pin.
-        let kept: Vec<_> = self.entries.iter().filter_map(verbatim).collect();
+        let runs: Vec<_> = self.entries.iter().filter_map(verbatim).collect();
         let is_kept = |pin: &u32| {
-            let at = kept.partition_point(|run| run.end <= *pin);
-            kept.get(at).is_some_and(|run| run.contains(pin))
+            let at = runs.partition_point(|run| run.end <= *pin);
+            runs.get(at).is_some_and(|run| run.contains(pin))
         };
         let in_span = |pin: &u32| (self.span.start..self.span.end).contains(pin);
         self.layout.pinned.iter().copied().find(|pin| in_span(pin) && !is_kept(pin))

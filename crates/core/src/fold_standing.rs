@@ -123,9 +123,9 @@ pub fn aside(standings: &[FoldStanding]) -> String {
         (FoldStanding::Superseded, "replaced unsent"),
     ];
     let count = |kind| standings.iter().filter(|standing| **standing == kind).count();
-    let told = kinds.map(|(kind, name)| (count(kind), name));
-    let told = told.iter().filter(|(count, _)| *count > 0);
-    told.map(|(count, name)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
+    let parts = kinds.map(|(kind, name)| (count(kind), name));
+    let parts = parts.iter().filter(|(count, _)| *count > 0);
+    parts.map(|(count, name)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
 }
 
 /// The ids of the active fold and of those that it builds on, newest first.

@@ -163,7 +163,7 @@ mod tests {
     fn slow(text: &str) -> Vec<&str> {
         let runs = regex::Regex::new(r"[A-Za-z0-9_][A-Za-z0-9_./:@#\-]{3,}").unwrap();
         runs.find_iter(text)
-            .map(|found| found.as_str().trim_matches(|c| ".:/-#@".contains(c)))
+            .map(|hit| hit.as_str().trim_matches(|c| ".:/-#@".contains(c)))
             .filter(|id| id.len() >= 4 && id.len() <= MAX_LEN)
             .filter(|id| {
                 id.contains(|c: char| c.is_ascii_digit() || "/_@#.".contains(c))
@@ -183,8 +183,8 @@ mod tests {
     #[test]
     fn seed_examples() {
         let text = "host db-prod-1:5432, ticket FRE-512; id 5432 and db-prod-1.";
-        let found: Vec<_> = identifiers(text).collect();
-        assert_eq!(found, ["db-prod-1:5432", "FRE-512", "5432", "db-prod-1"]);
+        let names: Vec<_> = identifiers(text).collect();
+        assert_eq!(names, ["db-prod-1:5432", "FRE-512", "5432", "db-prod-1"]);
     }
 
     #[test]

@@ -15,14 +15,14 @@ use crate::view::{Role, TextOrigin};
 /// one, or a message of another speaker in the user's role.
 pub(crate) fn instruction<'a>(event: &'a Event, dialect: &dyn Dialect) -> Option<Cow<'a, str>> {
     let view = &event.view;
-    let told = match view.role {
+    let is_instruction = match view.role {
         Role::System | Role::Developer => view.origin != TextOrigin::Recap,
         Role::User if view.origin == TextOrigin::Injected => {
             event.text().starts_with(OF_SYSTEM) || other_speaker(event, dialect).is_some()
         }
         _ => false,
     };
-    told.then(|| event.text()).filter(|text| !text.trim().is_empty())
+    is_instruction.then(|| event.text()).filter(|text| !text.trim().is_empty())
 }
 
 /// The name of another speaker than the user who says something in the user's role: another agent, a bot of the

@@ -58,7 +58,7 @@ impl ClientHistory {
     /// What a log says that the client sent: `walk` has read it.
     #[must_use]
     pub fn of(walk: &ExchangeWalk) -> Self {
-        let places: Vec<_> = walk.exchanges().iter().map(|found| found.place).collect();
+        let places: Vec<_> = walk.exchanges().iter().map(|exchange| exchange.place).collect();
         Self::new(walk.begins(), walk.chain(), &places)
     }
 }

@@ -24,7 +24,7 @@ struct KnownEvent {
     /// The usage that its provider reported.
     usage: Option<Usage>,
     /// The origin that its reader knew.
-    told: Option<TextOrigin>,
+    known_origin: Option<TextOrigin>,
     /// When it was recorded.
     at: Option<Millis>,
 }
@@ -111,7 +111,7 @@ impl EventLog {
     /// Marks the log as one that midfold keeps and only appends to. Its recaps are in folds and never in the log, so no
     /// message of it is taken for a recap of midfold's own.
     #[must_use]
-    pub fn kept(mut self) -> Self {
+    pub fn append_only(mut self) -> Self {
         self.recaps = false;
         self
     }
@@ -145,8 +145,8 @@ impl EventLog {
             self.envelope_tokens +=
                 self.counter.count(&String::from_utf8_lossy(part), TextKind::Json);
             let offers = |name: &str| memchr::memmem::find(part, name.as_bytes()).is_some();
-            let found = [RECALL_TOOL, RECALL].into_iter().find(|name| offers(name));
-            self.recalls_by = self.recalls_by.or(found);
+            let tool_name = [RECALL_TOOL, RECALL].into_iter().find(|name| offers(name));
+            self.recalls_by = self.recalls_by.or(tool_name);
         }
     }
 
@@ -202,14 +202,15 @@ impl EventLog {
             view.flag_results();
         }
         let tokens = measure_with(&*self.counter, &raw.bytes, &view, &mut self.scratch);
-        let known = KnownEvent { usage: raw.usage, told: raw.origin, at: raw.at };
+        let known = KnownEvent { usage: raw.usage, known_origin: raw.origin, at: raw.at };
         self.place(raw.bytes, view, tokens, known)
     }
 
     /// Appends an event of another log with the same rules, without reading or counting it again.
     pub fn adopt(&mut self, event: &Event) -> u32 {
         let (view, tokens) = (event.view.clone(), event.tokens.clone());
-        let known = KnownEvent { usage: event.usage, told: event.told, at: event.at };
+        let known =
+            KnownEvent { usage: event.usage, known_origin: event.known_origin, at: event.at };
         self.place(event.bytes.clone(), view, tokens, known)
     }
 
@@ -221,7 +222,7 @@ impl EventLog {
         tokens: Tokens,
         known: KnownEvent,
     ) -> u32 {
-        let KnownEvent { usage, told, at } = known;
+        let KnownEvent { usage, known_origin, at } = known;
         if self.speakers.is_other(&*self.dialect, &view, &bytes) {
             // Not the user's words: they start no turn and are no request.
             view.origin = TextOrigin::Injected;
@@ -234,8 +235,19 @@ impl EventLog {
         self.pictures.push(self.pictures_in(0..self.len()) + pictures_of(&view));
         let (turn, step) = (place.turn, place.step);
         let loads_tools = self.dialect.loads_tools(&bytes);
-        let event =
-            Event { seq, bytes, view, hash, turn, step, tokens, usage, told, at, loads_tools };
+        let event = Event {
+            seq,
+            bytes,
+            view,
+            hash,
+            turn,
+            step,
+            tokens,
+            usage,
+            known_origin,
+            at,
+            loads_tools,
+        };
         self.events.push(event);
         self.judge_newest();
         seq

@@ -23,8 +23,8 @@ pub(crate) fn measure_with(
     let mut measure = |block| measure_block(counter, bytes, view.role, block, scratch);
     let blocks: SmallVec<[u32; 2]> = view.blocks.iter().map(&mut measure).collect();
     let sum = blocks.iter().fold(0u32, |sum, n| sum.saturating_add(*n));
-    let sent = sent_as_one(counter, bytes, view).unwrap_or_default();
-    Tokens { total: counter.per_message().saturating_add(sum.max(sent)), blocks }
+    let as_one = sent_as_one(counter, bytes, view).unwrap_or_default();
+    Tokens { total: counter.per_message().saturating_add(sum.max(as_one)), blocks }
 }
 
 /// Tokens of the one string that holds calls and results with tags and JSON of its own. A model is sent that whole

@@ -207,8 +207,8 @@ impl Meter {
         let counts = events.filter_map(|(at, event)| {
             let usage = event.usage.filter(|usage| usage.prompt > 0)?;
             let prompt = log.envelope_tokens() + log.tokens_in(0..prompt_end(log, at));
-            let held = self.ratio.of(prompt);
-            Some(usage.prompt.saturating_sub(held))
+            let known = self.ratio.of(prompt);
+            Some(usage.prompt.saturating_sub(known))
         });
         let mut counts: Vec<u64> = counts.take(ASKED).collect();
         counts.sort_unstable();

@@ -34,7 +34,7 @@ pub(crate) struct OpenCalls<T> {
     /// No call before this place is open.
     first: usize,
     /// The number of open calls.
-    left: usize,
+    open_count: usize,
     /// Only for many calls: the places of each id, and of each name, in order. Places of answered calls may still be
     /// among them and are skipped when they are found.
     places: FxHashMap<(CallKey, Box<[u8]>), VecDeque<usize>>,
@@ -52,7 +52,7 @@ enum CallKey {
 
 impl<T> Default for OpenCalls<T> {
     fn default() -> Self {
-        Self { calls: Vec::new(), first: 0, left: 0, places: FxHashMap::default() }
+        Self { calls: Vec::new(), first: 0, open_count: 0, places: FxHashMap::default() }
     }
 }
 
@@ -62,17 +62,17 @@ const FEW: usize = 8;
 impl<T: NamedCall> OpenCalls<T> {
     /// Whether no call is open.
     pub fn is_empty(&self) -> bool {
-        self.left == 0
+        self.open_count == 0
     }
 
     /// Adds a call.
     pub fn push(&mut self, call: T) {
         // No call is open: start anew, so that the list does not grow with the log.
-        if self.left == 0 {
+        if self.open_count == 0 {
             *self = Self::default();
         }
         self.calls.push(Some(call));
-        self.left += 1;
+        self.open_count += 1;
         if self.calls.len() > FEW {
             // The first time all calls are indexed, later only the new one.
             let unplaced = if self.places.is_empty() { 0 } else { self.calls.len() - 1 };
@@ -89,16 +89,16 @@ impl<T: NamedCall> OpenCalls<T> {
 
     /// Takes the open call that a result answers: the newest with its id. Else the oldest without an id or, with
     /// `by_order`, the oldest of all; a call with the result's tool name is preferred. `None` where no call qualifies.
-    pub fn answer(&mut self, asked: &CallOfResult<'_>) -> Option<T> {
-        let newest = if asked.id.is_empty() { None } else { self.newest(asked.id) };
-        let at = newest.or_else(|| self.of_name(asked)).or_else(|| {
-            if asked.by_order {
+    pub fn answer(&mut self, wanted: &CallOfResult<'_>) -> Option<T> {
+        let newest = if wanted.id.is_empty() { None } else { self.newest(wanted.id) };
+        let at = newest.or_else(|| self.of_name(wanted)).or_else(|| {
+            if wanted.by_order {
                 self.oldest()
             } else {
                 self.oldest_of((CallKey::Id, b""), |_| true)
             }
         })?;
-        self.left -= 1;
+        self.open_count -= 1;
         self.calls.get_mut(at)?.take()
     }
 
@@ -119,17 +119,17 @@ impl<T: NamedCall> OpenCalls<T> {
     }
 
     /// The oldest call with the result's tool name: of the calls without an id, or with `by_order` of all.
-    fn of_name(&mut self, asked: &CallOfResult<'_>) -> Option<usize> {
-        if asked.name.is_empty() {
+    fn of_name(&mut self, wanted: &CallOfResult<'_>) -> Option<usize> {
+        if wanted.name.is_empty() {
             return None;
         }
-        let same = |call: &T| *call.name_bytes() == *asked.name;
-        let without = self.oldest_of((CallKey::Name, asked.name), |call| {
+        let same = |call: &T| *call.name_bytes() == *wanted.name;
+        let without = self.oldest_of((CallKey::Name, wanted.name), |call| {
             call.id_bytes().is_empty() && same(call)
         });
-        let with = asked.by_order.then(|| {
+        let with = wanted.by_order.then(|| {
             let named = |call: &T| !call.id_bytes().is_empty() && same(call);
-            self.oldest_of((CallKey::NameToo, asked.name), named)
+            self.oldest_of((CallKey::NameToo, wanted.name), named)
         });
         [without, with.flatten()].into_iter().flatten().min()
     }
@@ -193,20 +193,20 @@ mod tests {
         for many in [3, 8, 9, 40] {
             for seed in 0..50usize {
                 let (mut open, mut plain) = (OpenCalls::default(), Vec::new());
-                let mut made = 0;
+                let mut number = 0;
                 for turn in 0..3 * many {
                     let roll = (seed + 1).wrapping_mul(turn + 7).wrapping_mul(2_654_435_761) >> 9;
                     let id = ids[roll % ids.len()];
                     let name = names[(roll >> 4) % names.len()];
                     if turn < many || roll % 3 == 0 {
-                        made += 1;
-                        open.push((id, name, made));
-                        plain.push((id, name, made));
+                        number += 1;
+                        open.push((id, name, number));
+                        plain.push((id, name, number));
                     } else {
                         let by_order = id.is_empty() && roll % 2 == 0;
-                        let asked =
+                        let wanted =
                             CallOfResult { id: id.as_bytes(), name: name.as_bytes(), by_order };
-                        let got = open.answer(&asked).map(|(_, _, made)| made);
+                        let got = open.answer(&wanted).map(|(_, _, number)| number);
                         let want = plainly(&mut plain, id, name, by_order);
                         assert_eq!(got, want, "{many} {seed} {turn}");
                     }

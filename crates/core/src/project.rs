@@ -187,9 +187,9 @@ impl ContextProjection {
     /// This projection taken back to the newest saved state with at most `n` events.
     fn back_to(&self, n: usize) -> Self {
         // The first mark is the state of no events, which serves for each `n`.
-        let held = self.marks.partition_point(|mark| mark.upto <= n).max(1);
-        let marks = self.marks[..held].to_vec();
-        let state = marks[held - 1].clone();
+        let count = self.marks.partition_point(|mark| mark.upto <= n).max(1);
+        let marks = self.marks[..count].to_vec();
+        let state = marks[count - 1].clone();
         Self { state, marks, folded: false, joins_at: None, buffer: Vec::new() }
     }
 
@@ -198,12 +198,12 @@ impl ContextProjection {
         self.extend_to(log, fold.span.start as usize);
         // From here on no state is saved: it would hold for this fold alone.
         self.folded = true;
-        let held = self.state.upto;
+        let read_upto = self.state.upto;
         self.state.repairer.note_reasoning(fold.follows_reasoning);
         // Turns are kept only for messages that the fold puts together, up to the first event behind it.
         self.state.repairer.keep_turns(fold.keeps_turns);
         for entry in &fold.entries {
-            self.push_entry(log, entry, held);
+            self.push_entry(log, entry, read_upto);
         }
         // The entries are in the place of the whole span, also of events that have left.
         self.state.upto = fold.span.end as usize;
@@ -258,11 +258,12 @@ impl ContextProjection {
         self.flush();
     }
 
-    /// Adds one entry of a fold. The first `held` events of the log are in the projection already.
-    fn push_entry(&mut self, log: &EventLog, entry: &FoldEntry, held: usize) {
+    /// Adds one entry of a fold. The first `read_upto` events of the log are in the projection already.
+    fn push_entry(&mut self, log: &EventLog, entry: &FoldEntry, read_upto: usize) {
         let (text, fate) = match entry {
             FoldEntry::Verbatim { from, to } => {
-                (held.max(*from as usize)..*to as usize).for_each(|at| self.push_event(log, at));
+                (read_upto.max(*from as usize)..*to as usize)
+                    .for_each(|at| self.push_event(log, at));
                 return;
             }
             FoldEntry::Edited { seq, bytes } => (bytes, PieceFate::Edited(*seq)),

@@ -63,23 +63,23 @@ impl PutBack {
         if !host.texts.is_empty() {
             new.lines += &format!("### {}\n", section::PUT_BACK);
         }
-        let mut left = host.most.min(budget / SHARE);
+        let mut room = host.most.min(budget / SHARE);
         for HostText { file, text } in &host.texts {
             let name = file.as_deref().map(|file| escape::inline(&clean(file), NAME));
-            let lines = match text {
+            let outcome = match text {
                 Ok(text) => {
                     let lines = quoted(name.as_deref(), &clean(text));
                     match cost(&lines) {
-                        tokens if tokens <= left => Ok((lines, tokens)),
-                        tokens => Err(format!("{tokens} tokens, and {left} are left for it")),
+                        tokens if tokens <= room => Ok((lines, tokens)),
+                        tokens => Err(format!("{tokens} tokens, and {room} are left for it")),
                     }
                 }
                 Err(why) => Err(why.clone()),
             };
             let source = if name.is_some() { PutBackSource::File } else { PutBackSource::Text };
-            match lines {
+            match outcome {
                 Ok((lines, tokens)) => {
-                    left -= tokens;
+                    room -= tokens;
                     new.lines += &lines;
                     new.add(source, name.unwrap_or_default(), tokens, None);
                 }
@@ -126,11 +126,11 @@ const NAME: usize = 300;
 
 /// A text as lines of the recap, after a line that says whose it is.
 fn quoted(file: Option<&str>, text: &str) -> String {
-    let whose = match file {
+    let owner = match file {
         Some(file) => format!("file {file} as it was on disk at this fold:"),
         None => "the user's settings repeat this after each fold; it is no new message:".to_owned(),
     };
-    format!("- {whose}\n{}", escape::block(text))
+    format!("- {owner}\n{}", escape::block(text))
 }
 
 /// The lines of a recap that were put back: from the first of their headers to the line that ends the recap. `None`
@@ -138,8 +138,8 @@ fn quoted(file: Option<&str>, text: &str) -> String {
 pub(crate) fn lines_in(text: &str) -> Option<&str> {
     let header = |name: &str| {
         let header = format!("### {name}\n");
-        let found = text.match_indices(header.as_str());
-        found.map(|(at, _)| at).find(|at| *at == 0 || text[..*at].ends_with('\n'))
+        let matches = text.match_indices(header.as_str());
+        matches.map(|(at, _)| at).find(|at| *at == 0 || text[..*at].ends_with('\n'))
     };
     let start = [section::NOTED, section::PUT_BACK].into_iter().find_map(header)?;
     let last = text.rfind('\n').map_or(text.len(), |at| at + 1);

@@ -23,30 +23,30 @@ impl Fold {
     /// first use. Results do not count: a name may occur there by chance.
     #[must_use]
     pub fn references<'a>(&self, later: impl IntoIterator<Item = &'a Event>) -> Vec<NameReference> {
-        let mut lost: FxHashSet<&str> = self.lost_ids.first.iter().map(String::as_str).collect();
-        let mut found = Vec::new();
+        let mut missing: FxHashSet<&str> = self.lost_ids.first.iter().map(String::as_str).collect();
+        let mut out = Vec::new();
         for event in later {
             let asks = matches!(event.view.role, Role::User | Role::Assistant);
-            if lost.is_empty() || !asks || event.seq < self.accounts.events {
+            if missing.is_empty() || !asks || event.seq < self.accounts.events {
                 continue;
             }
             for block in event.view.blocks.iter().filter(|b| !b.is_result() && !b.is_reasoning()) {
                 for name in identifiers(&block.plain(&event.bytes)) {
-                    if lost.remove(name) {
-                        found.push(NameReference { name: name.to_owned(), seq: event.seq });
+                    if missing.remove(name) {
+                        out.push(NameReference { name: name.to_owned(), seq: event.seq });
                     }
                 }
             }
         }
-        found
+        out
     }
 
     /// The record with [`Fold::referenced_later`] computed from the present log. The fold's id does not depend on it.
     #[must_use]
     pub fn with_references(&self, log: &EventLog) -> Self {
         let from = (self.accounts.events as usize).min(log.len());
-        let found = self.references(&log.events()[from..]);
-        let names = IdList::of(found.iter().map(|found| found.name.as_str()), 0);
+        let references = self.references(&log.events()[from..]);
+        let names = IdList::of(references.iter().map(|reference| reference.name.as_str()), 0);
         Self { referenced_later: Some(names), ..self.clone() }
     }
 }

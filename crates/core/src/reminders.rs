@@ -35,22 +35,22 @@ pub(crate) fn standing(log: &EventLog) -> Vec<StandingReminder> {
         {
             continue;
         }
-        for (told, is_result) in told(event, log) {
-            let same = newest.iter().position(|(before, _)| is_same(before, &told));
+        for (reminder, is_result) in reminders_in(event, log) {
+            let same = newest.iter().position(|(before, _)| is_same(before, &reminder));
             if is_result && same.is_none() {
                 continue;
             }
             same.map(|at| newest.remove(at));
             let tool = is_result.then(|| tool(log, event));
-            let stands = StandingReminder { seq: event.seq, tool, text: told.text.clone() };
-            newest.push((told, stands));
+            let stands = StandingReminder { seq: event.seq, tool, text: reminder.text.clone() };
+            newest.push((reminder, stands));
         }
     }
     newest.into_iter().map(|(_, stands)| stands).collect()
 }
 
 /// The reminders of an event. Each says whether a tool's result ends with it.
-fn told(event: &Event, log: &EventLog) -> Vec<(ClientReminder, bool)> {
+fn reminders_in(event: &Event, log: &EventLog) -> Vec<(ClientReminder, bool)> {
     let clients = log.dialect().client_words();
     let texts = |wanted: fn(&BlockKind) -> bool| {
         let blocks = event.view.blocks.iter().filter(move |block| wanted(&block.kind));
@@ -58,13 +58,14 @@ fn told(event: &Event, log: &EventLog) -> Vec<(ClientReminder, bool)> {
     };
     let results = texts(|kind| matches!(kind, BlockKind::Result { .. }));
     let ends = results.iter().filter_map(|text| clients.reminder_at_end(text));
-    let ends = ends.map(|told| (told, true));
-    let said = match event.view.role {
+    let ends = ends.map(|reminder| (reminder, true));
+    let user_texts = match event.view.role {
         Role::User => texts(|kind| *kind == BlockKind::Text),
         _ => Vec::new(),
     };
-    let said: Vec<&str> = said.iter().map(|text| &**text).collect();
-    ends.chain(clients.reminders(&said).into_iter().map(|told| (told, false))).collect()
+    let user_texts: Vec<&str> = user_texts.iter().map(|text| &**text).collect();
+    ends.chain(clients.reminders(&user_texts).into_iter().map(|reminder| (reminder, false)))
+        .collect()
 }
 
 /// The name of the tool whose result an event holds.

@@ -37,16 +37,16 @@ impl ResultWordFinder<'_> {
         }
         let text = block.text(&event.bytes);
         let of_tool = added.as_ref().and_then(|(at, _)| text.get(..*at)).unwrap_or(&text);
-        let mut said = self.answers(&tool, of_tool, block);
-        if said.is_empty()
+        let mut passages = self.answers(&tool, of_tool, block);
+        if passages.is_empty()
             && self.tools.may_hold_reason(of_tool)
             && let Some(call) = call
         {
             let outcome = self.tools.outcome(&call.facts(self.tools), of_tool, flag(block));
-            said.extend(outcome.reason.map(|reason| Passage::user(&reason)));
+            passages.extend(outcome.reason.map(|reason| Passage::user(&reason)));
         }
-        said.extend(added.into_iter().flat_map(|(_, said)| said));
-        said
+        passages.extend(added.into_iter().flat_map(|(_, passages)| passages));
+        passages
     }
 
     /// The answers in the result of a tool that asks a person. Empty where the call failed or was rejected.
@@ -86,9 +86,9 @@ impl ResultWordFinder<'_> {
         // Some clients add the words as a text of their own, behind the texts of the tool.
         let is_own = block.texts.len() > 1;
         let last = last.decode(&event.bytes);
-        let (at, said) = self.dialect.client_words().steered(&last, is_own)?;
+        let (at, passages) = self.dialect.client_words().steered(&last, is_own)?;
         let before = block.text(&event.bytes).len().saturating_sub(last.len());
-        Some((before + at, said))
+        Some((before + at, passages))
     }
 }
 
@@ -115,13 +115,13 @@ pub fn in_results(events: &[Event], finder: ResultWordFinder<'_>) -> Vec<(u32, V
     let calls = CallIndex::find(events, 0..events.len());
     let mut out: Vec<(u32, Vec<Passage>)> = Vec::new();
     for result in &calls.results {
-        let said = finder.find(result, calls.call_of(result).as_ref());
-        if said.is_empty() {
+        let passages = finder.find(result, calls.call_of(result).as_ref());
+        if passages.is_empty() {
             continue;
         }
         match out.last_mut().filter(|(seq, _)| *seq == result.event.seq) {
-            Some((_, before)) => before.extend(said),
-            None => out.push((result.event.seq, said)),
+            Some((_, before)) => before.extend(passages),
+            None => out.push((result.event.seq, passages)),
         }
     }
     out

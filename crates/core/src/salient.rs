@@ -45,9 +45,9 @@ pub(crate) fn may_be_salient(line: &str) -> bool {
 
 /// The salient lines of `text`, in order and each once, up to `cap` characters in all.
 pub(crate) fn lines(text: &str, cap: usize) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let mut chosen: Vec<String> = Vec::new();
     if cap == 0 {
-        return found;
+        return chosen;
     }
     let mut used = 0;
     // One search over the whole text: a hit takes its whole line, and the search continues behind that.
@@ -61,15 +61,15 @@ pub(crate) fn lines(text: &str, cap: usize) -> Vec<String> {
         let line = shorten(text[start..end].trim(), LINE_CHARS);
         let lower = line.to_ascii_lowercase();
         let harmless = HARMLESS.iter().any(|word| lower.contains(word)) || is_rule(&line);
-        if !harmless && !found.contains(&line) {
+        if !harmless && !chosen.contains(&line) {
             used += line.chars().count() + 1;
             if used > cap {
                 break;
             }
-            found.push(line);
+            chosen.push(line);
         }
     }
-    found
+    chosen
 }
 
 /// Whether a line only separates: `===== FAILURES =====`.

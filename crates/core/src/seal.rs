@@ -45,8 +45,8 @@ pub fn is_ours(events: &[Event], at: usize) -> bool {
     let text = event.view.text_of(&event.bytes, |kind| matches!(kind, BlockKind::Text));
     let text = text.trim();
     let (body, last) = text.rsplit_once('\n').unwrap_or(("", text));
-    let Some(found) = mark_in(last).filter(|_| is_like(text)) else { return false };
-    found == mark(&events[..at], &format!("{body}\n"))
+    let Some(seal) = mark_in(last).filter(|_| is_like(text)) else { return false };
+    seal == mark(&events[..at], &format!("{body}\n"))
 }
 
 /// Whether a text looks like a computed recap.
@@ -66,13 +66,13 @@ fn mark_in(line: &str) -> Option<&str> {
 fn mark(before: &[Event], text: &str) -> String {
     let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
     for event in before.iter().filter(|event| event.view.is_real_user()) {
-        let said = event.view.text_of(&event.bytes, |kind| matches!(kind, BlockKind::Text));
-        let said = said.trim();
+        let words = event.view.text_of(&event.bytes, |kind| matches!(kind, BlockKind::Text));
+        let words = words.trim();
         // Texts that a repair inserted are not the user's words.
-        if !["", OPENING, CONTINUE_USER, EMPTY].contains(&said) {
+        if !["", OPENING, CONTINUE_USER, EMPTY].contains(&words) {
             // The length comes first, so that two messages never hash like one.
-            hasher.update(&(said.len() as u64).to_le_bytes());
-            hasher.update(said.as_bytes());
+            hasher.update(&(words.len() as u64).to_le_bytes());
+            hasher.update(words.as_bytes());
         }
     }
     // Clients may change the white space around a message.

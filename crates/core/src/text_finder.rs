@@ -214,13 +214,13 @@ impl Iterator for FoundTexts<'_> {
                     self.at += 1;
                 }
                 let known = self.finder.texts[text].as_bytes();
-                let Some(found) = self.input.get(start..start + known.len()) else { continue };
+                let Some(part) = self.input.get(start..start + known.len()) else { continue };
                 let same = match self.finder.case {
-                    LetterCase::Exact => found == known,
-                    LetterCase::Any => found.eq_ignore_ascii_case(known),
+                    LetterCase::Exact => part == known,
+                    LetterCase::Any => part.eq_ignore_ascii_case(known),
                 };
                 if same {
-                    return Some(FoundText { at: start..start + found.len(), text });
+                    return Some(FoundText { at: start..start + part.len(), text });
                 }
             }
             (self.at, self.entry) = self.finder.next_place(self.input, self.at)?;
@@ -240,12 +240,12 @@ mod tests {
         };
         let input = fold(input);
         let starts = (0..input.len()).filter(|at| input.is_char_boundary(*at));
-        let found = starts.flat_map(|at| {
+        let places = starts.flat_map(|at| {
             let fits = |(_, text): &(usize, &String)| input[at..].starts_with(&fold(text));
             let all = texts.iter().enumerate().filter(|one| one.1.len() > 1).filter(fits);
             all.map(|(number, _)| (at, number)).collect::<Vec<_>>()
         });
-        found.collect()
+        places.collect()
     }
 
     proptest::proptest! {
@@ -256,11 +256,11 @@ mod tests {
         ) {
             for case in [LetterCase::Exact, LetterCase::Any] {
                 let finder = TextFinder::new(case, texts.iter().map(String::as_str));
-                let mut found: Vec<_> =
-                    finder.find(&input).map(|found| (found.at.start, found.text)).collect();
-                proptest::prop_assert!(found.is_sorted_by_key(|(at, _)| *at));
-                found.sort_unstable();
-                proptest::prop_assert_eq!(found, slow(&texts, case, &input));
+                let mut places: Vec<_> =
+                    finder.find(&input).map(|hit| (hit.at.start, hit.text)).collect();
+                proptest::prop_assert!(places.is_sorted_by_key(|(at, _)| *at));
+                places.sort_unstable();
+                proptest::prop_assert_eq!(places, slow(&texts, case, &input));
             }
         }
     }
@@ -268,11 +268,11 @@ mod tests {
     #[test]
     fn a_search_can_go_on_behind_a_place() {
         let finder = TextFinder::new(LetterCase::Any, ["fail", "error"]);
-        let mut found = finder.find("FAIL fail: Error");
-        assert_eq!(found.next(), Some(FoundText { at: 0..4, text: 0 }));
-        found.skip_to(6);
-        assert_eq!(found.next(), Some(FoundText { at: 11..16, text: 1 }));
-        assert_eq!(found.next(), None);
+        let mut hits = finder.find("FAIL fail: Error");
+        assert_eq!(hits.next(), Some(FoundText { at: 0..4, text: 0 }));
+        hits.skip_to(6);
+        assert_eq!(hits.next(), Some(FoundText { at: 11..16, text: 1 }));
+        assert_eq!(hits.next(), None);
         assert!(TextFinder::default().find("anything").next().is_none());
     }
 }

@@ -163,9 +163,9 @@ impl TriggerPolicy {
         if let Some((tier, cap)) = load.over_tier {
             return FoldDue::Threshold(TriggerLine { tokens: cap, rule: LineRule::Tier(tier) });
         }
-        let asked = self.asked_tokens(tokens);
-        if load.is_asked && has(asked) {
-            return FoldDue::Agent(TriggerLine { tokens: asked, rule: LineRule::Agent });
+        let agent_tokens = self.asked_tokens(tokens);
+        if load.is_asked && has(agent_tokens) {
+            return FoldDue::Agent(TriggerLine { tokens: agent_tokens, rule: LineRule::Agent });
         }
         // Two lines lie below the threshold: with a cold cache a fold costs nothing more, and at a seam it does not cut
         // through a piece of work.
@@ -272,7 +272,8 @@ impl schemars::JsonSchema for FoldDue {
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut rule = generator.subschema_for::<LineRule>();
         rule.insert("description".into(), "The rule that set the line.".into());
-        let held = |why: &str| schemars::json_schema!({ "description": why, "type": "null" });
+        let null_reason =
+            |why: &str| schemars::json_schema!({ "description": why, "type": "null" });
         schemars::json_schema!({
             "description": "Whether a fold is due.",
             "type": "object",
@@ -285,13 +286,13 @@ impl schemars::JsonSchema for FoldDue {
                 "tokens": { "description": "The line, in tokens.", "type": "integer", "minimum": 0 },
                 "rule": rule,
                 "limit": { "description": "What fits, in tokens.", "type": "integer", "minimum": 0 },
-                "off": held("Held: the policy is off."),
-                "open-call": held("Held: a call has no result yet."),
-                "breaker": held("Held: the folds before freed too little."),
-                "undone": held("Held: a person took a fold back."),
-                "little-gained": held("Held: the last fold freed little."),
-                "nothing-to-gain": held("Held: planning found nothing to fold."),
-                "few-steps": held("Held: the window fits few steps, and is not full."),
+                "off": null_reason("Held: the policy is off."),
+                "open-call": null_reason("Held: a call has no result yet."),
+                "breaker": null_reason("Held: the folds before freed too little."),
+                "undone": null_reason("Held: a person took a fold back."),
+                "little-gained": null_reason("Held: the last fold freed little."),
+                "nothing-to-gain": null_reason("Held: planning found nothing to fold."),
+                "few-steps": null_reason("Held: the window fits few steps, and is not full."),
             },
         })
     }

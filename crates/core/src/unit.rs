@@ -174,27 +174,27 @@ impl CallPairs {
 
     /// Takes in the next event.
     pub fn push(&mut self, view: &EventView, bytes: &Bytes) -> PairedEvents {
-        let mut found = PairedEvents::default();
+        let mut pairs = PairedEvents::default();
         if view.role == Role::Assistant && view.has_calls() {
             // A result beside calls answers nothing: no provider takes one from the model.
             let results = view.blocks.iter().enumerate().filter(|(_, block)| block.is_result());
-            found.orphans.extend(results.map(|(index, _)| index));
-            self.push_assistant(view, bytes, &mut found);
+            pairs.orphans.extend(results.map(|(index, _)| index));
+            self.push_assistant(view, bytes, &mut pairs);
         } else if view.has_results() {
-            self.push_results(view, bytes, &mut found);
+            self.push_results(view, bytes, &mut pairs);
         } else if view.role == Role::Assistant {
-            self.push_assistant(view, bytes, &mut found);
+            self.push_assistant(view, bytes, &mut pairs);
         } else {
             // Any other message ends the step: its open calls get no result any more.
-            found.unanswered = self.open.take_all();
+            pairs.unanswered = self.open.take_all();
             self.in_step = false;
         }
-        found
+        pairs
     }
 
     /// Takes in an event with results.
-    fn push_results(&mut self, view: &EventView, bytes: &[u8], found: &mut PairedEvents) {
-        found.joins = self.in_step;
+    fn push_results(&mut self, view: &EventView, bytes: &[u8], pairs: &mut PairedEvents) {
+        pairs.joins = self.in_step;
         // For a provider that merges roles, text ends the results: a result behind text in the same turn answers no
         // call.
         let mut after_text = self.seen_text && self.joins;
@@ -203,7 +203,7 @@ impl CallPairs {
                 BlockKind::Result { id, name, .. }
                     if after_text || !self.in_step || !self.answer(block, (id, name), bytes) =>
                 {
-                    found.orphans.push(index);
+                    pairs.orphans.push(index);
                     after_text = true;
                 }
                 BlockKind::Text | BlockKind::Media if self.joins => after_text = true,
@@ -215,7 +215,7 @@ impl CallPairs {
         if after_text {
             self.seen_text = true;
             self.in_step &= self.joins;
-            found.unanswered = self.open.take_all();
+            pairs.unanswered = self.open.take_all();
         }
     }
 
@@ -233,17 +233,17 @@ impl CallPairs {
     ) -> bool {
         let id = id_bytes(id.as_ref(), bytes);
         let by_order = id.is_empty() && (self.by_order || block.body.nested.is_some());
-        let asked = CallOfResult { id: &id, name: &name_of(block, name, bytes), by_order };
-        self.open.answer(&asked).is_some()
+        let wanted = CallOfResult { id: &id, name: &name_of(block, name, bytes), by_order };
+        self.open.answer(&wanted).is_some()
     }
 
     /// Takes in a message of the assistant without results. It starts a step, or joins the newest one.
-    fn push_assistant(&mut self, view: &EventView, bytes: &Bytes, found: &mut PairedEvents) {
+    fn push_assistant(&mut self, view: &EventView, bytes: &Bytes, pairs: &mut PairedEvents) {
         if self.joins && self.in_step && !self.seen_result {
-            found.joins = true;
+            pairs.joins = true;
         } else {
-            found.unanswered = self.open.take_all();
-            found.starts_step = true;
+            pairs.unanswered = self.open.take_all();
+            pairs.starts_step = true;
         }
         self.in_step = true;
         self.seen_result = false;

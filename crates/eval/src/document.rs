@@ -85,8 +85,8 @@ fn about(about: &ConversationFacts) -> Value {
 }
 
 fn one(ran: &StrategyResult<'_>) -> Value {
-    let each = ran.each.iter().map(|(at, found)| match found {
-        Ok(found) => conversation(*at, found, ran.window),
+    let each = ran.each.iter().map(|(at, outcome)| match outcome {
+        Ok(replay) => conversation(*at, replay, ran.window),
         Err(error) => json!({ "conversation": at, "error": error }),
     });
     json!({
@@ -99,8 +99,8 @@ fn one(ran: &StrategyResult<'_>) -> Value {
     })
 }
 
-fn conversation(at: usize, found: &ReplayResult, window: u64) -> Value {
-    let requests = found.requests.iter().map(|row| {
+fn conversation(at: usize, replay: &ReplayResult, window: u64) -> Value {
+    let requests = replay.requests.iter().map(|row| {
         let fold = row.fold.map_or(-1, |at| i64::try_from(at).unwrap_or(-1));
         json!([
             row.at,
@@ -115,18 +115,18 @@ fn conversation(at: usize, found: &ReplayResult, window: u64) -> Value {
     });
     json!({
         "conversation": at,
-        "totals": measures(&found.measures, window),
+        "totals": measures(&replay.measures, window),
         "requests": requests.collect::<Vec<_>>(),
-        "folds": (0..found.folds.len()).map(|at| fold(found, at)).collect::<Vec<_>>(),
-        "losses": found.losses.iter().take(LOSSES).map(loss).collect::<Vec<_>>(),
+        "folds": (0..replay.folds.len()).map(|at| fold(replay, at)).collect::<Vec<_>>(),
+        "losses": replay.losses.iter().take(LOSSES).map(loss).collect::<Vec<_>>(),
     })
 }
 
 /// The start of a reason that says only that the event is a stub.
 const PLAIN: &str = "retain: ";
 
-fn fold(found: &ReplayResult, place: usize) -> Value {
-    let fold = &found.folds[place];
+fn fold(replay: &ReplayResult, place: usize) -> Value {
+    let fold = &replay.folds[place];
     let tells = |(_, why): &(&u32, &String)| !why.starts_with(PLAIN);
     let why = fold.why.iter().filter(tells).map(|(seq, why)| (seq.to_string(), json!(why)));
     let fates = fold.fates.iter().map(|(cell, count)| json!([cell.letter(), count]));
@@ -140,15 +140,15 @@ fn fold(found: &ReplayResult, place: usize) -> Value {
         // An engine outside may have left secrets in its recap.
         "recap": fold.recap.as_deref().map(hidden),
         "recap_tokens": fold.recap_tokens,
-        "referenced_later": referenced_later(found, place),
+        "referenced_later": referenced_later(replay, place),
     })
 }
 
 /// The names that were not in the context after this fold and were needed before the next one.
-fn referenced_later(found: &ReplayResult, place: usize) -> Vec<String> {
-    let from = found.folds[place].at;
-    let until = found.folds.get(place + 1).map_or(usize::MAX, |next| next.at);
-    let missed = found.losses.iter().filter(|loss| (from..until).contains(&loss.at));
+fn referenced_later(replay: &ReplayResult, place: usize) -> Vec<String> {
+    let from = replay.folds[place].at;
+    let until = replay.folds.get(place + 1).map_or(usize::MAX, |next| next.at);
+    let missed = replay.losses.iter().filter(|loss| (from..until).contains(&loss.at));
     missed.take(REFERENCES).map(|loss| hidden(&loss.id)).collect()
 }
 

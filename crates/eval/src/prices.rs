@@ -190,8 +190,8 @@ mod tests {
         let read = PriceTable::from_toml(file).unwrap();
         assert_eq!(read.lifetime_seconds, Some(300));
         assert_eq!(read.living(Some(HOUR)).prompt(0, 100).0, 100.0);
-        let told = PriceTable::from_toml(&format!("{file}\nlifetime_seconds = 7200")).unwrap();
-        assert_eq!(told.lifetime_seconds, Some(7_200));
+        let table = PriceTable::from_toml(&format!("{file}\nlifetime_seconds = 7200")).unwrap();
+        assert_eq!(table.lifetime_seconds, Some(7_200));
     }
 
     #[test]

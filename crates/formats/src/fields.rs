@@ -19,17 +19,17 @@ pub(crate) struct ObjectFields<'a> {
 
 impl<'a> ObjectFields<'a> {
     pub(crate) fn of(bytes: &'a [u8], range: Range<usize>) -> Self {
-        Self::found(bytes, scan::members(bytes, range).collect())
+        Self::of_members(bytes, scan::members(bytes, range).collect())
     }
 
     /// The members of an object that a caller has already found.
-    pub(crate) fn found(bytes: &'a [u8], members: SmallVec<[Member; 16]>) -> Self {
+    pub(crate) fn of_members(bytes: &'a [u8], members: SmallVec<[Member; 16]>) -> Self {
         Self { bytes, members, is_either: false }
     }
 
     /// The members of an object that a caller has already found, as a slice.
     pub(crate) fn known(bytes: &'a [u8], members: &[Member]) -> Self {
-        Self::found(bytes, members.iter().cloned().collect())
+        Self::of_members(bytes, members.iter().cloned().collect())
     }
 
     /// The same members, which a name in Google's first spelling finds in either one. So do the members inside them.

@@ -221,11 +221,11 @@ fn paragraph_end(text: &str, at: usize) -> usize {
     while_lines(text, at, |line| !line.trim().is_empty())
 }
 
-/// The end of the lines from `at` on for which `held` is true.
-fn while_lines(text: &str, at: usize, held: impl Fn(&str) -> bool) -> usize {
+/// The end of the lines from `at` on for which `belongs` is true.
+fn while_lines(text: &str, at: usize, belongs: impl Fn(&str) -> bool) -> usize {
     let lines = text[at..]
         .split_inclusive('\n')
-        .take_while(|line| held(line.trim_end_matches(['\n', '\r'])));
+        .take_while(|line| belongs(line.trim_end_matches(['\n', '\r'])));
     at + lines.map(str::len).sum::<usize>()
 }
 

@@ -128,12 +128,12 @@ mod tests {
 
     #[test]
     fn only_the_end_of_a_result_counts() {
-        let told = "<system-reminder>\nPlan mode is off. Go on.\n</system-reminder>";
+        let reminder = "<system-reminder>\nPlan mode is off. Go on.\n</system-reminder>";
         assert_eq!(
-            at_end(&format!("Approved.\n\n{told}\n")).unwrap().subject.unwrap(),
+            at_end(&format!("Approved.\n\n{reminder}\n")).unwrap().subject.unwrap(),
             "Plan mode is off"
         );
-        assert!(at_end(&format!("{told}\n1 line")).is_none());
-        assert!(at_end(&format!("grep: {told}")).is_none());
+        assert!(at_end(&format!("{reminder}\n1 line")).is_none());
+        assert!(at_end(&format!("grep: {reminder}")).is_none());
     }
 }

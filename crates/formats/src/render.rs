@@ -24,7 +24,7 @@ impl Json {
     }
 
     /// The JSON that was written.
-    pub(crate) fn done(self) -> Bytes {
+    pub(crate) fn finish(self) -> Bytes {
         Bytes::from(self.0)
     }
 }

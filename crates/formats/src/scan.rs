@@ -154,9 +154,9 @@ pub(crate) fn list(
         if bytes.get(at) == Some(&b']') {
             return Some((out, at + 1));
         }
-        let found = element(at)?;
-        at = found.end;
-        out.push(found);
+        let range = element(at)?;
+        at = range.end;
+        out.push(range);
     }
 }
 
@@ -193,9 +193,9 @@ impl Iterator for Elements<'_> {
             self.at = self.end;
             return None;
         }
-        let found = value(self.bytes, at)?;
-        self.at = found.end;
-        Some(found)
+        let range = value(self.bytes, at)?;
+        self.at = range.end;
+        Some(range)
     }
 }
 

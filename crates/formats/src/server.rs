@@ -66,26 +66,26 @@ impl WindowQuestion {
         match self {
             Self::LlamaCpp => tokens(&answer["default_generation_settings"]["n_ctx"]),
             Self::LiteLlm => {
-                let found = entry(&answer["data"], model, &["model_name"], false)?;
-                first(&found["model_info"], &["max_input_tokens", "max_tokens"])
+                let row = entry(&answer["data"], model, &["model_name"], false)?;
+                first(&row["model_info"], &["max_input_tokens", "max_tokens"])
             }
             Self::OllamaLoaded => {
-                let found = entry(&answer["models"], model, &["name", "model"], false)?;
-                tokens(&found["context_length"])
+                let row = entry(&answer["models"], model, &["name", "model"], false)?;
+                tokens(&row["context_length"])
             }
             Self::LmStudio => {
-                let found = entry(&answer["data"], model, &["id"], false)?;
-                first(found, &["loaded_context_length", "max_context_length"])
+                let row = entry(&answer["data"], model, &["id"], false)?;
+                first(row, &["loaded_context_length", "max_context_length"])
             }
             Self::Models => {
                 // A server with a single model answers any request with it, whatever name the request has.
-                let found = entry(&answer["data"], model, &["id", "name"], true)?;
-                let inner = || tokens(&found["top_provider"]["context_length"]);
-                tokens(&found["meta"]["n_ctx"]).or_else(|| first(found, &WINDOWS)).or_else(inner)
+                let row = entry(&answer["data"], model, &["id", "name"], true)?;
+                let inner = || tokens(&row["top_provider"]["context_length"]);
+                tokens(&row["meta"]["n_ctx"]).or_else(|| first(row, &WINDOWS)).or_else(inner)
             }
             Self::GeminiModels => {
-                let found = entry(&answer["models"], model, &["name"], false)?;
-                tokens(&found["inputTokenLimit"])
+                let row = entry(&answer["models"], model, &["name"], false)?;
+                tokens(&row["inputTokenLimit"])
             }
         }
     }

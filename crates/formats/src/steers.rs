@@ -28,15 +28,15 @@ impl SteerMarks {
     pub(crate) fn at_start(&mut self, rest: &str) -> Option<FoundSteer> {
         let opened = |steer: &SteerWrapper| rest.starts_with(steer.open);
         let index = STEERS.iter().position(opened).filter(|at| self.unclosed & (1 << at) == 0)?;
-        let found = found(&STEERS[index], rest);
-        if found.is_none() {
+        let matched = find_steer(&STEERS[index], rest);
+        if matched.is_none() {
             self.unclosed |= 1 << index;
         }
-        found
+        matched
     }
 }
 
-fn found(steer: &SteerWrapper, text: &str) -> Option<FoundSteer> {
+fn find_steer(steer: &SteerWrapper, text: &str) -> Option<FoundSteer> {
     let words = text.strip_prefix(steer.open).map(|_| steer.open.len())?;
     // The user's words may contain the closing text, so the last one counts.
     let close = words + text[words..].rfind(steer.close)?;
@@ -54,7 +54,7 @@ pub(crate) fn at_end(last: &str, is_own: bool) -> Option<(usize, &str)> {
     STEERS.iter().filter(|steer| steer.in_result || is_own).find_map(|steer| {
         let at = if steer.in_result { last.rfind(steer.open)? } else { 0 };
         let starts_line = at == 0 || last[..at].ends_with('\n');
-        let inside = found(steer, &last[at..]).filter(|_| starts_line)?;
+        let inside = find_steer(steer, &last[at..]).filter(|_| starts_line)?;
         let ends = last[at + inside.past..].trim().is_empty();
         ends.then(|| (at, &last[at + inside.words..at + inside.close]))
     })

@@ -188,15 +188,15 @@ mod tests {
             let system = Some(Bytes::from_static(system));
             let envelope = Envelope { system, tools, model: Some("m".into()), wrapper: None };
             let line = Transcript::new(kind, &envelope, vec![message.clone()]).line();
-            let found = read(&Bytes::from(line), None).unwrap().conversations.remove(0);
+            let conversation = read(&Bytes::from(line), None).unwrap().conversations.remove(0);
             assert!(crate::read::LISTS.contains(&BodyNames::of(kind).messages));
-            let names = [&found.envelope.system, &found.envelope.tools];
+            let names = [&conversation.envelope.system, &conversation.envelope.tools];
             assert_eq!(names, [&envelope.system, &envelope.tools], "{kind}");
-            assert_eq!(found.envelope.model, envelope.model, "{kind}");
-            assert_eq!(found.events[0].bytes, message, "{kind}");
+            assert_eq!(conversation.envelope.model, envelope.model, "{kind}");
+            assert_eq!(conversation.events[0].bytes, message, "{kind}");
             // A single text looks the same in both dialects.
             if !matches!(kind, DialectKind::OpenAiChat | DialectKind::Ollama) {
-                assert_eq!(found.format.dialect(), kind);
+                assert_eq!(conversation.format.dialect(), kind);
             }
         }
     }

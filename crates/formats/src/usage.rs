@@ -22,8 +22,8 @@ const MOST: u64 = 1_000_000_000;
 #[must_use]
 pub fn reported(json: &[u8]) -> Option<Usage> {
     let whole = ObjectFields::of(json, scan::skip_space(json, 0)..json.len());
-    let found = inside(&whole.inner("response")).or_else(|| inside(&whole));
-    found.or_else(|| of(&whole)).filter(is_possible)
+    let usage = inside(&whole.inner("response")).or_else(|| inside(&whole));
+    usage.or_else(|| of(&whole)).filter(is_possible)
 }
 
 /// Whether all counts are possible.
@@ -377,9 +377,9 @@ mod tests {
 
     #[test]
     fn a_stream_that_ends_with_zeros_keeps_its_prompt() {
-        let after = |told: &[&str]| {
+        let after = |reports: &[&str]| {
             let mut counts = StreamCounts::default();
-            for json in told {
+            for json in reports {
                 counts.add(&ObjectFields::of(json.as_bytes(), 0..json.len()));
             }
             counts.usage().map(|usage| (usage.prompt, usage.output))

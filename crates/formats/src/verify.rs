@@ -52,10 +52,10 @@ pub fn validator(
     profile: ProviderProfile,
 ) -> impl Fn(&[Bytes]) -> Vec<Violation> {
     move |context| {
-        let mut found: Vec<Violation> =
+        let mut violations: Vec<Violation> =
             context.iter().enumerate().filter_map(|(at, bytes)| not_json(at, bytes)).collect();
-        found.extend(profile::validate(context, kind, &profile));
-        found
+        violations.extend(profile::validate(context, kind, &profile));
+        violations
     }
 }
 

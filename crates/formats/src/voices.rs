@@ -27,15 +27,15 @@ use crate::wrappers::{
 /// ```
 #[must_use]
 pub fn passages(texts: &[&str]) -> Vec<Passage> {
-    let found = split(texts);
-    let behind = |at: usize| at.checked_sub(1).and_then(|before| found.get(before));
+    let parts = split(texts);
+    let behind = |at: usize| at.checked_sub(1).and_then(|before| parts.get(before));
     let owned = |(at, (voice, text)): (usize, &(Voice, &str))| {
         let is_argument = behind(at) == Some(&(Voice::Client, ARGUMENTS));
-        let command = is_argument.then(|| command(&found[..at])).flatten();
+        let command = is_argument.then(|| command(&parts[..at])).flatten();
         let text = command.map_or_else(|| (*text).to_owned(), |name| format!("{name} {text}"));
         Passage { voice: *voice, text }
     };
-    found.iter().enumerate().map(owned).collect()
+    parts.iter().enumerate().map(owned).collect()
 }
 
 /// The user's words at the end of a tool's result: where they start, and their passages.
@@ -54,20 +54,20 @@ fn command<'a>(before: &[(Voice, &'a str)]) -> Option<&'a str> {
 
 /// The passages of one message, as parts of its text blocks.
 pub(crate) fn split<'a>(texts: &[&'a str]) -> Vec<(Voice, &'a str)> {
-    let mut found = split_inside(texts, 0);
+    let mut parts = split_inside(texts, 0);
     // What a user types after `/compact` is for the summariser alone.
     let mut is_for_summariser = false;
-    for at in 0..found.len() {
-        if found[at] == (Voice::Client, ARGUMENTS) {
-            let name = command(&found[..at]);
+    for at in 0..parts.len() {
+        if parts[at] == (Voice::Client, ARGUMENTS) {
+            let name = command(&parts[..at]);
             is_for_summariser = name.is_some_and(|name| COMPACTIONS.contains(&name));
-        } else if found[at].0 == Voice::Client {
+        } else if parts[at].0 == Voice::Client {
             is_for_summariser = false;
         } else if is_for_summariser {
-            found[at].0 = Voice::Client;
+            parts[at].0 = Voice::Client;
         }
     }
-    found
+    parts
 }
 
 /// As [`split`], for texts inside this many wrappers around a user's words.
@@ -81,7 +81,7 @@ fn split_inside<'a>(texts: &[&'a str], nesting: usize) -> Vec<(Voice, &'a str)> 
             unclosed: 0,
             from: 0,
             passages: Vec::new(),
-            made: Vec::new(),
+            outputs: Vec::new(),
             programs: ProgramMarks::default(),
             steers: SteerMarks::default(),
             result,
@@ -89,11 +89,11 @@ fn split_inside<'a>(texts: &[&'a str], nesting: usize) -> Vec<(Voice, &'a str)> 
         };
         splitter.run();
         result = splitter.result;
-        let made = splitter.made.iter().map(|at| at + out.len());
-        let made: Vec<usize> = made.collect();
+        let outputs = splitter.outputs.iter().map(|at| at + out.len());
+        let outputs: Vec<usize> = outputs.collect();
         out.append(&mut splitter.passages);
-        if shown_or_answered(&mut out, &made) {
-            laid_out.extend(made);
+        if shown_or_answered(&mut out, &outputs) {
+            laid_out.extend(outputs);
         }
     }
     // Only now is it known that no block has words of the user's own: a client may send its elements in a block before.
@@ -105,11 +105,11 @@ fn split_inside<'a>(texts: &[&'a str], nesting: usize) -> Vec<(Voice, &'a str)> 
 
 /// Output of programs is a tool's result in a message without words of the user; otherwise the user shows it. Several
 /// elements without a speaker's name, and nothing else, may be a task that the user laid out; returns whether they may.
-fn shown_or_answered(passages: &mut [(Voice, &str)], made: &[usize]) -> bool {
+fn shown_or_answered(passages: &mut [(Voice, &str)], outputs: &[usize]) -> bool {
     let is_said = passages.iter().any(|(voice, _)| *voice == Voice::User);
-    let is_layout = made.len() > 1 && made.iter().all(|at| is_plain_element(passages[*at].1));
+    let is_layout = outputs.len() > 1 && outputs.iter().all(|at| is_plain_element(passages[*at].1));
     if !is_said && !is_layout {
-        made.iter().for_each(|at| passages[*at].0 = Voice::Tool);
+        outputs.iter().for_each(|at| passages[*at].0 = Voice::Tool);
     }
     !is_said && is_layout
 }
@@ -132,7 +132,7 @@ struct VoiceSplitter<'a> {
     from: usize,
     passages: Vec<(Voice, &'a str)>,
     /// The indices of the passages that are output of a program by their form alone.
-    made: Vec<usize>,
+    outputs: Vec<usize>,
     programs: ProgramMarks<'a>,
     steers: SteerMarks,
     result: Option<FlattenedResult>,
@@ -189,11 +189,11 @@ impl<'a> VoiceSplitter<'a> {
             && let Some(past) = self.programs.end(self.text, start, end, fresh)
         {
             self.push(start, Voice::User);
-            self.made.push(self.passages.len());
-            let found = self.passages.len();
+            self.outputs.push(self.passages.len());
+            let length = self.passages.len();
             self.push(past, Voice::Shown);
-            if self.passages.len() == found {
-                self.made.pop();
+            if self.passages.len() == length {
+                self.outputs.pop();
             }
             return past;
         }
@@ -269,15 +269,15 @@ impl<'a> VoiceSplitter<'a> {
                 Some(ClosingTag::With(close)) if self.unclosed & (1 << index) == 0 => close,
                 _ => continue,
             };
-            let Some(found) = memmem::find(rest.as_bytes(), close.as_bytes()) else {
+            let Some(close_at) = memmem::find(rest.as_bytes(), close.as_bytes()) else {
                 self.unclosed |= 1 << index;
                 continue;
             };
-            let end = at + found + close.len();
+            let end = at + close_at + close.len();
             // Elements of the same name may be inside; if they are not balanced, the last closing tag counts.
             return Some(match wrapper.shape {
                 WrapperShape::Element(name)
-                    if rest[name.len() + 1..found].contains(&rest[..name.len() + 1]) =>
+                    if rest[name.len() + 1..close_at].contains(&rest[..name.len() + 1]) =>
                 {
                     let last = memmem::rfind(rest.as_bytes(), close.as_bytes());
                     element_end(self.text, at + name.len() + 1, name)
@@ -292,13 +292,13 @@ impl<'a> VoiceSplitter<'a> {
 
     /// Reads user's words that a client passes on here, and returns the end of their wrapper.
     fn steered(&mut self, start: usize) -> Option<usize> {
-        let found = self.steers.at_start(&self.text[start..])?;
+        let steer = self.steers.at_start(&self.text[start..])?;
         let text = self.text;
-        self.take(start, start + found.words, Voice::Client);
-        self.add_words(&text[start + found.words..start + found.close]);
-        self.from = start + found.close;
-        self.push(start + found.past, Voice::Client);
-        Some(start + found.past)
+        self.take(start, start + steer.words, Voice::Client);
+        self.add_words(&text[start + steer.words..start + steer.close]);
+        self.from = start + steer.close;
+        self.push(start + steer.past, Voice::Client);
+        Some(start + steer.past)
     }
 
     /// Reads the rest as the result of a call that asked a person: adds the answers as passages.

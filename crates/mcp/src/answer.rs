@@ -22,7 +22,7 @@ impl CallRefusal {
     }
 
     /// An error text that recall already wrote.
-    pub fn said(text: String) -> Self {
+    pub fn of_text(text: String) -> Self {
         Self(text)
     }
 
@@ -62,8 +62,8 @@ impl From<String> for CallAnswer {
 }
 
 impl From<Result<CallAnswer, CallRefusal>> for ToolContent {
-    fn from(done: Result<CallAnswer, CallRefusal>) -> Self {
-        Self(match done {
+    fn from(outcome: Result<CallAnswer, CallRefusal>) -> Self {
+        Self(match outcome {
             Ok(CallAnswer { text, value }) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
                 result.structured_content = value;

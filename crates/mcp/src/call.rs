@@ -25,41 +25,38 @@ pub(crate) async fn answer(mut call: ToolCall<'_>) -> Result<CallAnswer, CallRef
         return sessions(&call).await;
     }
     let chosen = choose(&*store, call.scope, &call.place, &mut call.arguments).await?;
-    if let Some(wish) = wishes::named(call.name) {
+    if let Some(request) = wishes::named(call.name) {
         return match chosen {
-            ChosenSession::One(row, _) => wishes::answer(&call, wish, &row).await,
-            ChosenSession::Several(found) => Err(call.ask_for_a_session(found).await),
+            ChosenSession::One(row, _) => wishes::answer(&call, request, &row).await,
+            ChosenSession::Several(page) => Err(call.ask_for_a_session(page).await),
         };
     }
     match (call.name, chosen) {
         ("explain", ChosenSession::One(row, _)) => explain::one(&call, &row).await,
-        ("explain", ChosenSession::Several(found)) => explain::several(&call, found).await,
+        ("explain", ChosenSession::Several(page)) => explain::several(&call, page).await,
         (_, ChosenSession::One(row, by_call)) => {
             let arguments = if by_call { call.arguments_for(&row) } else { call.arguments };
             let text = recall_in_session(&*store, &row, call.name, arguments).await?;
             Ok(text.into())
         }
-        ("recall_find", ChosenSession::Several(found)) => find_in_all(&call, found).await,
-        (_, ChosenSession::Several(found)) => Err(call.ask_for_a_session(found).await),
+        ("recall_find", ChosenSession::Several(page)) => find_in_all(&call, page).await,
+        (_, ChosenSession::Several(page)) => Err(call.ask_for_a_session(page).await),
     }
 }
 
 async fn sessions(call: &ToolCall<'_>) -> Result<CallAnswer, CallRefusal> {
     let skip = call.number("skip")?.unwrap_or(0);
     let limit = call.number("limit")?.unwrap_or(LISTED).clamp(1, MAX_LISTED);
-    let found = newest(&*call.store, call.scope, skip, limit).await?;
-    if found.rows.is_empty() {
+    let page = newest(&*call.store, call.scope, skip, limit).await?;
+    if page.rows.is_empty() {
         let more = if skip > 0 { "more " } else { "" };
         return Ok(format!("no {more}session is stored{}\n", call.place).into());
     }
-    Ok(listing::list(&*call.store, &found, skip).await.into())
+    Ok(listing::list(&*call.store, &page, skip).await.into())
 }
 
 /// Searches the newest sessions, and shows the first hits of those that have some.
-async fn find_in_all(
-    call: &ToolCall<'_>,
-    found: NewestSessions,
-) -> Result<CallAnswer, CallRefusal> {
+async fn find_in_all(call: &ToolCall<'_>, page: NewestSessions) -> Result<CallAnswer, CallRefusal> {
     // Numbers of messages, lists and hits to skip only make sense within one session.
     let skips = call.arguments.get("skip").is_some_and(|skip| *skip != 0);
     let is_given = |key: &str| {
@@ -67,11 +64,11 @@ async fn find_in_all(
         value.is_some_and(|value| !value.trim().is_empty())
     };
     if skips || is_given("messages") || !is_given("query") {
-        return Err(call.ask_for_a_session(found).await);
+        return Err(call.ask_for_a_session(page).await);
     }
     let (mut text, mut with_hits, mut looked_into) = (String::new(), 0, 0);
     let mut wrong = None;
-    for row in &found.rows {
+    for row in &page.rows {
         if with_hits == SHOWN {
             break;
         }
@@ -90,7 +87,7 @@ async fn find_in_all(
             Err(refused) => wrong = wrong.or(Some(refused)),
         }
     }
-    let of = format!("{looked_into} of {} sessions, newest first", found.total);
+    let of = format!("{looked_into} of {} sessions, newest first", page.total);
     match (with_hits, wrong) {
         (0, Some(refused)) => Err(refused),
         (0, None) => Ok(format!("no message matches in {of}; try other or fewer words\n").into()),
@@ -105,5 +102,5 @@ async fn recall_in_session(
     arguments: Map<String, Value>,
 ) -> Result<String, CallRefusal> {
     let arguments = Value::from(arguments).to_string();
-    recall::answer(store, &row.new.id, name, &arguments).await.map_err(CallRefusal::said)
+    recall::answer(store, &row.new.id, name, &arguments).await.map_err(CallRefusal::of_text)
 }

@@ -31,23 +31,23 @@ pub(crate) async fn choose(
     arguments: &mut Map<String, Value>,
 ) -> Result<ChosenSession, CallRefusal> {
     let id = text(arguments, SESSION)?;
-    let said = text(arguments, SAID)?;
+    let quote = text(arguments, SAID)?;
     if let Some(id) = id {
         return Ok(ChosenSession::One(Box::new(named(store, scope, &id).await?), true));
     }
     if let Some(id) = &scope.session {
         return Ok(ChosenSession::One(Box::new(named(store, scope, id).await?), false));
     }
-    let mut found = newest(store, scope, 0, LOOKED_INTO).await?;
-    if let Some(said) = said {
-        return Ok(ChosenSession::One(Box::new(holding(store, found, &said).await?), true));
+    let mut page = newest(store, scope, 0, LOOKED_INTO).await?;
+    if let Some(quote) = quote {
+        return Ok(ChosenSession::One(Box::new(holding(store, page, &quote).await?), true));
     }
-    match (found.total, found.rows.pop()) {
+    match (page.total, page.rows.pop()) {
         (1, Some(row)) => Ok(ChosenSession::One(Box::new(row), false)),
         (_, None) => Err(nothing_stored(place)),
         (_, Some(row)) => {
-            found.rows.push(row);
-            Ok(ChosenSession::Several(found))
+            page.rows.push(row);
+            Ok(ChosenSession::Several(page))
         }
     }
 }
@@ -63,16 +63,16 @@ pub(crate) fn nothing_stored(place: &str) -> CallRefusal {
 /// The newest session that has the text.
 async fn holding(
     store: &dyn Store,
-    found: NewestSessions,
-    said: &str,
+    page: NewestSessions,
+    quote: &str,
 ) -> Result<SessionRow, CallRefusal> {
-    let looked = found.rows.len();
-    for row in found.rows {
-        if view::has_text(store, &row.new.id, said).await? {
+    let looked = page.rows.len();
+    for row in page.rows {
+        if view::has_text(store, &row.new.id, quote).await? {
             return Ok(row);
         }
     }
-    let of = found.total;
+    let of = page.total;
     Err(CallRefusal::new(
         format!("none of the {looked} newest sessions (of {of}) has this text"),
         "Give a text as it was said, letter by letter and not longer than a line; or call `sessions`.",

@@ -21,10 +21,10 @@ const TRY_LATER: &str = "Try again later; go on without it until then.";
 /// Answers for one session.
 pub(crate) async fn one(call: &ToolCall<'_>, row: &SessionRow) -> Result<CallAnswer, CallRefusal> {
     let text = text(call)?;
-    let found = explained(&call.store, row, &text, call.number("call")?).await?;
-    let said = format!("{}{}", recall::QUOTED, told(&found, &row.new.id));
-    let value = value(recall::QUOTED, 1, 1, vec![of_session(found, &row.new.id)]);
-    Ok(CallAnswer { text: said, value: Some(value) })
+    let explanation = explained(&call.store, row, &text, call.number("call")?).await?;
+    let answer_text = format!("{}{}", recall::QUOTED, explained_text(&explanation, &row.new.id));
+    let value = value(recall::QUOTED, 1, 1, vec![of_session(explanation, &row.new.id)]);
+    Ok(CallAnswer { text: answer_text, value: Some(value) })
 }
 
 /// Answers for the newest sessions that have the text.
@@ -38,7 +38,7 @@ pub(crate) async fn several(
     if is_number || call.number::<u64>("call")?.is_some() {
         return Err(call.ask_for_a_session(newest).await);
     }
-    let (mut said, mut answers, mut looked_into) = (String::new(), Vec::new(), 0);
+    let (mut answer_text, mut answers, mut looked_into) = (String::new(), Vec::new(), 0);
     for row in &newest.rows {
         if answers.len() == SHOWN {
             break;
@@ -47,19 +47,19 @@ pub(crate) async fn several(
         if !view::has_text(&*call.store, &row.new.id, &text).await? {
             continue;
         }
-        let found = explained(&call.store, row, &text, None).await?;
-        said += &format!("── session {}\n", listing::line(&*call.store, row).await);
-        said += &told(&found, &row.new.id);
-        answers.push(of_session(found, &row.new.id));
+        let explanation = explained(&call.store, row, &text, None).await?;
+        answer_text += &format!("── session {}\n", listing::line(&*call.store, row).await);
+        answer_text += &explained_text(&explanation, &row.new.id);
+        answers.push(of_session(explanation, &row.new.id));
     }
     let total = newest.total;
     let of = format!("{looked_into} of {total} sessions, newest first");
-    let said = match answers.is_empty() {
+    let answer_text = match answers.is_empty() {
         true => format!("no message of {of}, says it\n"),
-        false => format!("{}{said}looked into {of}\n", listing::QUOTED),
+        false => format!("{}{answer_text}looked into {of}\n", listing::QUOTED),
     };
     let value = value(listing::QUOTED, looked_into, total, answers);
-    Ok(CallAnswer { text: said, value: Some(value) })
+    Ok(CallAnswer { text: answer_text, value: Some(value) })
 }
 
 fn text(call: &ToolCall<'_>) -> Result<String, CallRefusal> {
@@ -92,28 +92,28 @@ fn failed(error: StoredError) -> CallRefusal {
 }
 
 /// The answer as a text, with the call that returns the original.
-fn told(found: &Explanation, session: &str) -> String {
-    let mut text = found.to_string();
-    if let Some(next) = next(found, session) {
+fn explained_text(explanation: &Explanation, session: &str) -> String {
+    let mut text = explanation.to_string();
+    if let Some(next) = next(explanation, session) {
         text += &format!("next: {next}\n");
     }
     text
 }
 
 /// The call that returns the original; `None` if the model sees all of it, or if it does not exist.
-fn next(found: &Explanation, session: &str) -> Option<String> {
-    if matches!(found.answer, Seen::Verbatim | Seen::NeverSaid | Seen::NotYet) {
+fn next(explanation: &Explanation, session: &str) -> Option<String> {
+    if matches!(explanation.answer, Seen::Verbatim | Seen::NeverSaid | Seen::NotYet) {
         return None;
     }
-    let event = found.occurrences.first()?.seq;
+    let event = explanation.occurrences.first()?.seq;
     Some(format!("recall_show(session={}, messages=\"@{event}\")", Value::from(session)))
 }
 
 /// The answer for one session as JSON.
-fn of_session(mut found: Explanation, session: &str) -> Value {
-    let (next, occurrences) = (next(&found, session), found.occurrences.len());
-    found.occurrences.truncate(OCCURRENCES);
-    let mut value = serde_json::to_value(&found).unwrap_or_default();
+fn of_session(mut explanation: Explanation, session: &str) -> Value {
+    let (next, occurrences) = (next(&explanation, session), explanation.occurrences.len());
+    explanation.occurrences.truncate(OCCURRENCES);
+    let mut value = serde_json::to_value(&explanation).unwrap_or_default();
     if let Some(members) = value.as_object_mut() {
         members.insert("session".to_owned(), session.into());
         members.insert("next".to_owned(), next.into());

@@ -56,15 +56,15 @@ impl<R: AsyncRead + Send + Unpin> ClientLines<R> {
                 return Ok(is_there.then(|| self.take()));
             }
             let end = part.iter().position(|byte| *byte == b'\n');
-            let taken = end.map_or(part.len(), |end| end + 1);
+            let length = end.map_or(part.len(), |end| end + 1);
             // Kept until the line ends: the rest of a long line must not be read as a line of its own.
-            self.is_long |= self.line.len() + taken > LONGEST;
+            self.is_long |= self.line.len() + length > LONGEST;
             if self.is_long {
                 self.line = Vec::new();
             } else {
-                self.line.extend_from_slice(&part[..taken]);
+                self.line.extend_from_slice(&part[..length]);
             }
-            self.read.consume(taken);
+            self.read.consume(length);
             if end.is_some() {
                 return Ok(Some(self.take()));
             }
@@ -132,15 +132,15 @@ fn line(mut json: Vec<u8>) -> Vec<u8> {
 
 /// Writes answers one after another.
 async fn written<W: AsyncWrite + Unpin>(mut write: W, mut waiting: mpsc::Receiver<PendingLine>) {
-    while let Some((bytes, told)) = waiting.recv().await {
-        let mut done = write.write_all(&bytes).await;
-        if done.is_ok() {
-            done = write.flush().await;
+    while let Some((bytes, receipt)) = waiting.recv().await {
+        let mut outcome = write.write_all(&bytes).await;
+        if outcome.is_ok() {
+            outcome = write.flush().await;
         }
-        let is_gone = done.is_err();
-        if let Some(told) = told {
+        let is_gone = outcome.is_err();
+        if let Some(receipt) = receipt {
             // The sender may have given up waiting.
-            let _ = told.send(done);
+            let _ = receipt.send(outcome);
         }
         if is_gone {
             return;
@@ -148,7 +148,7 @@ async fn written<W: AsyncWrite + Unpin>(mut write: W, mut waiting: mpsc::Receive
     }
 }
 
-fn gone() -> io::Error {
+fn closed() -> io::Error {
     io::Error::new(io::ErrorKind::NotConnected, "the client has closed its end")
 }
 
@@ -162,10 +162,10 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ClientLine
         let answers = self.answers.clone();
         async move {
             let bytes = line(serde_json::to_vec(&item)?);
-            let (told, is_written) = oneshot::channel();
-            let answers = answers.ok_or_else(gone)?;
-            answers.send((bytes, Some(told))).await.map_err(|_| gone())?;
-            is_written.await.map_err(|_| gone())?
+            let (receipt, is_written) = oneshot::channel();
+            let answers = answers.ok_or_else(closed)?;
+            answers.send((bytes, Some(receipt))).await.map_err(|_| closed())?;
+            is_written.await.map_err(|_| closed())?
         }
     }
 

@@ -37,15 +37,15 @@ impl ToolCall<'_> {
     }
 
     /// The error that asks the model to name one of several sessions.
-    pub async fn ask_for_a_session(&self, found: NewestSessions) -> CallRefusal {
-        let text = format!("{} sessions may be meant: say which", found.total);
+    pub async fn ask_for_a_session(&self, page: NewestSessions) -> CallRefusal {
+        let text = format!("{} sessions may be meant: say which", page.total);
         let advice = format!(
             "Send `{SESSION}` with the id of one of these, or `{SAID}` with a text of this conversation."
         );
-        let total = found.total;
-        let rows = found.rows.into_iter().take(LISTED).collect();
+        let total = page.total;
+        let rows = page.rows.into_iter().take(LISTED).collect();
         let list = listing::list(&*self.store, &NewestSessions { rows, total }, 0).await;
-        CallRefusal::said(format!("{}{list}", CallRefusal::new(text, advice).text()))
+        CallRefusal::of_text(format!("{}{list}", CallRefusal::new(text, advice).text()))
     }
 
     /// A whole number among the arguments; `None` if it is missing. A text of digits is accepted, as recall does.
@@ -53,7 +53,7 @@ impl ToolCall<'_> {
         &self,
         key: &str,
     ) -> Result<Option<T>, CallRefusal> {
-        let found = match self.arguments.get(key) {
+        let parsed = match self.arguments.get(key) {
             None => return Ok(None),
             Some(Value::Number(number)) => {
                 number.as_u64().and_then(|number| number.try_into().ok())
@@ -61,7 +61,7 @@ impl ToolCall<'_> {
             Some(Value::String(text)) => text.trim().parse().ok(),
             Some(_) => None,
         };
-        found.map(Some).ok_or_else(|| {
+        parsed.map(Some).ok_or_else(|| {
             let advice = format!("Send `{key}` as a number, or leave it out.");
             CallRefusal::new(format!("`{key}` is no whole number"), advice)
         })

@@ -33,14 +33,14 @@ pub(crate) async fn list(
             )
         })?,
     };
-    let found = newest(store, scope, skip, PAGE).await.map_err(|error| internal(&error.into()))?;
+    let listed = newest(store, scope, skip, PAGE).await.map_err(|error| internal(&error.into()))?;
     let mut resources = Vec::new();
-    for row in found.rows.iter().filter(|row| row.active.is_some()) {
+    for row in listed.rows.iter().filter(|row| row.active.is_some()) {
         resources.push(resource(store, row).await);
     }
-    let read = skip.saturating_add(found.rows.len());
+    let read = skip.saturating_add(listed.rows.len());
     let mut page = ListResourcesResult::with_all_items(resources);
-    page.next_cursor = (read < found.total && !found.rows.is_empty()).then(|| read.to_string());
+    page.next_cursor = (read < listed.total && !listed.rows.is_empty()).then(|| read.to_string());
     Ok(page)
 }
 
@@ -73,8 +73,8 @@ pub(crate) async fn read(
     })?;
     let row =
         named(store, scope, &id).await.map_err(|refused| missing(refused.text().trim_end()))?;
-    let found = describe(store, &row.new.id, "active").await;
-    let recap = found.map_err(|error| missing(&error.to_string()))?.recap;
+    let fold = describe(store, &row.new.id, "active").await;
+    let recap = fold.map_err(|error| missing(&error.to_string()))?.recap;
     let recap = recap.ok_or_else(|| missing("the fold of this session left no text"))?;
     let text = format!("{QUOTED}{}\n", recap.trim_end());
     Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(PLAIN)]))

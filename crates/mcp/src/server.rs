@@ -77,7 +77,7 @@ impl McpServer {
     }
 
     async fn call(&self, params: CallToolRequestParams, scope: &SessionScope) -> ToolContent {
-        let done = match self.store().await {
+        let outcome = match self.store().await {
             Ok(Some(store)) => {
                 let arguments = params.arguments.unwrap_or_default();
                 let place = self.place(&*store);
@@ -89,7 +89,7 @@ impl McpServer {
             Ok(None) => Err(nothing_stored("")),
             Err(refused) => Err(refused),
         };
-        done.into()
+        outcome.into()
     }
 }
 

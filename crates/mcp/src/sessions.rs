@@ -49,9 +49,9 @@ pub(crate) async fn newest(
     let (mut seen, mut before) = (Vec::new(), None);
     // All pages are read, because the total is part of the answer.
     loop {
-        let asked =
+        let query =
             midfold::store::NewestQuery { owner: scope.owner.clone(), before, limit: AT_ONCE };
-        let page = store.newest(&asked).await?;
+        let page = store.newest(&query).await?;
         before = page.last().map(|activity| activity.tick);
         let is_last = page.len() < AT_ONCE as usize;
         seen.extend(page.into_iter().map(|activity| activity.id));

@@ -51,10 +51,10 @@ where
 {
     let server = McpServer::new(Arc::new(stores), ScopeSource::Fixed(scope));
     let (lines, writing) = ClientLines::new(read, write);
-    let done = served(server, lines).await;
+    let outcome = served(server, lines).await;
     // All answers are written before the process ends.
     let _ = writing.await;
-    done
+    outcome
 }
 
 async fn served<R>(server: McpServer, lines: ClientLines<R>) -> Result<(), ServeError>

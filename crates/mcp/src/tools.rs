@@ -96,9 +96,10 @@ fn with_session(mut schema: JsonObject, scope: &SessionScope) -> JsonObject {
         properties
             .insert(SESSION.to_owned(), json!({ "type": "string", "description": of_session }));
         if scope.session.is_none() {
-            let said = "instead of its id: a text that was said in the conversation, letter by letter; \
+            let description = "instead of its id: a text that was said in the conversation, letter by letter; \
                         the newest one that has it is meant";
-            properties.insert(SAID.to_owned(), json!({ "type": "string", "description": said }));
+            properties
+                .insert(SAID.to_owned(), json!({ "type": "string", "description": description }));
         }
     }
     schema

@@ -18,23 +18,23 @@ const ALL: [(&str, Wish); 3] =
 
 /// The tool with this name; `None` if it is not one of these.
 pub(crate) fn named(name: &str) -> Option<Wish> {
-    ALL.iter().find(|(own, _)| *own == name).map(|(_, wish)| *wish)
+    ALL.iter().find(|(own, _)| *own == name).map(|(_, request)| *request)
 }
 
 /// The tools, without the arguments that name a session.
 pub(crate) fn list() -> impl Iterator<Item = Tool> {
-    ALL.into_iter().map(|(name, wish)| {
-        let mut schema: JsonObject = serde_json::from_slice(&wish.schema()).unwrap_or_default();
+    ALL.into_iter().map(|(name, request)| {
+        let mut schema: JsonObject = serde_json::from_slice(&request.schema()).unwrap_or_default();
         schema.insert("additionalProperties".to_owned(), false.into());
         // The description names the other tools with the prefix that a proxy gives them.
-        let text = wish.description().replace("midfold_", "");
-        let title = match wish {
+        let text = request.description().replace("midfold_", "");
+        let title = match request {
             Wish::Compact => "Have the conversation summarised now",
             Wish::Pin => "Keep a message whole",
             _ => "Keep a line in each summary",
         };
         let hints = ToolAnnotations::with_title(title).read_only(false).destructive(false);
-        let hints = hints.idempotent(wish != Wish::Compact).open_world(false);
+        let hints = hints.idempotent(request != Wish::Compact).open_world(false);
         Tool::new(name, text, schema).with_title(title).with_annotations(hints)
     })
 }
@@ -42,7 +42,7 @@ pub(crate) fn list() -> impl Iterator<Item = Tool> {
 /// Carries out a call, and stores the change.
 pub(crate) async fn answer(
     call: &ToolCall<'_>,
-    wish: Wish,
+    request: Wish,
     row: &SessionRow,
 ) -> Result<CallAnswer, CallRefusal> {
     let failed = |error: midfold::store::StoredError| {
@@ -53,23 +53,23 @@ pub(crate) async fn answer(
     let mut stored = StoredSession::open(call.store.clone(), &row.new.id).await.map_err(&failed)?;
     let text = |name: &str| text(&call.arguments, name);
     let (keep, words, number) = (text("keep"), text("text"), text("message"));
-    let done = stored.wish(|session, budget| {
+    let work = stored.carry_out(|session, budget| {
         // Some reasons hold a fold back for a time. The session's last request counts as now, so that such a reason is
         // checked again with the next request.
         let now = session.gate().asked;
-        match wish {
+        match request {
             Wish::Compact => compact(session, budget, &keep, now),
             Wish::Note => note(session, &words),
-            _ => match found(session, &number, &words) {
+            _ => match find_message(session, &number, &words) {
                 Ok((seq, tokens)) => pin(session, budget, seq, tokens),
                 Err(error) => error,
             },
         }
     });
-    let told = done.await.map_err(&failed)?;
-    match told.strip_prefix("error: ") {
+    let reply = work.await.map_err(&failed)?;
+    match reply.strip_prefix("error: ") {
         Some(error) => Err(refused(error.trim_end())),
-        None => Ok(told.into()),
+        None => Ok(reply.into()),
     }
 }
 
@@ -89,7 +89,7 @@ fn text(arguments: &Map<String, Value>, name: &str) -> String {
 }
 
 /// Finds the message that is meant, and its tokens.
-fn found(session: &Session, number: &str, words: &str) -> Result<(u32, u64), String> {
+fn find_message(session: &Session, number: &str, words: &str) -> Result<(u32, u64), String> {
     let events = session.log().events();
     let has_words = |at: usize, words: &str| says(&events[at].view, &events[at].bytes, words);
     let event = &events[message(events.len(), number, words, has_words)?];

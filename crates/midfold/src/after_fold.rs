@@ -91,26 +91,27 @@ impl AfterFold {
         Self { folder: Some(folder.to_owned()), is_bound, ..self }
     }
 
-    /// Returns the hooks for a session; `None` if nothing is put back. After each fold `told` is called for every file
+    /// Returns the hooks for a session; `None` if nothing is put back. After each fold `warn` is called for every file
     /// that is missing in it, with the reason.
     #[must_use]
-    pub fn hooks(self, told: fn(file: &str, why: &str)) -> Option<Arc<dyn FoldHooks>> {
-        let hooks = PuttingBack { said: self, told };
-        (!hooks.said.is_nothing()).then(|| Arc::new(hooks) as Arc<dyn FoldHooks>)
+    pub fn hooks(self, warn: fn(file: &str, why: &str)) -> Option<Arc<dyn FoldHooks>> {
+        let hooks = PuttingBack { texts: self, warn };
+        (!hooks.texts.is_nothing()).then(|| Arc::new(hooks) as Arc<dyn FoldHooks>)
     }
 }
 
 /// Reads the texts each time a fold is about to be planned.
 struct PuttingBack {
-    said: AfterFold,
-    told: fn(file: &str, why: &str),
+    texts: AfterFold,
+    warn: fn(file: &str, why: &str),
 }
 
 impl FoldHooks for PuttingBack {
     fn put_back(&self) -> HostTexts {
-        let most = self.said.tokens.unwrap_or(TOKENS);
-        let own = self.said.text.iter().map(|text| HostText { file: None, text: Ok(text.clone()) });
-        let files = self.said.files.iter().map(|path| HostText {
+        let most = self.texts.tokens.unwrap_or(TOKENS);
+        let own =
+            self.texts.text.iter().map(|text| HostText { file: None, text: Ok(text.clone()) });
+        let files = self.texts.files.iter().map(|path| HostText {
             file: Some(path.display().to_string()),
             text: self.text(path, most),
         });
@@ -120,7 +121,7 @@ impl FoldHooks for PuttingBack {
     fn after_fold(&self, _: &EventLog, fold: &Fold) {
         for part in fold.put_back.iter().flat_map(|record| &record.parts) {
             if let Some(why) = &part.missing {
-                (self.told)(&part.name, why);
+                (self.warn)(&part.name, why);
             }
         }
     }
@@ -130,9 +131,9 @@ impl PuttingBack {
     /// Reads one file. The error is a clause that is printed behind the file's name.
     fn text(&self, path: &Path, most: u64) -> Result<String, String> {
         let bytes = most.saturating_mul(BYTES_PER_TOKEN);
-        let folder = self.said.folder.as_deref();
+        let folder = self.texts.folder.as_deref();
         let place = folder.map_or_else(|| path.to_owned(), |folder| folder.join(path));
-        let read = bounded(&place, folder.filter(|_| self.said.is_bound), bytes)?;
+        let read = bounded(&place, folder.filter(|_| self.texts.is_bound), bytes)?;
         // A NUL is valid UTF-8, but shows that the file is no text.
         let text = String::from_utf8(read).ok().filter(|text| !text.contains('\0'));
         let text = text.ok_or_else(|| "it is not text in UTF-8".to_owned())?;

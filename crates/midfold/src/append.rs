@@ -36,16 +36,16 @@ impl IncomingMessages {
     /// # Errors
     /// If any part is not a message, or the messages belong to more than one conversation.
     pub fn read(bytes: &Bytes, name: &str, door: Door) -> Result<Self, Failure> {
-        let mut found = read(bytes, None).map_err(|error| unread(error, name, door))?;
+        let mut outcome = read(bytes, None).map_err(|error| unread(error, name, door))?;
         // A byte-order mark is no message, and a message that a client cleared is read as it was before. Any other
         // problem means that a message would be left out or changed.
         let harmless = ["byte-order-mark", "cleared-by-client"];
-        let odd = found.problems.iter().find(|problem| !harmless.contains(&problem.code));
+        let odd = outcome.problems.iter().find(|problem| !harmless.contains(&problem.code));
         if let Some(problem) = odd {
             return Err(left_out(problem, name, door));
         }
-        let count = found.conversations.len();
-        let (1, Some(conversation)) = (count, found.conversations.pop()) else {
+        let count = outcome.conversations.len();
+        let (1, Some(conversation)) = (count, outcome.conversations.pop()) else {
             let text = format!("{name} holds {count} conversations, not one");
             return Err(Failure::new(FailureArea::Input, text).hint(
                 door.says("`midfold import` makes a session of each", "pass one at a time"),
@@ -79,9 +79,9 @@ impl IncomingMessages {
     pub fn events_for(&self, kind: DialectKind, session: &str) -> Result<Vec<RawEvent>, Failure> {
         let Conversation { format, events, .. } = &self.conversation;
         no_ai_sdk(&self.conversation, &format!("{}, ", self.name), self.door)?;
-        let found = format.dialect();
+        let dialect = format.dialect();
         let messages = events.iter().map(|event| &event.bytes[..]);
-        if let Some((at, role)) = role::unknown(found, messages) {
+        if let Some((at, role)) = role::unknown(dialect, messages) {
             let text = format!("{}, message {at}: {kind} has no role `{role}`", self.name);
             return Err(Failure::new(FailureArea::Input, text).hint(self.door.says(
                 "nothing was appended; `midfold import` takes a transcript as it is",
@@ -92,7 +92,7 @@ impl IncomingMessages {
             return Ok(events.iter().map(bare).collect());
         }
         let text = format!(
-            "{}: these are {found} messages, and session `{session}` holds {kind}",
+            "{}: these are {dialect} messages, and session `{session}` holds {kind}",
             self.name
         );
         let failure = Failure::new(FailureArea::Input, text);
@@ -104,12 +104,12 @@ impl IncomingMessages {
                     .hint(format!("converted: midfold import {file} --to {kind}"))
             }
             Door::Python => {
-                failure.hint(format!("a session of their own: Session(dialect=\"{found}\")"))
+                failure.hint(format!("a session of their own: Session(dialect=\"{dialect}\")"))
             }
             Door::Node => failure
-                .hint(format!("a session of their own: new Session({{ dialect: '{found}' }})")),
+                .hint(format!("a session of their own: new Session({{ dialect: '{dialect}' }})")),
             Door::Http => failure.hint(format!(
-                "a session of their own: POST /v1/sessions {{\"dialect\": \"{found}\"}}"
+                "a session of their own: POST /v1/sessions {{\"dialect\": \"{dialect}\"}}"
             )),
         })
     }
@@ -120,7 +120,7 @@ impl IncomingMessages {
 pub fn events_of(log: &EventLog) -> Vec<RawEvent> {
     let event = |event: &midfold_core::log::Event| RawEvent {
         usage: event.usage,
-        origin: event.told,
+        origin: event.known_origin,
         at: event.at,
         failed: event.view.has_failed_result(),
         ..RawEvent::new(Bytes::clone(&event.bytes))
@@ -175,12 +175,12 @@ fn unread(error: ReadError, name: &str, door: Door) -> Failure {
 /// The failure for a part of the input that is no message.
 fn left_out(problem: &ReadProblem, name: &str, door: Door) -> Failure {
     let place = problem.at.map_or(String::new(), |line| format!(", line {line}"));
-    let what = match problem.code {
+    let reason = match problem.code {
         "odd-message" => "not a message: it is no JSON object",
         _ => problem.detail.trim_start_matches("left out, ").trim_start_matches("left out "),
     };
     let import = "`midfold import` takes what can be read of a file, and says what it left out";
-    Failure::new(FailureArea::Input, format!("{name}{place}: {what}"))
+    Failure::new(FailureArea::Input, format!("{name}{place}: {reason}"))
         .hint("nothing was appended: all of it has to be messages, as they are to be sent")
         .maybe_hint((door == Door::Command).then(|| import.to_owned()))
 }

@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use midfold_core::budget::Budget;
 use midfold_core::fold::{Fold, VerdictRecord};
 use midfold_core::narrate::AcceptedNarration;
-use midfold_core::plan::{FloorError, FoldCause, PlanError, PlanOutcome, PlanRequest, kept, plan};
+use midfold_core::plan::{
+    FloorError, FoldCause, PlanError, PlanOutcome, PlanRequest, kept_events, plan,
+};
 use midfold_core::policy::Policy;
 use midfold_core::project::{Context, project};
 
@@ -91,10 +93,10 @@ impl CompactionRequest {
         &self,
         prepared: &PreparedConversation,
         pins: &[u32],
-        told: &ModelNarration,
+        narration: &ModelNarration,
         door: Door,
     ) -> Result<CompactionOutcome, Failure> {
-        let work = CompactionWork { wish: self, prepared, pins, told, door };
+        let work = CompactionWork { request: self, prepared, pins, narration, door };
         work.check()?;
         let policy = self.policy();
         let outcome = work.fold(&policy, prepared.window);
@@ -127,10 +129,10 @@ impl CompactionRequest {
 
 /// One compaction of one conversation.
 struct CompactionWork<'a> {
-    wish: &'a CompactionRequest,
+    request: &'a CompactionRequest,
     prepared: &'a PreparedConversation,
     pins: &'a [u32],
-    told: &'a ModelNarration,
+    narration: &'a ModelNarration,
     door: Door,
 }
 
@@ -145,9 +147,9 @@ impl CompactionWork<'_> {
             )
             .hint(format!("there are {events}, counted from 0")));
         }
-        let reserve = self.wish.policy.trigger.injection_reserve;
+        let reserve = self.request.policy.trigger.injection_reserve;
         let budget = self.prepared.window.saturating_sub(reserve);
-        let Some(target) = self.wish.target.filter(|target| *target > budget) else {
+        let Some(target) = self.request.target.filter(|target| *target > budget) else {
             return Ok(());
         };
         Err(Failure::usage(
@@ -168,12 +170,12 @@ impl CompactionWork<'_> {
     fn fold(&self, policy: &Policy, window: u64) -> Result<PlanOutcome, PlanError> {
         plan(&PlanRequest {
             pins: self.pins,
-            narrated: self.told.narrated.as_ref(),
-            verdicts: &self.told.verdicts,
-            recap: self.told.recap.as_deref(),
-            focus: self.wish.focus.as_deref(),
-            target: self.wish.target,
-            cause: if self.wish.if_needed { FoldCause::Check } else { FoldCause::Manual },
+            narrated: self.narration.narrated.as_ref(),
+            verdicts: &self.narration.verdicts,
+            recap: self.narration.recap.as_deref(),
+            focus: self.request.focus.as_deref(),
+            target: self.request.target,
+            cause: if self.request.if_needed { FoldCause::Check } else { FoldCause::Manual },
             ..self.prepared.plan(policy, &Budget::new(window))
         })
     }
@@ -246,7 +248,7 @@ impl CompactionWork<'_> {
     }
 
     fn less_kept(&self, policy: &Policy, floor: &FloorError) -> Option<String> {
-        let count = kept(&self.prepared.log, policy).len() as u64;
+        let count = kept_events(&self.prepared.log, policy).len() as u64;
         (count > 0 && floor.pinned > 0).then(|| {
             format!(
                 "or keep less: `<keep>` in a message and the policy's `keep` hold {}",
@@ -257,26 +259,26 @@ impl CompactionWork<'_> {
 
     /// Fails if fewer of the newest messages stay than were asked for.
     fn kept_last(&self, fold: &Fold) -> Result<(), Failure> {
-        let Some(asked) = self.wish.keep_last else { return Ok(()) };
+        let Some(keep_last) = self.request.keep_last else { return Ok(()) };
         // Reducers may fold messages of the tail: only those behind the span are untouched.
-        let kept = fold.layout.tail.end.saturating_sub(fold.span.end) as usize;
+        let untouched = fold.layout.tail.end.saturating_sub(fold.span.end) as usize;
         let middle = fold.layout.middle.end.saturating_sub(fold.layout.middle.start);
-        if kept >= asked || middle == 0 {
+        if untouched >= keep_last || middle == 0 {
             return Ok(());
         }
         Err(Failure::new(
             FailureArea::Budget,
             format!(
                 "{} does not fit: only the newest {} fit the window of {}",
-                self.door.set("keep-last", asked),
-                plural(kept as u64, "message"),
+                self.door.set("keep-last", keep_last),
+                plural(untouched as u64, "message"),
                 number(self.prepared.window)
             ),
         )
         .hint(format!(
             "raise {}, or ask for {}",
             self.door.option("window"),
-            self.door.set("keep-last", kept)
+            self.door.set("keep-last", untouched)
         )))
     }
 }

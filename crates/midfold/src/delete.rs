@@ -45,17 +45,17 @@ pub async fn extents(
     ids: &[String],
     door: Door,
 ) -> Result<Vec<SessionExtent>, Failure> {
-    let mut found: Vec<SessionExtent> = Vec::new();
+    let mut collected: Vec<SessionExtent> = Vec::new();
     for id in ids {
-        if found.iter().any(|extent| extent.session == *id) {
+        if collected.iter().any(|extent| extent.session == *id) {
             continue;
         }
         match store.extent(id).await {
-            Ok(extent) => found.push(extent),
+            Ok(extent) => collected.push(extent),
             Err(error) => return Err(advise_in(store, error.into(), door).await),
         }
     }
-    Ok(found)
+    Ok(collected)
 }
 
 /// Deletes these sessions for good, removes their bytes from the disk, and returns what they held. If one of the ids is
@@ -91,16 +91,16 @@ pub async fn idle(
     now: Millis,
     door: Door,
 ) -> Result<Vec<SessionExtent>, Failure> {
-    let mut found: Vec<SessionExtent> = Vec::new();
+    let mut collected: Vec<SessionExtent> = Vec::new();
     for id in idle_ids(store, now.saturating_sub(age), door).await? {
         match store.extent(&id).await {
-            Ok(extent) => found.push(extent),
+            Ok(extent) => collected.push(extent),
             // The session was deleted after the list was read.
             Err(StoreError::NoSession(_)) => {}
             Err(error) => return Err(error.advise(door)),
         }
     }
-    Ok(found)
+    Ok(collected)
 }
 
 /// Counts the answers without a session that are older than `age` milliseconds. [`prune`] deletes them with the
@@ -175,6 +175,6 @@ async fn scrubbed(
 /// The error of a deletion that stopped in between, with the ids that are already deleted.
 fn stopped(error: StoreError, deleted: &[SessionExtent], door: Door) -> Failure {
     let names: Vec<&str> = deleted.iter().map(|extent| &*extent.session).collect();
-    let done = format!("deleted until then: {}; ask again for the others", names.join(", "));
-    error.advise(door).maybe_hint((!names.is_empty()).then_some(done))
+    let hint = format!("deleted until then: {}; ask again for the others", names.join(", "));
+    error.advise(door).maybe_hint((!names.is_empty()).then_some(hint))
 }

@@ -124,8 +124,8 @@ impl Failure {
     /// assert_eq!(failure.hints, ["did you mean `default`?", "there are: default, lean"]);
     /// ```
     #[must_use]
-    pub fn unknown(area: FailureArea, what: &str, name: &str, known: &[&str]) -> Self {
-        Self::usage(area, format!("there is no {what} `{name}`"))
+    pub fn unknown(area: FailureArea, noun: &str, name: &str, known: &[&str]) -> Self {
+        Self::usage(area, format!("there is no {noun} `{name}`"))
             .near(name, known.iter().copied())
             .hint(format!("there are: {}", known.join(", ")))
     }
@@ -209,6 +209,6 @@ pub fn grouped(text: &str) -> String {
 /// assert_eq!(midfold::plural(1_200, "fold"), "1,200 folds");
 /// ```
 #[must_use]
-pub fn plural(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{} {what}s", number(count)) }
+pub fn plural(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{} {noun}s", number(count)) }
 }

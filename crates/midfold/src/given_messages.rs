@@ -25,15 +25,15 @@ pub fn conversation(
     format: Option<TranscriptFormat>,
     door: Door,
 ) -> Result<(Conversation, Vec<ReadProblem>), Failure> {
-    let mut found = read(bytes, format).map_err(|error| error.advise(door))?;
+    let mut outcome = read(bytes, format).map_err(|error| error.advise(door))?;
     let input = |text: String| Failure::new(FailureArea::Input, text);
-    if let Some(odd) = found.problems.iter().find(|problem| problem.code == "odd-message") {
+    if let Some(odd) = outcome.problems.iter().find(|problem| problem.code == "odd-message") {
         return Err(input(format!("a message is no JSON object: {odd}")));
     }
-    match (found.conversations.pop(), found.conversations.len()) {
+    match (outcome.conversations.pop(), outcome.conversations.len()) {
         (Some(conversation), 0) => {
             no_ai_sdk(&conversation, "", door)?;
-            Ok((conversation, found.problems))
+            Ok((conversation, outcome.problems))
         }
         (None, _) => Err(input("there are no messages".to_owned())),
         (Some(_), more) => {

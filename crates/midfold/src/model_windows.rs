@@ -33,7 +33,7 @@ impl ModelWindows {
     #[must_use]
     pub fn over(self, below: Self) -> Self {
         let is_other =
-            |(pattern, _): &(ModelPattern, u64)| self.0.iter().all(|(it, _)| it != pattern);
+            |(pattern, _): &(ModelPattern, u64)| self.0.iter().all(|(own, _)| own != pattern);
         let below: Vec<_> = below.0.into_iter().filter(is_other).collect();
         Self(self.0.into_iter().chain(below).collect())
     }

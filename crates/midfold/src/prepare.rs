@@ -210,8 +210,8 @@ impl Setup {
         &mut self,
         mut source: Conversation,
     ) -> Result<PreparedConversation, SetupError> {
-        let said = self.model.as_ref().or(source.envelope.model.as_ref());
-        let model = said.or(self.default_model.as_ref()).cloned();
+        let named = self.model.as_ref().or(source.envelope.model.as_ref());
+        let model = named.or(self.default_model.as_ref()).cloned();
         let from = source.format.dialect();
         let kind = self.to.unwrap_or(from);
         let profile = self.profile_for(kind, model.as_deref())?;

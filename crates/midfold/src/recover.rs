@@ -61,8 +61,8 @@ impl RefusalJudgement {
     /// Explains that nothing is compacted, and what the request needs instead.
     #[must_use]
     pub fn no_overflow(&self) -> Failure {
-        let found = &self.diagnosis;
-        let (what, advice) = match found {
+        let diagnosis = &self.diagnosis;
+        let (reason, advice) = match diagnosis {
             Diagnosis::OutputCap { .. } => ("the room asked for the reply is too large", None),
             Diagnosis::RateLimit => (
                 "a limit of requests or tokens in a time, or a busy server",
@@ -93,10 +93,10 @@ impl RefusalJudgement {
                 Some("show the provider's error to whoever asked"),
             ),
         };
-        let room = found.room_for_reply().map(|room| {
+        let room = diagnosis.room_for_reply().map(|room| {
             format!("send it again with at most {} tokens for the reply (max_tokens)", number(room))
         });
-        let text = format!("this is not an overflow: {what}; nothing was compacted");
+        let text = format!("this is not an overflow: {reason}; nothing was compacted");
         Failure::new(FailureArea::Input, text)
             .maybe_hint(room)
             .maybe_hint(advice.map(str::to_owned))
@@ -112,7 +112,7 @@ pub struct RecoveryOutcome {
     /// Tokens of the context that was refused.
     pub tokens: u64,
     /// The context to send once instead; `None` if compacting is not what the request needs.
-    pub sent: Option<NumberedContext>,
+    pub retry: Option<NumberedContext>,
 }
 
 /// Compacts a stored session if the refused request was too long, and records the call that is sent instead.
@@ -129,12 +129,12 @@ pub async fn recover(
     let judged = refused.judge(&status, stored.meta().budget.output_reserve);
     let tokens = status.context_tokens;
     let Some(overflow) = judged.overflow else {
-        return Ok(RecoveryOutcome { judged, tokens, sent: None });
+        return Ok(RecoveryOutcome { judged, tokens, retry: None });
     };
     let before = stored.row().active;
     stored.recover(overflow, now).await?;
-    let sent = stored.context(true, now).await?;
+    let numbered = stored.context(true, now).await?;
     let folded = stored.row().active.filter(|fold| Some(*fold) != before);
     // The fold is active before `context` runs, which therefore does not report it as new.
-    Ok(RecoveryOutcome { judged, tokens, sent: Some(NumberedContext { folded, ..sent }) })
+    Ok(RecoveryOutcome { judged, tokens, retry: Some(NumberedContext { folded, ..numbered }) })
 }

@@ -101,7 +101,7 @@ fn placement(name: Option<&str>, trainer: Option<Trainer>) -> Result<SummaryPlac
 fn protect(turns: &[String]) -> Result<ProtectedTurns, Failure> {
     let mut protect = ProtectedTurns { system: false, human: false, gpt: false, tool: false };
     for turn in turns {
-        let kept = match turn.as_str() {
+        let flag = match turn.as_str() {
             "system" => &mut protect.system,
             "human" => &mut protect.human,
             "gpt" => &mut protect.gpt,
@@ -111,7 +111,7 @@ fn protect(turns: &[String]) -> Result<ProtectedTurns, Failure> {
                 return Err(Failure::unknown(FailureArea::Input, "first turn", turn, &known));
             }
         };
-        *kept = true;
+        *flag = true;
     }
     Ok(protect)
 }

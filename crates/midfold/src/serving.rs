@@ -60,9 +60,9 @@ impl ServerSettings {
     /// Returns these settings; a setting that they leave out is taken from `below`.
     #[must_use]
     pub fn over(self, below: Self) -> Self {
-        let both = |near: BTreeMap<_, _>, mut far: BTreeMap<_, _>| {
-            far.extend(near);
-            far
+        let both = |near: BTreeMap<_, _>, mut base: BTreeMap<_, _>| {
+            base.extend(near);
+            base
         };
         let origins = match self.allow_origin.is_empty() {
             true => below.allow_origin,
@@ -154,16 +154,16 @@ impl ServingUpstreams {
     /// assert_eq!((said.0.len(), said.0["gemini"].url.as_str()), (5, "http://127.0.0.1:1"));
     /// ```
     #[must_use]
-    pub fn said<'a>(said: impl IntoIterator<Item = &'a str>) -> Self {
-        let one = |said: &'a str| -> Vec<(String, String)> {
+    pub fn from_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let one = |text: &'a str| -> Vec<(String, String)> {
             // A URL can have a `=` in its query, but a name has no `/` and no `:`.
-            let named = said.split_once('=').filter(|(name, _)| !name.contains(['/', ':']));
+            let named = text.split_once('=').filter(|(name, _)| !name.contains(['/', ':']));
             match named {
                 Some((name, url)) => vec![(name.to_owned(), url.to_owned())],
-                None => PROVIDERS.map(|name| (name.to_owned(), said.to_owned())).into(),
+                None => PROVIDERS.map(|name| (name.to_owned(), text.to_owned())).into(),
             }
         };
-        said.into_iter().flat_map(one).collect()
+        texts.into_iter().flat_map(one).collect()
     }
 }
 

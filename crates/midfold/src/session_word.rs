@@ -39,17 +39,17 @@ pub async fn find_session(store: &dyn Store, word: &str) -> Result<Vec<String>, 
     }
     if word == LAST {
         let newest = store.newest(&NewestQuery { limit: 1, ..NewestQuery::default() }).await?;
-        return Ok(newest.into_iter().map(|it| it.id).collect());
+        return Ok(newest.into_iter().map(|activity| activity.id).collect());
     }
-    let mut found = Vec::new();
+    let mut matching = Vec::new();
     if word.chars().count() >= FEWEST {
         for start in [word.to_owned(), format!("{PROXY}{word}")] {
             let rows = store.sessions(Some(&start), LISTED as u32 + 1).await?;
             let ids = rows.into_iter().map(|row| row.new.id);
-            found.extend(ids.take_while(|id| id.starts_with(&start)));
+            matching.extend(ids.take_while(|id| id.starts_with(&start)));
         }
     }
-    Ok(found)
+    Ok(matching)
 }
 
 /// The id of the session that a word names.
@@ -61,8 +61,8 @@ pub async fn session_named(
     word: &str,
     door: Door,
 ) -> Result<String, Failure> {
-    let found = find_session(&**store, word).await.map_err(|error| error.advise(door))?;
-    match &found[..] {
+    let ids = find_session(&**store, word).await.map_err(|error| error.advise(door))?;
+    match &ids[..] {
         [id] => return Ok(id.clone()),
         [] => {
             let missing = StoreError::NoSession(word.to_owned());
@@ -75,11 +75,11 @@ pub async fn session_named(
         FailureArea::Store,
         format!("`{word}` begins the ids of several sessions: write more of it"),
     );
-    for id in found.iter().take(LISTED) {
-        let title = titles.one(id).await.ok().and_then(|it| it.title.clone());
+    for id in ids.iter().take(LISTED) {
+        let title = titles.one(id).await.ok().and_then(|overview| overview.title.clone());
         failure = failure.hint(title.map_or_else(|| id.clone(), |title| format!("{id}  {title}")));
     }
-    Err(match found.len() > LISTED {
+    Err(match ids.len() > LISTED {
         true => failure.hint("and more: `midfold session list`"),
         false => failure,
     })

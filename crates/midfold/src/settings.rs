@@ -235,9 +235,9 @@ impl Settings {
             (Some(preset), None) => by_name(preset, host.door)?,
             (None, None) => by_name(usual_preset(self.looks_up), host.door)?,
             (None, Some(PolicyFrom::Toml(text))) if is_file_name(text) => {
-                let what =
+                let problem =
                     format!("policy: `{text}` is the name of a file, not the text of a policy");
-                return Err(Failure::usage(FailureArea::Policy, what).hint(match host.door {
+                return Err(Failure::usage(FailureArea::Policy, problem).hint(match host.door {
                     Door::Node => format!("give its text: policy: readFileSync('{text}', 'utf8')"),
                     _ => format!("give its path: policy=pathlib.Path(\"{text}\")"),
                 }));
@@ -245,8 +245,8 @@ impl Settings {
             (None, Some(PolicyFrom::Toml(text)))
                 if Policy::preset_names().contains(&text.trim()) =>
             {
-                let what = format!("policy: `{text}` is the name of a preset, not a policy");
-                return Err(Failure::usage(FailureArea::Policy, what).hint(match host.door {
+                let problem = format!("policy: `{text}` is the name of a preset, not a policy");
+                return Err(Failure::usage(FailureArea::Policy, problem).hint(match host.door {
                     Door::Node => format!("name it as one: preset: '{text}'"),
                     _ => format!("name it as one: preset=\"{text}\""),
                 }));
@@ -353,8 +353,8 @@ pub fn dialect(name: &str) -> Result<DialectKind, Failure> {
 /// The dialect with this name, if messages can be converted to it.
 fn target(name: &str) -> Result<DialectKind, Failure> {
     let known: Vec<_> = TARGETS.iter().map(|kind| kind.name()).collect();
-    let found = TARGETS.into_iter().find(|kind| kind.name() == name);
-    found.ok_or_else(|| match DialectKind::from_name(name) {
+    let target_dialect = TARGETS.into_iter().find(|kind| kind.name() == name);
+    target_dialect.ok_or_else(|| match DialectKind::from_name(name) {
         Some(kind) => {
             Failure::usage(FailureArea::Input, format!("nothing can be converted to `{kind}` yet"))
                 .hint(format!("conversions: {}", known.join(", ")))

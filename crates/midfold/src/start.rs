@@ -240,7 +240,7 @@ impl PreparedSession {
         let Self { new, budget, state, policy, kind, log, envelope, cache_lifetime } = self;
         let messages = events_of(&log);
         let counter = Arc::clone(log.counter());
-        let mut log = EventLog::new(kind.shared(), *log.profile(), counter).kept();
+        let mut log = EventLog::new(kind.shared(), *log.profile(), counter).append_only();
         log.set_envelope(envelope.iter().map(|part| &part[..]));
         let meter = state.meter.unwrap_or_else(Meter::exact);
         let mut session = Session::over(&new.id, log, policy, meter);

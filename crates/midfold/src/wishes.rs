@@ -41,12 +41,12 @@ pub fn note(session: &mut Session, text: &str) -> String {
 /// As [`note`], for an agent that has read the history `read`, which may be longer than the log.
 pub fn note_of(session: &mut Session, text: &str, read: NotedHistory) -> String {
     match session.note_of(text, Some(read)) {
-        Ok(gone) if gone.is_empty() => {
+        Ok(dropped) if dropped.is_empty() => {
             "noted: each summary from the next one on has it\n".to_owned()
         }
-        Ok(gone) => {
-            let gone: String = gone.iter().map(|note| format!("- {note}\n")).collect();
-            format!("noted; these older notes went for it:\n{gone}")
+        Ok(dropped) => {
+            let dropped: String = dropped.iter().map(|note| format!("- {note}\n")).collect();
+            format!("noted; these older notes went for it:\n{dropped}")
         }
         Err(error) => format!("error: {error}\n"),
     }
@@ -91,9 +91,9 @@ pub fn message(
     if words.chars().filter(|c| c.is_alphanumeric()).count() < LEAST_WORDS {
         return Err("error: send more words of the message\n".to_owned());
     }
-    let found = (0..count).rev().find(|at| has_words(*at, words));
+    let place = (0..count).rev().find(|at| has_words(*at, words));
     let none = "error: no message has these words; send them letter by letter, within one line\n";
-    found.ok_or_else(|| none.to_owned())
+    place.ok_or_else(|| none.to_owned())
 }
 
 /// Whether the text or a result of a message has these words. Arguments of calls are not searched: the very call that

@@ -113,14 +113,14 @@ impl ModelClient {
     async fn run(&self, request: &SummaryRequest) -> CallOutcome {
         let mut work = RequestWork::new(self, request);
         let end = Instant::now().checked_add(self.config.ceiling);
-        let done = match end {
+        let outcome = match end {
             Some(end) => timeout_at(end, work.run()).await.unwrap_or_else(|_| {
                 Err(CallRefusal::new(FailureClass::Timeout, "the whole work took too long"))
             }),
             None => work.run().await,
         };
         let (id, calls) = (request.id, work.calls);
-        match done {
+        match outcome {
             Ok(reply) => {
                 tracing::info!(?id, calls, finish = ?reply.finish, "narration written");
                 Ok(reply)
@@ -147,11 +147,11 @@ struct RequestWork<'a> {
 
 impl<'a> RequestWork<'a> {
     fn new(client: &'a ModelClient, request: &'a SummaryRequest) -> Self {
-        let asked = Duration::from_secs(u64::from(request.timeout_seconds));
+        let requested = Duration::from_secs(u64::from(request.timeout_seconds));
         Self {
             client,
             request,
-            timeout: client.config.timeout.unwrap_or(asked),
+            timeout: client.config.timeout.unwrap_or(requested),
             without: OmittedParameters::default(),
             calls: 0,
             usage: None,
@@ -177,23 +177,24 @@ impl<'a> RequestWork<'a> {
             let planned = room.unwrap_or(u64::MAX);
             let chunk = request.next_chunk(next, previous.as_deref(), planned, counter);
             let prompt = request.prompt(&chunk.sources, previous.as_deref());
-            if let Some((sent, refusal)) = refused.take()
-                && sent == prompt
+            if let Some((refused_prompt, refusal)) = refused.take()
+                && refused_prompt == prompt
             {
                 // Nothing more can be cut: the frame itself is too long.
                 return Err(refusal);
             }
             tracing::debug!(id = ?request.id, from = chunk.range.start, to = chunk.range.end, "asking");
             match self.ask(&prompt).await {
-                Ok(said) => {
+                Ok(answer) => {
                     next = chunk.range.end;
                     // An answer that broke off or is empty cannot be continued. An answer that reached its cap can be:
                     // what it has of its part is valid.
-                    let usable = said.finish != FinishReason::Other && !said.text.trim().is_empty();
+                    let usable =
+                        answer.finish != FinishReason::Other && !answer.text.trim().is_empty();
                     if next >= request.sources.len() || !usable {
-                        return Ok(self.reply(said));
+                        return Ok(self.reply(answer));
                     }
-                    previous = Some(Redactor::shared().redact(&said.text).0.into_owned());
+                    previous = Some(Redactor::shared().redact(&answer.text).0.into_owned());
                 }
                 Err(refusal) if refusal.class == FailureClass::Overflow => {
                     shrinks += 1;
@@ -213,8 +214,8 @@ impl<'a> RequestWork<'a> {
 
     /// The room for the next try, in tokens: the limit that the server names, if it is below what was tried, or else
     /// half of what was tried.
-    fn smaller(&self, sent: u64, planned: u64, limit: Option<u64>) -> u64 {
-        let tried = sent.min(planned);
+    fn smaller(&self, prompt_tokens: u64, planned: u64, limit: Option<u64>) -> u64 {
+        let tried = prompt_tokens.min(planned);
         let named = limit
             .map(|limit| (limit - limit / WINDOW_MARGIN).saturating_sub(u64::from(self.cap())));
         named.filter(|room| *room < tried && *room >= SMALLEST_ROOM).unwrap_or(tried / 2)
@@ -234,9 +235,9 @@ impl<'a> RequestWork<'a> {
             });
             self.calls += 1;
             let (refusal, retry_after) = match client.http.post(body, self.timeout).await {
-                Ok(said) => {
-                    self.count(said.usage);
-                    return Ok(said);
+                Ok(answer) => {
+                    self.count(answer.usage);
+                    return Ok(answer);
                 }
                 Err(failed) => failed,
             };
@@ -270,11 +271,11 @@ impl<'a> RequestWork<'a> {
         }
     }
 
-    fn reply(&self, said: ModelAnswer) -> SummaryReply {
+    fn reply(&self, answer: ModelAnswer) -> SummaryReply {
         SummaryReply {
-            text: said.text,
-            finish: said.finish,
-            model: said.model.unwrap_or_else(|| self.client.config.model.clone()),
+            text: answer.text,
+            finish: answer.finish,
+            model: answer.model.unwrap_or_else(|| self.client.config.model.clone()),
             usage: self.usage,
             calls: self.calls,
         }

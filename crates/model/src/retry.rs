@@ -33,9 +33,9 @@ pub fn pause(
     if tried >= tries(&config.attempts, class) {
         return None;
     }
-    if let Some(asked) = retry_after {
+    if let Some(wait) = retry_after {
         // An earlier try would be refused again.
-        return (asked <= config.longest_pause).then_some(asked);
+        return (wait <= config.longest_pause).then_some(wait);
     }
     let doubled = config.backoff.saturating_mul(1 << (tried - 1).min(16));
     let jitter = u32::from(id.0[tried as usize % id.0.len()]);

@@ -144,7 +144,7 @@ impl WireProtocol {
         let class = match (status, diagnosis) {
             (401 | 403, _) => FailureClass::Auth,
             // A prompt that is too long stays too long, whatever the status is: waiting does not help.
-            (_, found) if found.exceeds_window() => FailureClass::Overflow,
+            (_, cause) if cause.exceeds_window() => FailureClass::Overflow,
             (429, _) | (400..500, Diagnosis::RateLimit) => FailureClass::RateLimited,
             (408 | 504, _) => FailureClass::Timeout,
             (500.., _) => FailureClass::Server,
@@ -161,8 +161,8 @@ impl WireProtocol {
 }
 
 /// The most tokens of prompt and reply together, where the server named them.
-fn limit(found: Diagnosis) -> Option<u64> {
-    match found {
+fn limit(diagnosis: Diagnosis) -> Option<u64> {
+    match diagnosis {
         Diagnosis::Overflow { limit, .. } | Diagnosis::OutputCap { limit, .. } => limit,
         _ => None,
     }

@@ -30,14 +30,14 @@ pub fn compact(messages: Buffer, options: String) -> napi::Result<Compacted> {
 fn run(bytes: &Bytes, options: &str) -> NodeResult<Compacted> {
     let options: CompactOptions = read_options(options)?;
     let format = options.dialect.as_deref().map(midfold::format).transpose()?;
-    let (settings, wish, pins) = options.wish()?;
+    let (settings, request, pins) = options.into_parts()?;
     let (conversation, problems) = midfold::conversation(bytes, format, Door::Node)?;
     let prepared = settings.setup(&HOST)?.prepare(conversation)?;
-    let made = wish.run(&prepared, &pins, &ModelNarration::default(), Door::Node)?;
-    let record = made.fold().map(serde_json::to_string).transpose()?;
+    let outcome = request.run(&prepared, &pins, &ModelNarration::default(), Door::Node)?;
+    let record = outcome.fold().map(serde_json::to_string).transpose()?;
     let problems = problems.into_iter().map(CarriedProblem::of_reader).collect();
-    let report = serde_json::to_string(&CompactionReport::of(&prepared, &made, problems))?;
-    let messages = midfold::document(&made.context, &prepared.source).into();
+    let report = serde_json::to_string(&CompactionReport::of(&prepared, &outcome, problems))?;
+    let messages = midfold::document(&outcome.context, &prepared.source).into();
     Ok(Compacted { messages, record, report })
 }
 
@@ -47,7 +47,7 @@ pub fn count_messages(messages: Buffer, options: String) -> napi::Result<i64> {
     let count = || {
         let options: CompactOptions = read_options(&options)?;
         let format = options.dialect.as_deref().map(midfold::format).transpose()?;
-        let (settings, _, _) = options.wish()?;
+        let (settings, _, _) = options.into_parts()?;
         let bytes = Bytes::copy_from_slice(&messages);
         let (conversation, _) = midfold::conversation(&bytes, format, Door::Node)?;
         Ok::<_, Failure>(settings.setup(&HOST)?.prepare(conversation)?.log.tokens())

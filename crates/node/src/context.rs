@@ -22,12 +22,12 @@ pub struct Piece {
 /// A context.
 #[napi]
 pub struct Handed {
-    sent: HandedContext,
+    handed: HandedContext,
 }
 
 impl From<HandedContext> for Handed {
-    fn from(sent: HandedContext) -> Self {
-        Self { sent }
+    fn from(handed: HandedContext) -> Self {
+        Self { handed }
     }
 }
 
@@ -36,8 +36,8 @@ impl Handed {
     /// The messages.
     #[napi]
     pub fn pieces(&self) -> Vec<Piece> {
-        let HandedContext { context, injected, origins, .. } = &self.sent;
-        let kept = context.pieces().enumerate().map(|(at, piece)| {
+        let HandedContext { context, injected, origins, .. } = &self.handed;
+        let own = context.pieces().enumerate().map(|(at, piece)| {
             let origin = origins.as_ref().and_then(|origins| origins.get(at));
             let place = origin.and_then(|origin| origin.place);
             let is_same = origin.is_some_and(|origin| origin.is_same);
@@ -48,55 +48,55 @@ impl Handed {
                 json: (!is_same).then(|| text(&piece.bytes)),
             }
         });
-        let added = injected.iter().flat_map(|sent| sent.added());
+        let added = injected.iter().flat_map(|with_texts| with_texts.added());
         let added =
             added.map(|added| Piece { place: None, seq: None, json: Some(text(&added.bytes)) });
-        kept.chain(added).collect()
+        own.chain(added).collect()
     }
 
     /// The messages as one JSON list: the very bytes of the log.
     #[napi]
     pub fn bytes(&self) -> Buffer {
-        let HandedContext { context, injected, .. } = &self.sent;
-        injected.as_ref().map_or_else(|| context.bytes(), |sent| sent.bytes()).into()
+        let HandedContext { context, injected, .. } = &self.handed;
+        injected.as_ref().map_or_else(|| context.bytes(), |with_texts| with_texts.bytes()).into()
     }
 
     /// Counted tokens, with what travels beside the messages.
     #[napi(getter)]
     pub fn tokens(&self) -> i64 {
-        let HandedContext { context, injected, .. } = &self.sent;
-        number(injected.as_ref().map_or_else(|| context.tokens(), |sent| sent.tokens()))
+        let HandedContext { context, injected, .. } = &self.handed;
+        number(injected.as_ref().map_or_else(|| context.tokens(), |with_texts| with_texts.tokens()))
     }
 
     /// It was folded for this.
     #[napi(getter)]
     pub fn folded(&self) -> bool {
-        self.sent.folded
+        self.handed.folded
     }
 
     /// The message from which on the session is another one: the list went back.
     #[napi(getter)]
     pub fn went_back(&self) -> Option<i64> {
-        self.sent.went_back.map(number)
+        self.handed.went_back.map(number)
     }
 
     /// Its number in the ledger of a stored session.
     #[napi(getter)]
     pub fn call(&self) -> Option<i64> {
-        self.sent.call.map(number)
+        self.handed.call.map(number)
     }
 
     /// The tools for it, as JSON.
     #[napi]
     pub fn tools(&self) -> String {
-        self.sent.tools()
+        self.handed.tools()
     }
 
     /// What hooks added, as JSON: names and tokens.
     #[napi]
     pub fn injections(&self) -> napi::Result<String> {
-        let injected = self.sent.injected.as_ref();
-        crate::errors::json(&injected.map_or(&[][..], |sent| sent.injections()))
+        let injected = self.handed.injected.as_ref();
+        crate::errors::json(&injected.map_or(&[][..], |with_texts| with_texts.injections()))
     }
 }
 
@@ -131,7 +131,7 @@ pub fn whole(events: Vec<RawEvent>, given: u32, kind: DialectKind) -> NodeResult
     if events.len() == given as usize {
         return Ok(events);
     }
-    let found = events.len();
-    Err(Failure::input(format!("{given} messages were read as {found} of {kind}"))
+    let count = events.len();
+    Err(Failure::input(format!("{given} messages were read as {count} of {kind}"))
         .hint("pass messages of the session's dialect: new Session({ dialect }) names it"))
 }

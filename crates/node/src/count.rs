@@ -13,7 +13,7 @@ use crate::options::{CompactOptions, HOST, read_options};
 pub fn count_text(text: String, options: String) -> napi::Result<i64> {
     let count = || {
         let options: CompactOptions = read_options(&options)?;
-        let (settings, _, _) = options.wish()?;
+        let (settings, _, _) = options.into_parts()?;
         let counter = settings.setup(&HOST)?.counter_for(settings.model.as_deref());
         Ok::<_, Failure>(u64::from(counter.count(&text, TextKind::Prose)))
     };

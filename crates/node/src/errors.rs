@@ -36,16 +36,16 @@ impl Failure {
 }
 
 impl From<Failure> for napi::Error {
-    fn from(Failure(told): Failure) -> Self {
-        let area = match told.area {
+    fn from(Failure(failure): Failure) -> Self {
+        let area = match failure.area {
             FailureArea::Policy => "policy",
             FailureArea::Budget => "budget",
             FailureArea::Store => "store",
             FailureArea::Tokenizer => "tokenizer",
             _ => "input",
         };
-        let reason = Reason { area, message: &told.message, hints: &told.hints };
-        let json = serde_json::to_string(&reason).unwrap_or(told.message);
+        let reason = Reason { area, message: &failure.message, hints: &failure.hints };
+        let json = serde_json::to_string(&reason).unwrap_or(failure.message);
         Self::from_reason(json)
     }
 }

@@ -185,7 +185,7 @@ pub struct CompactOptions {
 
 impl CompactOptions {
     /// How to count, and what to fold.
-    pub fn wish(self) -> NodeResult<(Settings, CompactionRequest, Vec<u32>)> {
+    pub fn into_parts(self) -> NodeResult<(Settings, CompactionRequest, Vec<u32>)> {
         let compaction = CompactionRequest {
             policy: self.folding.policy()?,
             focus: self.focus,

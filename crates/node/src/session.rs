@@ -121,7 +121,7 @@ impl Session {
     /// The context to send. `hooks` is JSON: `inject` and `reserve`, as lists of pairs.
     #[napi]
     pub fn context(&self, hooks: String) -> napi::Result<Handed> {
-        let sent = self.run(|engine| {
+        let handed = self.run(|engine| {
             let hooks: HookTexts = read_json(&hooks)?;
             let texts = hooks.inject.iter();
             let texts: Vec<_> = texts.map(|(name, text)| (&**name, &**text)).collect();
@@ -129,7 +129,7 @@ impl Session {
             let hooks = midfold::injections(reserves, texts.iter().map(|(name, _)| *name))?;
             Ok(engine.context(hooks, &texts)?)
         })?;
-        Ok(sent.into())
+        Ok(handed.into())
     }
 
     /// What to send for a host's whole list, of this many messages.
@@ -141,14 +141,14 @@ impl Session {
         focus: Option<String>,
         force: bool,
     ) -> napi::Result<Handed> {
-        let sent = self.run(|engine| {
+        let handed = self.run(|engine| {
             let kind = engine.dialect();
             let list = whole(list(&messages, kind, engine.id())?, count, kind)?;
             let force =
                 (force || focus.is_some()).then_some(ForcedFold { focus: focus.as_deref() });
             Ok(engine.project(&list, force)?)
         })?;
-        Ok(sent.into())
+        Ok(handed.into())
     }
 
     /// What to send after the provider refused a request with this error.
@@ -159,13 +159,13 @@ impl Session {
         status: Option<i64>,
         reply: i64,
     ) -> napi::Result<Option<Handed>> {
-        let sent = self.run(|engine| {
+        let handed = self.run(|engine| {
             let status = status.map(status_of).transpose()?;
             let reply = number_of("reply", reply, "tokens")?;
             let refused = RefusedRequest { status, body: error.as_bytes(), reply };
             Ok(engine.recover(&refused)?)
         })?;
-        Ok(sent.map(Handed::from))
+        Ok(handed.map(Handed::from))
     }
 
     /// Tells what the provider counted, as JSON.
@@ -182,8 +182,8 @@ impl Session {
     /// Folds now, or says what that would do.
     #[napi]
     pub fn compact(&self, focus: Option<String>, preview: bool) -> napi::Result<String> {
-        let done = self.run(|engine| Ok(engine.compact(focus.as_deref(), preview)?))?;
-        folding(&done.0, &done.1)
+        let outcome = self.run(|engine| Ok(engine.compact(focus.as_deref(), preview)?))?;
+        folding(&outcome.0, &outcome.1)
     }
 
     /// Takes back a fold and those after it; without an id the active one.
@@ -219,41 +219,41 @@ impl Session {
     /// What the model sees of a text, or of a message (`@12`).
     #[napi]
     pub fn explain(&self, text: String, call: Option<i64>) -> napi::Result<String> {
-        let found = self.run(|engine| {
+        let explanation = self.run(|engine| {
             let call = call.map(|call| number_of("call", call, "a call")).transpose()?;
             Ok(engine.explain(&text, call)?)
         })?;
-        json(&found)
+        json(&explanation)
     }
 
     /// What the model sees of the message with this number.
     #[napi]
     pub fn explain_event(&self, seq: i64, call: Option<i64>) -> napi::Result<String> {
-        let found = self.run(|engine| {
+        let explanation = self.run(|engine| {
             let seq = number_of("textOrEvent", seq, "a message")?;
             let call = call.map(|call| number_of("call", call, "a call")).transpose()?;
             Ok(engine.explain_event(seq, call)?)
         })?;
-        json(&found)
+        json(&explanation)
     }
 
     /// The calls with placeholders of messages that are not appended yet, as JSON.
     #[napi]
     pub fn placeholders(&self, messages: String) -> napi::Result<String> {
-        let found = self.run(|engine| {
+        let copies = self.run(|engine| {
             let events = events(&messages, engine.dialect(), engine.id())?;
             Ok(engine.placeholders(&events)?)
         })?;
-        json(&found)
+        json(&copies)
     }
 
     /// Every record held against the log, as JSON.
     #[napi]
     pub fn audit(&self) -> napi::Result<String> {
-        let found = self.run(|engine| Ok(engine.audit()?))?;
-        let mut value = serde_json::to_value(&found).map_err(Failure::from)?;
+        let report = self.run(|engine| Ok(engine.audit()?))?;
+        let mut value = serde_json::to_value(&report).map_err(Failure::from)?;
         // `is_clean` is a method of the audit, and JSON carries fields alone.
-        value["ok"] = found.is_clean().into();
+        value["ok"] = report.is_clean().into();
         json(&value)
     }
 

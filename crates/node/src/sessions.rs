@@ -14,7 +14,7 @@ use crate::session::Session;
 /// The conversations of one host, found by the host's own ids, else by what is in them.
 #[napi]
 pub struct Sessions {
-    held: Held<Arc<Mutex<Engine>>>,
+    sessions: Held<Arc<Mutex<Engine>>>,
     kind: DialectKind,
 }
 
@@ -50,7 +50,7 @@ impl Sessions {
             let limit = options.limit.unwrap_or(64);
             let start = options.start()?;
             let hold = |session| Arc::new(Mutex::new(session));
-            Ok::<_, Failure>(Self { kind: start.kind, held: Held::new(start, limit, hold) })
+            Ok::<_, Failure>(Self { kind: start.kind, sessions: Held::new(start, limit, hold) })
         };
         Ok(make()?)
     }
@@ -65,8 +65,8 @@ impl Sessions {
         focus: Option<String>,
         force: bool,
     ) -> napi::Result<Projected> {
-        let (engine, sent) = self.projected(&messages, count, id, focus, force)?;
-        Ok(Projected { engine, handed: Some(sent.into()) })
+        let (engine, handed) = self.projected(&messages, count, id, focus, force)?;
+        Ok(Projected { engine, handed: Some(handed.into()) })
     }
 
     fn projected(
@@ -81,7 +81,7 @@ impl Sessions {
         // `name` only appears in errors, so any word serves for a conversation without an id.
         let list = whole(list(messages, self.kind, name)?, count, self.kind)?;
         let force = (force || focus.is_some()).then_some(ForcedFold { focus: focus.as_deref() });
-        Ok(self.held.project(id.as_deref(), &list, force)?)
+        Ok(self.sessions.project(id.as_deref(), &list, force)?)
     }
 
     /// The session of this id, else of the conversation that has most in common with the messages.
@@ -89,7 +89,7 @@ impl Sessions {
     pub fn find(&self, messages: String, id: Option<String>) -> napi::Result<Option<Session>> {
         let find = || {
             let list = list(&messages, self.kind, id.as_deref().unwrap_or("new"))?;
-            Ok::<_, Failure>(self.held.find(id.as_deref(), &list)?)
+            Ok::<_, Failure>(self.sessions.find(id.as_deref(), &list)?)
         };
         Ok(find()?.map(|engine| Session { engine }))
     }

@@ -45,9 +45,9 @@ impl NotedAnswer {
     /// The record to write now: only the messages that the conversation does not already have in the store. `None` if
     /// it is not to be written, because the store has another session under this id or the rest is too long.
     pub fn answer(&self) -> Result<Option<AnswerHistory>, StoreError> {
-        self.behind(|held| match &held.parent {
-            _ if held.saved.is_made => {
-                Some((held.session.id().to_owned(), held.saved.parts.events))
+        self.behind(|conversation| match &conversation.parent {
+            _ if conversation.saved.is_made => {
+                Some((conversation.session.id().to_owned(), conversation.saved.parts.events))
             }
             // A fork that is not stored itself shares its first messages with its parent.
             Some((id, at)) => Some((id.clone(), *at as usize)),
@@ -68,15 +68,18 @@ impl NotedAnswer {
         let Some((conversation, events)) = &self.begins else {
             return answer(None, 0, &self.rest);
         };
-        let held = lock(conversation);
-        if held.saved.is_foreign {
+        let locked = lock(conversation);
+        if locked.saved.is_foreign {
             return Ok(None);
         }
-        let stored = stored(&held);
+        let stored = stored(&locked);
         let from = stored.as_ref().map_or(0, |(_, stored)| *events.min(stored));
-        let behind = &held.session.log().events()[from..*events];
-        let rest: Vec<_> =
-            behind.iter().map(|it| it.bytes.clone()).chain(self.rest.iter().cloned()).collect();
+        let behind = &locked.session.log().events()[from..*events];
+        let rest: Vec<_> = behind
+            .iter()
+            .map(|event| event.bytes.clone())
+            .chain(self.rest.iter().cloned())
+            .collect();
         answer(stored.map(|(id, _)| id), from, &rest)
     }
 }

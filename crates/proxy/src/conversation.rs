@@ -127,12 +127,12 @@ impl ProxyConversation {
         reading: &RequestReading,
         who: &RequestSender,
     ) -> Self {
-        let told = WindowReport { window: reading.window, counts_reply: false };
+        let report = WindowReport { window: reading.window, counts_reply: false };
         let RequestReading { kind, profile, counter, .. } = reading;
         let log = EventLog::new(kind.shared(), *profile, counter.clone());
-        let log = if reading.is_replay { log } else { log.kept() };
+        let log = if reading.is_replay { log } else { log.append_only() };
         let meter = Meter::first(counter.name());
-        let policy = reading.policy_for(request, told, reading.fixed(request));
+        let policy = reading.policy_for(request, report, reading.fixed(request));
         let session =
             Session::over(&id, log, policy, meter).with_answers_behind().with_turns_kept();
         let hint = who.hint.clone();
@@ -330,11 +330,11 @@ impl ProxyConversation {
     pub fn count_envelope(&mut self, request: &Request, offer: ToolOffer) {
         self.offer.recall |= offer.recall;
         self.offer.agent |= offer.agent;
-        let ours = tools(request.kind(), self.offer);
+        let offered_tools = tools(request.kind(), self.offer);
         let parts = [&request.system, &request.tools];
         let parts = || {
             let own = parts.into_iter().flatten().map(|part| &part[..]);
-            own.chain(ours.iter().map(|tool| &tool[..]))
+            own.chain(offered_tools.iter().map(|tool| &tool[..]))
         };
         let hash = parts().fold(Hash::ROOT, Hash::chain);
         if hash != self.beside {
@@ -355,7 +355,7 @@ impl ProxyConversation {
         &mut self,
         reading: &RequestReading,
         request: &Request,
-        told: WindowReport,
+        report: WindowReport,
         budget: &Budget,
     ) {
         self.session.set_profile(self.shown.over(reading.profile_for(request)));
@@ -364,18 +364,18 @@ impl ProxyConversation {
             self.session.set_hooks(hooks.clone());
         }
         let fixed = self.fixed_tokens();
-        let room = told.window.saturating_sub(fixed);
-        let (own, asked) = (self.session.policy(), reading.policy_in(room));
-        let is_other = own.name != asked.name || own.tail.cuts_results() != reading.cuts_results;
-        let (own, asked) = (&own.trigger, &asked.trigger);
+        let room = report.window.saturating_sub(fixed);
+        let (own, wanted) = (self.session.policy(), reading.policy_in(room));
+        let is_other = own.name != wanted.name || own.tail.cuts_results() != reading.cuts_results;
+        let (own, wanted) = (&own.trigger, &wanted.trigger);
         // A policy that an earlier version stored has other trigger settings under the same name: it is replaced, too.
-        let is_earlier = asked.floor_tokens == 0 && own.floored_share != asked.floored_share;
-        if is_other || is_earlier || self.window != told.window {
-            self.window = told.window;
+        let is_earlier = wanted.floor_tokens == 0 && own.floored_share != wanted.floored_share;
+        if is_other || is_earlier || self.window != report.window {
+            self.window = report.window;
             // A reserve that leaves nothing of the budget is reported when the context is requested.
-            let _ = self.session.set_policy(reading.policy_for(request, told, fixed), budget);
+            let _ = self.session.set_policy(reading.policy_for(request, report, fixed), budget);
         }
-        if let Some(line) = reading.line(request, told, fixed) {
+        if let Some(line) = reading.line(request, report, fixed) {
             let before = self.session.policy().trigger.floor_tokens;
             // A narration that is prepared for the next fold is valid for one threshold, so small changes are ignored.
             if line.abs_diff(before) > room / LINE_MOVES {
@@ -404,11 +404,11 @@ impl ProxyConversation {
     pub fn context(
         &mut self,
         budget: &Budget,
-        told: WindowReport,
+        report: WindowReport,
         is_aside: bool,
         now: Millis,
     ) -> (Option<Context>, Option<RequestFault>) {
-        let is_fixed = self.is_nearly_fixed(told.window);
+        let is_fixed = self.is_nearly_fixed(report.window);
         let session = &mut self.session;
         let fits = session.meter().upper(session.log().tokens()) <= budget.tokens();
         // If nearly all of the window is fixed, a fold would be due at every step. An active fold is kept in use all

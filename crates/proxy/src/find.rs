@@ -31,61 +31,61 @@ impl Proxy {
         now: Millis,
     ) -> Arc<Mutex<ProxyConversation>> {
         let previous = previous_end(request, chain.links.len());
-        let found = lock(&self.index).find(chain, previous, who.hint.as_deref(), now);
-        let (known, at) = match found {
+        let indexed = lock(&self.index).find(chain, previous, who.hint.as_deref(), now);
+        let (known, at) = match indexed {
             Some((known, at)) => (Some(known), at),
             None => (None, 0),
         };
         if let Some(known) = &known {
-            let mut held = lock(known);
+            let mut locked = lock(known);
             // Checked again under the conversation's lock: another request may have added messages since the index was
             // read.
-            if held.goes_on_at(at, chain.links.len(), who) {
+            if locked.goes_on_at(at, chain.links.len(), who) {
                 // A repeated request adds nothing, so it does not prove that the client goes on with this conversation.
                 let adds = at < chain.links.len();
-                held.take_hint(who, adds);
+                locked.take_hint(who, adds);
                 if adds {
-                    held.course = Course::GoesOn;
+                    locked.course = Course::GoesOn;
                 }
-                held.extend(request, &chain.links[at..]);
-                held.count_envelope(request, reading.offer);
-                lock(&self.index).put(known, &held, chain, at, now);
-                drop(held);
+                locked.extend(request, &chain.links[at..]);
+                locked.count_envelope(request, reading.offer);
+                lock(&self.index).put(known, &locked, chain, at, now);
+                drop(locked);
                 return Arc::clone(known);
             }
         }
         let end = chain.links.last().copied().unwrap_or(Hash::ROOT);
         // Only the first request with one answer of the model can use the id that was promised to its opening.
         let opening = chain.begins_with().filter(|_| previous == 0);
-        let promised = opening.and_then(|it| lock(&self.promised).remove(&hinted(it, who)));
+        let promised = opening.and_then(|link| lock(&self.promised).remove(&hinted(link, who)));
         let id = promised.as_ref().map(|opened| opened.id.clone());
-        let mut made = match &known {
+        let mut created = match &known {
             // The history leaves the conversation at an earlier message, or it belongs to another session of the client
             // with the same messages so far: fork.
             Some(known) => {
-                let held = lock(known);
-                let id = id.unwrap_or_else(|| held.id_of_fork(at, end, who, now));
-                held.fork(at, id, who)
+                let locked = lock(known);
+                let id = id.unwrap_or_else(|| locked.id_of_fork(at, end, who, now));
+                locked.fork(at, id, who)
             }
             None => {
                 let id = id.unwrap_or_else(|| id_of_new(end, who, now));
                 ProxyConversation::new(request, id, reading, who)
             }
         };
-        made.extend(request, &chain.links[at..]);
-        made.count_envelope(request, reading.offer);
+        created.extend(request, &chain.links[at..]);
+        created.count_envelope(request, reading.offer);
         if let Some(opened) = promised {
-            made.take_promise(&opened);
+            created.take_promise(&opened);
         }
         let is_new = known.is_none();
-        let made = Arc::new(Mutex::new(made));
+        let created = Arc::new(Mutex::new(created));
         if is_new && previous > 0 {
-            self.follows_a_lone_one(&made, who);
+            self.follows_a_lone_one(&created, who);
         }
         // Elsewhere a conversation is locked before the index. Here the order is free: no request can find the new one
         // yet.
-        lock(&self.index).put(&made, &lock(&made), chain, at, now);
-        made
+        lock(&self.index).put(&created, &lock(&created), chain, at, now);
+        created
     }
 
     /// The id for a conversation that begins with these messages. A request without an answer of the model begins no
@@ -127,10 +127,10 @@ impl Proxy {
             return None;
         }
         let previous = previous_end(request, chain.links.len());
-        let found = lock(&self.index).find(chain, previous, who.hint.as_deref(), now);
+        let indexed = lock(&self.index).find(chain, previous, who.hint.as_deref(), now);
         let is_about =
             |known: &Arc<Mutex<ProxyConversation>>| lock(known).is_asked_about_by(request);
-        let is_aside = found.as_ref().is_some_and(|(known, _)| is_about(known))
+        let is_aside = indexed.as_ref().is_some_and(|(known, _)| is_about(known))
             // After a restart the conversation is not known here. Calls of tools that the request lacks show it all the
             // same.
             || (asks_for_a_value && request.has_foreign_calls());
@@ -138,35 +138,35 @@ impl Proxy {
             return None;
         }
         let end = chain.links.last().copied().unwrap_or(Hash::ROOT);
-        let (mut made, at) = match found {
+        let (mut created, at) = match indexed {
             Some((known, at)) => {
-                let held = lock(&known);
-                let id = held.id_of_fork(at, end, who, now);
-                (held.fork(at, id, who), at)
+                let conversation = lock(&known);
+                let id = conversation.id_of_fork(at, end, who, now);
+                (conversation.fork(at, id, who), at)
             }
             None => (ProxyConversation::new(request, id_of_new(end, who, now), reading, who), 0),
         };
-        made.course = Course::Lone;
-        made.extend(request, &chain.links[at..]);
-        made.count_envelope(request, ToolOffer::default());
-        Some(Arc::new(Mutex::new(made)))
+        created.course = Course::Lone;
+        created.extend(request, &chain.links[at..]);
+        created.count_envelope(request, ToolOffer::default());
+        Some(Arc::new(Mutex::new(created)))
     }
 
     /// Marks a conversation as lone if no request continued the one that its sender began before. Some clients change
     /// their first message with each request; of those, the first conversation is stored, and each later one once a
     /// request continues it.
-    fn follows_a_lone_one(&self, made: &Arc<Mutex<ProxyConversation>>, who: &RequestSender) {
+    fn follows_a_lone_one(&self, created: &Arc<Mutex<ProxyConversation>>, who: &RequestSender) {
         let sender = (who.scope.clone(), who.hint.clone(), who.client.clone());
         let mut begun = lock(&self.begun);
         if begun.len() >= MOST_SENDERS {
             begun.clear();
         }
-        let before = begun.insert(sender, Arc::downgrade(made));
+        let before = begun.insert(sender, Arc::downgrade(created));
         // The map serves all senders, so it is free again before a conversation is locked, which may take long.
         drop(begun);
         let before = before.and_then(|before| before.upgrade());
         if before.is_some_and(|before| lock(&before).course != Course::GoesOn) {
-            lock(made).course = Course::Lone;
+            lock(created).course = Course::Lone;
         }
     }
 }

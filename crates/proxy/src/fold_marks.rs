@@ -57,12 +57,12 @@ pub(super) fn copied(
     originals: impl Fn() -> OriginalTexts,
 ) -> Vec<CopiedMarks> {
     let tools = ToolTable::of(tools);
-    let mut found = Vec::new();
+    let mut copies = Vec::new();
     for call in client_calls(kind, output) {
         let placeholders = marks.copied(&call.tool, &call.arguments, &tools, &originals);
         if !placeholders.is_empty() {
-            found.push(CopiedMarks { number: call.number, placeholders });
+            copies.push(CopiedMarks { number: call.number, placeholders });
         }
     }
-    found
+    copies
 }

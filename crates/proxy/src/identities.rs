@@ -46,7 +46,10 @@ fn start(message: &[u8]) -> Option<QuickKey> {
 impl MessageIdentities {
     /// The identity of a message; `None` if exactly these bytes are not known.
     pub fn get(&self, message: &[u8]) -> Option<Hash> {
-        self.known.get(&key(message)).filter(|it| it.message == message).map(|it| it.identity)
+        self.known
+            .get(&key(message))
+            .filter(|entry| entry.message == message)
+            .map(|entry| entry.identity)
     }
 
     /// The length in bytes of the known message that this text starts with; `None` if it starts with none.
@@ -85,7 +88,9 @@ impl MessageIdentities {
                 if known.uses == 0 {
                     let begins = start(&known.message);
                     self.known.remove(&key);
-                    if let Some(start) = begins.filter(|it| self.starts.get(it) == Some(&key)) {
+                    if let Some(start) =
+                        begins.filter(|text_start| self.starts.get(text_start) == Some(&key))
+                    {
                         self.starts.remove(&start);
                     }
                 }

@@ -10,21 +10,21 @@ impl ProxyConversation {
         self.saved.is_made.then(|| self.session.id())
     }
 
-    /// Whether the store has nothing of a history that is missing here. `found` is the session in the store, and the
+    /// Whether the store has nothing of a history that is missing here. `stored` is the session in the store, and the
     /// first `at` messages here belong to the history.
-    pub fn is_current(&self, at: usize, found: &IdentifiedSession) -> bool {
-        if found.id != self.session.id() {
-            return at as u64 >= found.events;
+    pub fn is_current(&self, at: usize, stored: &IdentifiedSession) -> bool {
+        if stored.id != self.session.id() {
+            return at as u64 >= stored.events;
         }
         let active = self.session.active().map(|fold| fold.id);
         // The store has the fold that is active here, or the one that was active at this process's last write.
         !self.saved.is_foreign
-            && (found.active == active || found.active == self.saved.parts.active)
+            && (stored.active == active || stored.active == self.saved.parts.active)
     }
 
     /// Whether another process has written the session's state since this one did.
-    pub fn is_changed_in(&self, found: &IdentifiedSession) -> bool {
-        found.id == self.session.id() && found.state_version > self.saved.parts.version
+    pub fn is_changed_in(&self, stored: &IdentifiedSession) -> bool {
+        stored.id == self.session.id() && stored.state_version > self.saved.parts.version
     }
 
     /// Stops writing to the session with this id, because another value in memory holds it from now on.

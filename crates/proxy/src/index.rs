@@ -22,7 +22,7 @@ pub(super) struct Index {
     /// For each link, the conversations whose history has it, the newest last.
     points: HashMap<Hash, SmallVec<[u64; 1]>>,
     identities: MessageIdentities,
-    held: HashMap<u64, IndexEntry>,
+    entries: HashMap<u64, IndexEntry>,
     /// The key that was given last. Keys rise, so of two conversations the one with the smaller key is older.
     next: u64,
     bytes: usize,
@@ -61,9 +61,9 @@ impl IndexEntry {
 
 impl Index {
     pub fn new(limit: usize) -> Self {
-        let (points, held) = (HashMap::new(), HashMap::new());
+        let (points, entries) = (HashMap::new(), HashMap::new());
         let (identities, lingering) = (MessageIdentities::default(), Vec::new());
-        Self { points, identities, held, next: 0, bytes: 0, limit, lingering }
+        Self { points, identities, entries, next: 0, bytes: 0, limit, lingering }
     }
 
     /// Finds the conversation that a client continues, and how many messages of the chain it has. Preferred is one of
@@ -82,26 +82,30 @@ impl Index {
             links.get(last).and_then(|link| self.points.get(link))
         };
         let is = |key: &u64, wanted: &dyn Fn(&IndexEntry) -> bool| {
-            self.held.get(key).is_some_and(wanted)
+            self.entries.get(key).is_some_and(wanted)
         };
         let ends_at = |length: usize| {
             let mut keys = keys_at(length)?.iter().rev();
-            let key = keys.find(|key| is(key, &|it| it.goes_on(length, hint)))?;
+            let key = keys.find(|key| is(key, &|entry| entry.goes_on(length, hint)))?;
             Some((*key, length))
         };
         // The oldest, because a request that was sent twice under two names made the newer one.
         let unnamed_at = |length: usize| {
-            let key = keys_at(length)?.iter().find(|key| is(key, &|it| it.is_unnamed(length)))?;
+            let key =
+                keys_at(length)?.iter().find(|key| is(key, &|entry| entry.is_unnamed(length)))?;
             Some((*key, length))
         };
         let longest = || {
             let links = links.iter().enumerate().skip(chain.opening);
             links.rev().find_map(|(at, link)| {
                 let keys = self.points.get(link)?;
-                keys.iter().rev().find(|key| self.held.contains_key(key)).map(|key| (*key, at + 1))
+                keys.iter()
+                    .rev()
+                    .find(|key| self.entries.contains_key(key))
+                    .map(|key| (*key, at + 1))
             })
         };
-        let used = |found: &(u64, usize)| self.held.get(&found.0).map(|held| held.used);
+        let used = |hit: &(u64, usize)| self.entries.get(&hit.0).map(|entry| entry.used);
         let ends = match (ends_at(links.len()), ends_at(previous)) {
             // The same task was done before with the same answers: the client goes on with what it used last.
             (Some(whole), Some(before)) if used(&before) > used(&whole) => Some(before),
@@ -113,9 +117,9 @@ impl Index {
             let is_repeated = longest.is_some_and(|(_, at)| at == links.len());
             if is_repeated { longest } else { unnamed_at(previous).or(longest) }
         })?;
-        let held = self.held.get_mut(&key)?;
-        held.used = now;
-        Some((Arc::clone(&held.conversation), at))
+        let entry = self.entries.get_mut(&key)?;
+        entry.used = now;
+        Some((Arc::clone(&entry.conversation), at))
     }
 
     /// The identities of the messages of all conversations in memory.
@@ -123,19 +127,21 @@ impl Index {
         &self.identities
     }
 
-    /// Notes the chain of a conversation whose first `known` links are noted already. `held` is the content of
+    /// Notes the chain of a conversation whose first `known` links are noted already. `locked` is the content of
     /// `conversation`, which the caller has locked.
     pub fn put(
         &mut self,
         conversation: &Arc<Mutex<ProxyConversation>>,
-        held: &ProxyConversation,
+        locked: &ProxyConversation,
         chain: &Chain,
         known: usize,
         now: Millis,
     ) {
         let ends = known.checked_sub(1).and_then(|at| self.points.get(&chain.links[at]));
         let same = |key: &u64| {
-            self.held.get(key).is_some_and(|held| Arc::ptr_eq(&held.conversation, conversation))
+            self.entries
+                .get(key)
+                .is_some_and(|entry| Arc::ptr_eq(&entry.conversation, conversation))
         };
         let end = ends.and_then(|ends| ends.iter().copied().rev().find(same));
         let (key, known) = match end {
@@ -156,13 +162,13 @@ impl Index {
             }
             keys.push(key);
         }
-        let new = held.session.log().events()[known..].iter().zip(&chain.identities[known..]);
+        let new = locked.session.log().events()[known..].iter().zip(&chain.identities[known..]);
         let messages: Vec<_> = new
             .filter_map(|(event, identity)| self.identities.note(&event.bytes, *identity))
             .collect();
-        let bytes = held.bytes();
-        let hint = held.hint().map(|(hint, is_named)| (hint.to_owned(), is_named));
-        let held = self.held.entry(key).or_insert_with(|| IndexEntry {
+        let bytes = locked.bytes();
+        let hint = locked.hint().map(|(hint, is_named)| (hint.to_owned(), is_named));
+        let entry = self.entries.entry(key).or_insert_with(|| IndexEntry {
             conversation: Arc::clone(conversation),
             length: 0,
             hint: None,
@@ -171,28 +177,28 @@ impl Index {
             bytes: 0,
             used: now,
         });
-        held.points.extend(links);
-        held.messages.extend(messages);
-        (held.used, held.length, held.hint) = (now, chain.links.len(), hint);
-        self.bytes = self.bytes - held.bytes + bytes;
-        held.bytes = bytes;
+        entry.points.extend(links);
+        entry.messages.extend(messages);
+        (entry.used, entry.length, entry.hint) = (now, chain.links.len(), hint);
+        self.bytes = self.bytes - entry.bytes + bytes;
+        entry.bytes = bytes;
         self.trim(key);
     }
 
     /// All conversations in memory.
     pub fn conversations(&self) -> Vec<Arc<Mutex<ProxyConversation>>> {
-        self.held.values().map(|held| Arc::clone(&held.conversation)).collect()
+        self.entries.values().map(|entry| Arc::clone(&entry.conversation)).collect()
     }
 
-    pub fn held(&self) -> (usize, usize) {
-        (self.held.len(), self.bytes)
+    pub fn extent(&self) -> (usize, usize) {
+        (self.entries.len(), self.bytes)
     }
 
     /// Whether the memory is full for this history: dropped conversations that are still in use take more bytes than
     /// the limit, and the history continues no held one. No new conversation should begin until some of that memory is
     /// free.
     pub fn is_full_for(&mut self, chain: &Chain) -> bool {
-        self.lingering.retain(|(gone, _)| gone.strong_count() > 0);
+        self.lingering.retain(|(weak, _)| weak.strong_count() > 0);
         let lingering: usize = self.lingering.iter().map(|(_, bytes)| bytes).sum();
         let mut past = chain.links.iter().skip(chain.opening);
         lingering > self.limit && !past.any(|link| self.points.contains_key(link))
@@ -201,21 +207,21 @@ impl Index {
     /// Drops the conversations that were idle for longest until the limits hold. The `newest` one always stays, because
     /// a request is using it.
     fn trim(&mut self, newest: u64) {
-        while self.bytes > self.limit || self.held.len() > MOST {
-            let others = self.held.iter().filter(|(key, _)| **key != newest);
+        while self.bytes > self.limit || self.entries.len() > MOST {
+            let others = self.entries.iter().filter(|(key, _)| **key != newest);
             let Some(key) =
                 // Of conversations that were used in the same millisecond, the one that began first goes.
-                others.min_by_key(|(key, held)| (held.used, **key)).map(|(key, _)| *key)
+                others.min_by_key(|(key, entry)| (entry.used, **key)).map(|(key, _)| *key)
             else {
                 return;
             };
-            if let Some(gone) = self.held.remove(&key) {
-                self.bytes -= gone.bytes;
-                self.lingering.push((Arc::downgrade(&gone.conversation), gone.bytes));
-                self.identities.forget(gone.messages);
-                for point in gone.points {
+            if let Some(oldest) = self.entries.remove(&key) {
+                self.bytes -= oldest.bytes;
+                self.lingering.push((Arc::downgrade(&oldest.conversation), oldest.bytes));
+                self.identities.forget(oldest.messages);
+                for point in oldest.points {
                     if let Entry::Occupied(mut keys) = self.points.entry(point) {
-                        keys.get_mut().retain(|it| *it != key);
+                        keys.get_mut().retain(|other| *other != key);
                         if keys.get().is_empty() {
                             keys.remove();
                         }

@@ -37,8 +37,8 @@ impl ProviderItems {
         }
         while self.bytes > MEMORY {
             let Some(oldest) = self.order.pop_front() else { break };
-            let gone = self.known.remove(&oldest);
-            self.bytes -= gone.map_or(0, |item| ITEM + item.len());
+            let removed = self.known.remove(&oldest);
+            self.bytes -= removed.map_or(0, |item| ITEM + item.len());
         }
     }
 
@@ -51,11 +51,11 @@ impl ProviderItems {
             let id = reference(message)?;
             self.known.get(&(scope.to_owned(), id)).cloned()
         };
-        let found: Vec<_> = request.messages().map(|message| find(&message)).collect();
-        if found.iter().all(Option::is_none) {
+        let named: Vec<_> = request.messages().map(|message| find(&message)).collect();
+        if named.iter().all(Option::is_none) {
             return None;
         }
-        let messages = request.messages().zip(found);
+        let messages = request.messages().zip(named);
         let whole = request.with_messages(messages.map(|(name, item)| item.unwrap_or(name)));
         Request::read(request.kind(), whole).ok()
     }

@@ -60,25 +60,25 @@ impl Proxy {
         self.bring_window(begun, &**store, now).await?;
         let plain = self.found_plain(begun, &**store).await?;
         let is_plain = plain.is_some();
-        let (chain, found) = match plain {
-            Some((chain, found)) => (Cow::Owned(chain), Some(found)),
+        let (chain, identified) = match plain {
+            Some((chain, identified)) => (Cow::Owned(chain), Some(identified)),
             None => {
                 let ends = ends(&begun.chain, begun.chain.opening);
                 (Cow::Borrowed(&begun.chain), store.identified(&ends).await?)
             }
         };
-        let Some(found) = found else { return Ok(()) };
+        let Some(identified) = identified else { return Ok(()) };
         let hint = begun.who.hint.as_deref();
         let known = lock(&self.index).find(&chain, chain.links.len(), hint, now);
-        let found = match &known {
-            Some((known, at)) => newest_of(known, *at, found, &**store).await?,
-            None => found,
+        let identified = match &known {
+            Some((known, at)) => newest_of(known, *at, identified, &**store).await?,
+            None => identified,
         };
         if let Some((known, _)) =
-            known.as_ref().filter(|(known, at)| lock(known).is_current(*at, &found))
+            known.as_ref().filter(|(known, at)| lock(known).is_current(*at, &identified))
         {
-            if lock(known).is_changed_in(&found) {
-                let row = store.session(&found.id).await?;
+            if lock(known).is_changed_in(&identified) {
+                let row = store.session(&identified.id).await?;
                 lock(known).take_wishes(row.state, row.state_version)?;
             }
             if is_plain {
@@ -87,13 +87,13 @@ impl Proxy {
             }
             return Ok(());
         }
-        let (conversation, chain, system) = load(&found.id, store, begun).await?;
+        let (conversation, chain, system) = load(&identified.id, store, begun).await?;
         // Also where no tool is offered any more: the client's history lacks the exchanges that the log has.
         self.read_back(begun, system.as_ref(), conversation.session.log());
         let conversation = Arc::new(Mutex::new(conversation));
         lock(&self.index).put(&conversation, &lock(&conversation), &chain, 0, now);
         if let Some((known, _)) = known {
-            lock(&known).give_way(&found.id);
+            lock(&known).give_way(&identified.id);
         }
         Ok(())
     }
@@ -115,20 +115,20 @@ impl Proxy {
         begun: &ReadRequest,
         store: &dyn Store,
     ) -> Result<Option<(Chain, IdentifiedSession)>, StoreError> {
-        let (Some(plain), Some(asked)) = (&begun.without, &begun.recall.asked) else {
+        let (Some(plain), Some(history)) = (&begun.without, &begun.recall.history) else {
             return Ok(None);
         };
-        let shown = asked.walk.shown();
+        let shown = history.walk.shown();
         let first =
-            asked.past.first().and_then(|exchange| shown.get(exchange.replies.checked_sub(1)?));
+            history.past.first().and_then(|exchange| shown.get(exchange.replies.checked_sub(1)?));
         let Some(first) = first.filter(|_| !lock(&self.hidden).is_compared(shown)) else {
             return Ok(None);
         };
         let messages: Vec<_> = (0..stable(plain)).map(|at| plain.message(at)).collect();
         let chain = begun.chain_of(&messages, []);
-        let found = store.identified(&ends(&chain, first.end.max(chain.opening))).await?;
+        let identified = store.identified(&ends(&chain, first.end.max(chain.opening))).await?;
         lock(&self.hidden).note_compared(shown);
-        Ok(found.map(|found| (chain, found)))
+        Ok(identified.map(|identified| (chain, identified)))
     }
 }
 
@@ -142,18 +142,18 @@ fn ends(chain: &Chain, from: usize) -> Vec<Hash> {
 async fn newest_of(
     known: &Mutex<ProxyConversation>,
     at: usize,
-    found: IdentifiedSession,
+    identified: IdentifiedSession,
     store: &dyn Store,
 ) -> Result<IdentifiedSession, StoreError> {
     let own = lock(known).stored_id().map(str::to_owned);
     let events = at as u64;
-    match own.filter(|id| *id != found.id && events >= found.events) {
+    match own.filter(|id| *id != identified.id && events >= identified.events) {
         Some(id) => {
             let row = store.session(&id).await?;
             let (active, state_version) = (row.active, row.state_version);
             Ok(IdentifiedSession { id, events, active, state_version })
         }
-        None => Ok(found),
+        None => Ok(identified),
     }
 }
 
@@ -171,7 +171,7 @@ async fn load(
     let (row, meta) = (stored.row(), stored.meta());
     let saved =
         StoredParts { is_made: true, parts: SavedParts::of(row, folds), ..StoredParts::default() };
-    let messages: Vec<_> = session.log().events().iter().map(|it| it.bytes.clone()).collect();
+    let messages: Vec<_> = session.log().events().iter().map(|event| event.bytes.clone()).collect();
     let chain = begun.chain_of(&messages, None);
     // The first part of the envelope, where requests of this conversation have instructions beside their messages.
     let system = begun.request.system.as_ref().and(meta.envelope.first());
@@ -193,16 +193,16 @@ async fn save(
     for _ in 0..2 {
         // The lock ends with this block, so that requests of the conversation do not wait for the store.
         let pending = {
-            let held = lock(conversation);
-            pending(&held, &held.saved, now)?
+            let locked = lock(conversation);
+            pending(&locked, &locked.saved, now)?
         };
         let Some((id, changes)) = pending else { return Ok(()) };
         match store.commit(&id, &changes).await {
             Ok(_) => {
-                let mut held = lock(conversation);
+                let mut locked = lock(conversation);
                 // Counts what was written. The session may have more by now, and that is written next time.
-                held.saved.note(&changes);
-                held.calls.note_written(changes.calls.len());
+                locked.saved.note(&changes);
+                locked.calls.note_written(changes.calls.len());
                 return Ok(());
             }
             Err(error) if error.is_stale() || matches!(error, StoreError::Exists(_)) => {
@@ -238,61 +238,60 @@ pub(super) async fn copied(
 /// Collects the changes since the last write, and the id of the session; `None` if there are none, or if another value
 /// owns the session.
 fn pending(
-    held: &ProxyConversation,
+    conversation: &ProxyConversation,
     saved: &StoredParts,
     now: Millis,
 ) -> Result<Option<(String, SessionChanges)>, StoreError> {
     if saved.is_foreign {
         return Ok(None);
     }
-    let unwritten = held.calls.unwritten();
+    let unwritten = conversation.calls.unwritten();
     let usage = |(call, usage): &UnwrittenCall| {
         usage.clone().map(|usage| CallUsage { call: call.number, usage })
     };
     let mut changes = SessionChanges {
         calls: unwritten.iter().map(|(call, _)| call.clone()).collect(),
         usages: unwritten.iter().filter_map(usage).collect(),
-        ..saved.parts.changes(&held.session, now)?
+        ..saved.parts.changes(&conversation.session, now)?
     };
     if changes.is_empty() {
         return Ok(None);
     }
     // By its last link a later process finds the session.
-    changes.identity = held
-        .chain()
-        .last()
-        .filter(|_| changes.new_events() > 0)
-        .map(|link| SessionIdentity { identity: *link, events: held.chain().len() as u64 });
+    changes.identity =
+        conversation.chain().last().filter(|_| changes.new_events() > 0).map(|link| {
+            SessionIdentity { identity: *link, events: conversation.chain().len() as u64 }
+        });
     if !saved.is_made {
-        changes.created = Some(made(held, now)?);
+        changes.created = Some(new_session(conversation, now)?);
     }
-    Ok(Some((held.session.id().to_owned(), changes)))
+    Ok(Some((conversation.session.id().to_owned(), changes)))
 }
 
 /// The record of a new session in the store.
-fn made(held: &ProxyConversation, now: Millis) -> Result<NewSession, StoreError> {
-    let log = held.session.log();
+fn new_session(conversation: &ProxyConversation, now: Millis) -> Result<NewSession, StoreError> {
+    let log = conversation.session.log();
     let meta = SessionMeta {
-        budget: held.budget.clone(),
-        envelope: held
+        budget: conversation.budget.clone(),
+        envelope: conversation
             .envelope()
             .iter()
             .map(|part| String::from_utf8_lossy(part).into_owned())
             .collect(),
-        parent: held.parent.clone(),
+        parent: conversation.parent.clone(),
         source: Some(SessionMeta::PROXY.to_owned()),
-        owner: held.owner().map(str::to_owned),
-        model: Some(held.model.clone()).filter(|model| !model.is_empty()),
-        client: held.client.clone(),
+        owner: conversation.owner().map(str::to_owned),
+        model: Some(conversation.model.clone()).filter(|model| !model.is_empty()),
+        client: conversation.client.clone(),
         // Each request sets the lifetime again.
         cache_lifetime: None,
     };
     Ok(NewSession {
-        id: held.session.id().to_owned(),
+        id: conversation.session.id().to_owned(),
         dialect: log.dialect().name().to_owned(),
         profile: log.profile().name.to_owned(),
         counter: log.counter().name().to_owned(),
-        policy: held.session.policy().to_toml(),
+        policy: conversation.session.policy().to_toml(),
         meta: serde_json::to_string(&meta)?,
         created: now,
     })
@@ -310,20 +309,20 @@ async fn learn(
     let row = store.session(id).await?;
     let folds = store.folds(id).await?;
     let last = store.call(id, None).await?;
-    let mut held = lock(conversation);
+    let mut locked = lock(conversation);
     // This comes before `saved` is replaced, because it compares with the state that was known until now.
-    held.take_wishes(row.state.clone(), row.state_version)?;
+    locked.take_wishes(row.state.clone(), row.state_version)?;
     let at = usize::try_from(row.head).unwrap_or(usize::MAX);
-    let is_ours = at <= held.session.log().len()
-        && held.session.log().hash_before(at) == row.head_hash
-        && folds.len() <= held.session.folds().len()
-        && folds.iter().zip(held.session.folds()).all(|(stored, ours)| stored.fold.id == ours.id);
-    held.saved = StoredParts {
+    let is_ours = at <= locked.session.log().len()
+        && locked.session.log().hash_before(at) == row.head_hash
+        && folds.len() <= locked.session.folds().len()
+        && folds.iter().zip(locked.session.folds()).all(|(stored, own)| stored.fold.id == own.id);
+    locked.saved = StoredParts {
         is_made: true,
         parts: SavedParts::of(&row, folds.len()),
-        is_queued: held.saved.is_queued,
+        is_queued: locked.saved.is_queued,
         is_foreign: !is_ours,
     };
-    held.calls.learn(last.as_ref())?;
+    locked.calls.learn(last.as_ref())?;
     Ok(())
 }

@@ -21,7 +21,7 @@ impl Proxy {
     pub(super) fn note_answer(
         &self,
         request: &Request,
-        kept: &RequestHistory,
+        request_history: &RequestHistory,
         answer: &str,
         output: &[Bytes],
         place: Option<&ConversationSlot>,
@@ -32,7 +32,7 @@ impl Proxy {
         let begins = |events| place.map(|place| (Arc::clone(&place.conversation), events));
         let stable = place.map_or(0, |place| place.newest.history_len());
         let mut answers = lock(&self.answers);
-        if let ProviderHistory::Known(history, new) = &kept.before {
+        if let ProviderHistory::Known(history, new) = &request_history.before {
             let events = request.len() - new.min(&request.len());
             if events <= stable && history.mark_placed() {
                 answers.push(NotedAnswer {
@@ -46,14 +46,18 @@ impl Proxy {
         // Copied, because a slice would keep the whole request body in memory.
         let rest = behind.chain(output.iter().cloned());
         let rest = rest.map(|item| Bytes::copy_from_slice(&item)).collect();
-        answers.push(NotedAnswer { key: key(&kept.scope, answer), begins: begins(stable), rest });
+        answers.push(NotedAnswer {
+            key: key(&request_history.scope, answer),
+            begins: begins(stable),
+            rest,
+        });
     }
 
     /// Notes an answer that midfold made itself. Its history belongs to no conversation.
-    pub(super) fn note_answer_as(&self, kept: &RequestHistory, answer: &str, context: &[Bytes]) {
+    pub(super) fn note_answer_as(&self, history: &RequestHistory, answer: &str, context: &[Bytes]) {
         if self.is_stored() {
             let rest = context.iter().map(|item| Bytes::copy_from_slice(item)).collect();
-            let noted = NotedAnswer { key: key(&kept.scope, answer), begins: None, rest };
+            let noted = NotedAnswer { key: key(&history.scope, answer), begins: None, rest };
             lock(&self.answers).push(noted);
         }
     }
@@ -87,7 +91,7 @@ impl Proxy {
     pub fn wants_history(&self, request: &Request, who: &RequestSender) -> bool {
         let named = request.previous_response.as_ref();
         let is_elsewhere =
-            named.is_some_and(|it| lock(&self.threads).get(&key(&who.scope, it)).is_some());
+            named.is_some_and(|name| lock(&self.threads).get(&key(&who.scope, name)).is_some());
         !is_elsewhere && !self.is_whole(request, who)
     }
 
@@ -103,22 +107,22 @@ impl Proxy {
         store: &dyn Store,
     ) -> Result<bool, StoreError> {
         let Some(name) = &request.previous_response else { return Ok(false) };
-        let Some(found) = store.answer(key(&who.scope, name)).await? else { return Ok(false) };
-        let mut items = match &found.session {
-            Some(id) => store.events(id, 0..found.events).await?,
+        let Some(history) = store.answer(key(&who.scope, name)).await? else { return Ok(false) };
+        let mut items = match &history.session {
+            Some(id) => store.events(id, 0..history.events).await?,
             None => Vec::new(),
         };
         // A history with a hole would be sent as if it were whole. Without it, the request passes to the provider as it
         // is.
-        if items.len() as u64 != found.events {
+        if items.len() as u64 != history.events {
             return Ok(false);
         }
         let mut items: Vec<_> = items.drain(..).map(|row| row.event.bytes).collect();
-        if !found.rest.is_empty() {
-            let rest: Vec<&RawValue> = serde_json::from_slice(&found.rest)?;
+        if !history.rest.is_empty() {
+            let rest: Vec<&RawValue> = serde_json::from_slice(&history.rest)?;
             items.extend(rest.iter().map(|item| Bytes::copy_from_slice(item.get().as_bytes())));
         }
-        let is_placed = found.session.is_some() && found.rest.is_empty();
+        let is_placed = history.session.is_some() && history.rest.is_empty();
         lock(&self.histories).bring_back(&who.scope, name, items, is_placed);
         Ok(true)
     }

@@ -19,8 +19,10 @@ impl Proxy {
         store: &dyn Store,
         now: Millis,
     ) -> Result<bool, StoreError> {
-        let Some((source, news, told)) = lock(&self.learned).next_news() else { return Ok(false) };
-        let WindowReport { window: tokens, counts_reply } = told;
+        let Some((source, news, report)) = lock(&self.learned).next_news() else {
+            return Ok(false);
+        };
+        let WindowReport { window: tokens, counts_reply } = report;
         let saved = match news {
             // The time of the write is close to the time of learning, unless the store was unreachable.
             WindowNews::Told => {
@@ -48,11 +50,13 @@ impl Proxy {
         if !lock(&self.learned).is_to_be_looked_up(&source) {
             return Ok(());
         }
-        let found = store.window(source.key()).await?;
-        let found = found.filter(|it| now.saturating_sub(it.learned) <= WINDOW_LASTS);
-        let told =
-            found.map(|it| WindowReport { window: it.tokens, counts_reply: it.counts_reply });
-        lock(&self.learned).note_looked_up(&source, told);
+        let learned = store.window(source.key()).await?;
+        let learned = learned.filter(|window| now.saturating_sub(window.learned) <= WINDOW_LASTS);
+        let report = learned.map(|window| WindowReport {
+            window: window.tokens,
+            counts_reply: window.counts_reply,
+        });
+        lock(&self.learned).note_looked_up(&source, report);
         Ok(())
     }
 }

@@ -18,8 +18,8 @@ impl Proxy {
     ///
     /// [`ProxyRules::with_last_steps`]: crate::ProxyRules::with_last_steps
     pub fn append_last_steps(&self) {
-        let held = lock(&self.index).conversations();
-        for conversation in held {
+        let conversations = lock(&self.index).conversations();
+        for conversation in conversations {
             if lock(&conversation).append_last_step() {
                 self.queue(&conversation);
             }
@@ -28,15 +28,16 @@ impl Proxy {
 
     /// Notes the last step of a conversation, which the caller has locked.
     pub(super) fn note_step(
-        held: &mut ProxyConversation,
+        conversation: &mut ProxyConversation,
         kind: DialectKind,
-        sent: Vec<Bytes>,
+        step: Vec<Bytes>,
         output: &[Bytes],
     ) {
         // Copied, because a slice would keep the whole answer in memory.
         let answer = output.iter().map(|item| Bytes::copy_from_slice(item));
-        let messages = sent.into_iter().chain(answer).collect();
-        held.last_step = Some(LastStep { kind, events: held.session.log().len(), messages });
+        let messages = step.into_iter().chain(answer).collect();
+        conversation.last_step =
+            Some(LastStep { kind, events: conversation.session.log().len(), messages });
     }
 }
 

@@ -73,7 +73,7 @@ pub struct LearnedWindows {
     windows: HashMap<WindowOwner, WindowReport>,
     order: VecDeque<WindowOwner>,
     /// The largest prompt and answer, in tokens, of models whose assumed window was smaller.
-    taken: HashMap<WindowOwner, u64>,
+    accepted: HashMap<WindowOwner, u64>,
     /// The most tokens that servers read of a prompt, by their counts. A hint: it is in no store.
     cuts: HashMap<WindowOwner, u64>,
     /// Changes that wait to be written; at most one for each owner.
@@ -90,14 +90,14 @@ impl LearnedWindows {
     }
 
     /// Notes the window that a provider reported when it refused a request.
-    pub fn note_refused(&mut self, source: &WindowOwner, told: WindowReport) {
-        self.insert(source, told);
+    pub fn note_refused(&mut self, source: &WindowOwner, report: WindowReport) {
+        self.insert(source, report);
         self.news.retain(|(other, _)| other != source);
         self.note(source, WindowNews::Told);
     }
 
-    fn insert(&mut self, source: &WindowOwner, told: WindowReport) {
-        if self.windows.insert(source.clone(), told).is_some() {
+    fn insert(&mut self, source: &WindowOwner, report: WindowReport) {
+        if self.windows.insert(source.clone(), report).is_some() {
             return;
         }
         self.order.push_back(source.clone());
@@ -111,7 +111,7 @@ impl LearnedWindows {
     /// The tokens of the largest accepted request, if they exceed the window that was assumed.
     #[must_use]
     pub fn largest_accepted(&self, source: &WindowOwner) -> Option<u64> {
-        self.taken.get(source).copied()
+        self.accepted.get(source).copied()
     }
 
     /// The most tokens that a server reads of a prompt, if the counts of a conversation showed it.
@@ -134,17 +134,17 @@ impl LearnedWindows {
         if self.cut(source).is_some_and(|cut| usage.prompt > cut + cut / 100) {
             self.cuts.remove(source);
         }
-        if let Some(told) = self.windows.get_mut(source) {
-            let is_raised = took > told.window;
-            told.window = told.window.max(took);
+        if let Some(report) = self.windows.get_mut(source) {
+            let is_raised = took > report.window;
+            report.window = report.window.max(took);
             // A change that already waits is written with the value of that later moment, so a second one would say the
             // same.
             if is_raised && self.news.iter().all(|(other, _)| other != source) {
                 self.note(source, WindowNews::Raised);
             }
         } else if guess.is_some_and(|guess| took > guess) {
-            make_room(&mut self.taken, source);
-            let most = self.taken.entry(source.clone()).or_default();
+            make_room(&mut self.accepted, source);
+            let most = self.accepted.entry(source.clone()).or_default();
             *most = took.max(*most);
         }
     }
@@ -161,8 +161,8 @@ impl LearnedWindows {
         loop {
             let (source, news) = self.news.pop_front()?;
             // A window that was dropped meanwhile (`MOST`) has no value to write.
-            if let Some(told) = self.of(&source) {
-                return Some((source, news, told));
+            if let Some(report) = self.of(&source) {
+                return Some((source, news, report));
             }
         }
     }
@@ -185,13 +185,13 @@ impl LearnedWindows {
     }
 
     /// Takes the answer of a store: a window, or that it has none. A window that was learned meanwhile stays.
-    pub fn note_looked_up(&mut self, source: &WindowOwner, found: Option<WindowReport>) {
+    pub fn note_looked_up(&mut self, source: &WindowOwner, report: Option<WindowReport>) {
         if self.looked_up.len() >= MOST {
             self.looked_up.clear();
         }
         self.looked_up.insert(source.clone());
-        if let Some(told) = found.filter(|_| !self.windows.contains_key(source)) {
-            self.insert(source, told);
+        if let Some(report) = report.filter(|_| !self.windows.contains_key(source)) {
+            self.insert(source, report);
         }
     }
 }

@@ -111,7 +111,7 @@ impl Proxy {
     pub fn finish(self: &Arc<Self>, read_request: ReadRequest, now: Millis) -> MatchedRequest {
         let read_request = self.once_more(read_request);
         let opening = read_request.opening();
-        let ReadRequest { request, who, model, kept, read, stable, chain, recall, .. } =
+        let ReadRequest { request, who, model, history, read, stable, chain, recall, .. } =
             read_request;
         let mut turn = match read {
             Err(fault) => MatchedRequest::passing(self, request, model, Some(fault)).with(recall),
@@ -130,33 +130,34 @@ impl Proxy {
                 let stated = reading.stated_window();
                 let (learned, hint) = {
                     let known = lock(&self.learned);
-                    let taken = known.largest_accepted(&source).filter(|it| *it > reading.window);
-                    if let Some(taken) = taken.filter(|_| reading.window_from.is_guess()) {
-                        (reading.window, reading.window_from) = (taken, WindowSource::Learned);
+                    let accepted =
+                        known.largest_accepted(&source).filter(|tokens| *tokens > reading.window);
+                    if let Some(accepted) = accepted.filter(|_| reading.window_from.is_guess()) {
+                        (reading.window, reading.window_from) = (accepted, WindowSource::Learned);
                     }
                     // Another conversation's counts are too weak a proof against a window that somebody set.
                     let hint = known.cut(&source).filter(|_| !reading.window_from.is_set());
                     (known.of(&source), hint)
                 };
-                let (kept, cut) = {
-                    let mut held = lock(&conversation);
-                    held.note_stated_window(stated);
-                    (held.session.gate().learned_window, held.counts_of(&source).cut())
+                let (gate_window, cut) = {
+                    let mut locked = lock(&conversation);
+                    locked.note_stated_window(stated);
+                    (locked.session.gate().learned_window, locked.counts_of(&source).cut())
                 };
-                let told = learned.map(|told| told.window);
-                let least = [told, kept, cut.or(hint)].into_iter().flatten().min();
-                let told = WindowReport {
+                let reported = learned.map(|report| report.window);
+                let least = [reported, gate_window, cut.or(hint)].into_iter().flatten().min();
+                let report = WindowReport {
                     window: least.unwrap_or(reading.window).min(reading.window),
-                    counts_reply: learned.is_some_and(|told| told.counts_reply),
+                    counts_reply: learned.is_some_and(|report| report.counts_reply),
                 };
                 let mut turn = MatchedRequest::passing(self, request, model, None);
                 let may = if is_aside { ToolOffer::default() } else { reading.offer };
                 turn.recall = RecallOffer { may, ..recall };
                 turn.source = Some(source);
-                turn.match_to(&reading, conversation, stable, told, is_aside, now)
+                turn.match_to(&reading, conversation, stable, report, is_aside, now)
             }
         };
-        turn.kept = kept;
+        turn.history = history;
         turn
     }
 }

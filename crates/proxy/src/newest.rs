@@ -162,8 +162,10 @@ impl NewestMessages {
         let dialect = reading.kind.shared();
         let log = EventLog::of(dialect, reading.profile, reading.counter.clone(), messages);
         let whole = self.tokens;
-        self.cut =
-            cut_results(&log, room).into_iter().map(|(at, it)| (self.history + at, it)).collect();
+        self.cut = cut_results(&log, room)
+            .into_iter()
+            .map(|(at, bytes)| (self.history + at, bytes))
+            .collect();
         self.count(request, reading, meter);
         self.left_out = whole.saturating_sub(self.tokens);
         self.room = self.is_cut().then_some(room);

@@ -65,7 +65,7 @@ impl MatchedRequest {
     pub fn into_pending(self) -> PendingAnswer {
         let (client, watched, is_own) = (self.recall.record(), self.watched(), self.is_own());
         let step = self.step();
-        let named = self.wants_output().then_some((self.request, self.kept));
+        let named = self.wants_output().then_some((self.request, self.history));
         let Self { proxy, place, opening, sent, source, .. } = self;
         let sent = SentPrompt {
             fold: sent.fold,
@@ -115,10 +115,10 @@ impl PendingAnswer {
     pub fn take_facts(self, seen: &AnswerFacts, now: Millis) -> Option<SilentTruncation> {
         // This comes before the place is asked for: the next request may also name the answer to a first one, which has
         // no place.
-        if let (Some(id), Some((request, kept))) = (&seen.id, &self.named)
+        if let (Some(id), Some((request, history))) = (&seen.id, &self.named)
             && seen.is_complete
         {
-            self.proxy.keep(request, kept, id, &seen.output, self.place.as_ref());
+            self.proxy.keep(request, history, id, &seen.output, self.place.as_ref());
         }
         let Some(place) = self.place.as_ref() else {
             self.spend_opening(seen.usage?, now);
@@ -135,8 +135,8 @@ impl PendingAnswer {
             && window < place.budget.window
         {
             // Reply and prompt filled it together, so a later request has to leave room for its reply.
-            let told = WindowReport { window, counts_reply: false };
-            lock(&self.proxy.learned).note_refused(source, told);
+            let report = WindowReport { window, counts_reply: false };
+            lock(&self.proxy.learned).note_refused(source, report);
         }
         match (&self.source, seen.usage, count) {
             (Some(source), _, CountKind::Truncated(window)) => {
@@ -149,8 +149,8 @@ impl PendingAnswer {
             }
             _ => {}
         }
-        let mut held = lock(&place.conversation);
-        let ProxyConversation { session, calls, .. } = &mut *held;
+        let mut conversation = lock(&place.conversation);
+        let ProxyConversation { session, calls, .. } = &mut *conversation;
         if let Some(usage) = seen.usage {
             let prompt = session.prompt_of(self.sent.fold, self.sent.whole, self.sent.counted, now);
             self.proxy.spend(session, usage, SpentPrompt { is_own: self.sent.is_own, ..prompt });
@@ -167,10 +167,10 @@ impl PendingAnswer {
         if let Some(usage) = seen.usage.filter(|_| is_count) {
             session.observe_with(usage, place.newest.tokens, now);
         }
-        if let Some(sent) = self.step.filter(|_| is_current && seen.is_complete) {
-            Proxy::note_step(&mut held, place.reading.kind, sent, &seen.output);
+        if let Some(step) = self.step.filter(|_| is_current && seen.is_complete) {
+            Proxy::note_step(&mut conversation, place.reading.kind, step, &seen.output);
         }
-        drop(held);
+        drop(conversation);
         self.proxy.queue(&place.conversation);
         truncation
     }
@@ -198,13 +198,13 @@ impl PendingAnswer {
         if place.is_aside {
             return CountKind::Prompt;
         }
-        let mut held = lock(&place.conversation);
-        let mut counts = *held.counts_of(source);
+        let mut conversation = lock(&place.conversation);
+        let mut counts = *conversation.counts_of(source);
         let is_set = place.reading.window_from.is_set();
-        let count = counts.judge(counted, is_set, || held.unsure_tokens());
-        *held.counts_of(source) = counts;
+        let count = counts.judge(counted, is_set, || conversation.unsure_tokens());
+        *conversation.counts_of(source) = counts;
         if matches!(count, CountKind::Truncated(_)) {
-            held.forget_counts();
+            conversation.forget_counts();
         }
         count
     }

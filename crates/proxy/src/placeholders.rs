@@ -86,7 +86,9 @@ impl PendingAnswer {
             for event in lock(&place.conversation).session.log().events() {
                 texts.add(&event.view, &event.bytes, marks.is_before(event.seq as usize));
             }
-            newest.iter().for_each(|it| texts.add(&kind.dialect().view(it), it, false));
+            newest
+                .iter()
+                .for_each(|message| texts.add(&kind.dialect().view(message), message, false));
             texts
         };
         copied(*kind, &seen.output, marks, tools, originals).len()

@@ -20,7 +20,7 @@ pub struct ReadRequest {
     pub(super) request: Request,
     pub(super) who: RequestSender,
     pub(super) model: String,
-    pub(super) kept: RequestHistory,
+    pub(super) history: RequestHistory,
     /// The settings to read it with, or the reason to send it unchanged.
     pub(super) read: Result<RequestReading, RequestFault>,
     pub(super) stable: usize,
@@ -71,8 +71,8 @@ impl Proxy {
                 lock(&self.rules).let_look_up(reading, &begun.who);
             }
             // Its answer may begin the first exchange of this owner.
-            let asked = || AskedHistory::read(&self.hidden, &begun.request, &begun.who);
-            begun.recall.asked.get_or_insert_with(asked);
+            let history = || AskedHistory::read(&self.hidden, &begun.request, &begun.who);
+            begun.recall.history.get_or_insert_with(history);
         }
         begun
     }
@@ -91,10 +91,19 @@ impl Proxy {
         let model = request.model.clone().or_else(|| who.model.clone()).unwrap_or_default();
         let read = lock(&self.rules).reading(&request, &model, who);
         let stable = if read.is_ok() { stable(&request) } else { 0 };
-        let kept = RequestHistory { scope: who.scope.clone(), before };
+        let history = RequestHistory { scope: who.scope.clone(), before };
         let (who, chain, recall) = (who.clone(), Chain::default(), RecallOffer::default());
-        let begun =
-            ReadRequest { request, who, model, kept, read, stable, chain, recall, without: None };
+        let begun = ReadRequest {
+            request,
+            who,
+            model,
+            history,
+            read,
+            stable,
+            chain,
+            recall,
+            without: None,
+        };
         let begun = self.put_back(begun);
         self.chained(begun)
     }
@@ -106,7 +115,7 @@ impl Proxy {
         }
         let had = begun.without.is_some();
         if let Some(without) = begun.without.take() {
-            begun.kept.before.take_own_messages(begun.request.len() - without.len());
+            begun.history.before.take_own_messages(begun.request.len() - without.len());
             begun.request = without;
         }
         let begun = self.put_back(begun);
@@ -120,25 +129,25 @@ impl Proxy {
             let hidden = lock(&self.hidden);
             (hidden.version(), hidden.knows(owner))
         };
-        let is_asked = begun.recall.asked.is_some();
+        let is_asked = begun.recall.history.is_some();
         begun.recall = RecallOffer { version, ..RecallOffer::default() };
         if !is_known && !is_asked {
             return begun;
         }
-        let asked = AskedHistory::read(&self.hidden, &begun.request, &begun.who);
-        if !asked.past.is_empty() && !asked.has_exchanges() {
-            let past = asked.past.iter().map(|exchange| &**exchange);
-            let whole = with_exchanges(&begun.request, asked.walk.shown(), past);
+        let history = AskedHistory::read(&self.hidden, &begun.request, &begun.who);
+        if !history.past.is_empty() && !history.has_exchanges() {
+            let past = history.past.iter().map(|exchange| &**exchange);
+            let whole = with_exchanges(&begun.request, history.walk.shown(), past);
             let more = whole.len().saturating_sub(begun.request.len());
             if let Ok(whole) =
                 Request::read(begun.request.kind(), begun.request.with_messages(whole))
             {
-                begun.kept.before.add_own_messages(more);
+                begun.history.before.add_own_messages(more);
                 begun.without = Some(std::mem::replace(&mut begun.request, whole));
                 begun.recall.hides = true;
             }
         }
-        begun.recall.asked = Some(asked);
+        begun.recall.history = Some(history);
         begun.stable = if begun.read.is_ok() { stable(&begun.request) } else { 0 };
         begun
     }

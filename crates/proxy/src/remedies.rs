@@ -12,12 +12,12 @@ impl MatchedRequest {
             return None;
         }
         let place = self.place.as_ref()?;
-        let mut held = lock(&place.conversation);
-        let session = &mut held.session;
+        let mut conversation = lock(&place.conversation);
+        let session = &mut conversation.session;
         let before = session.active().map(|fold| fold.id);
         let context = session.void_reasoning()?;
         self.sent.read(&self.request, session, &context, before, &place.newest);
-        drop(held);
+        drop(conversation);
         self.proxy.queue(&place.conversation);
         self.offer();
         Some(&self.sent)
@@ -30,15 +30,15 @@ impl MatchedRequest {
             return None;
         }
         let place = self.place.as_ref()?;
-        let mut held = lock(&place.conversation);
-        held.shown.add(rule);
-        held.keep_to_shown();
-        let session = &held.session;
+        let mut conversation = lock(&place.conversation);
+        conversation.shown.add(rule);
+        conversation.keep_to_shown();
+        let session = &conversation.session;
         let before = session.active().map(|fold| fold.id);
         let refused = self.sent.body.clone();
         self.sent.is_mended = true;
         self.sent.read(&self.request, session, &session.view(), before, &place.newest);
-        drop(held);
+        drop(conversation);
         self.offer();
         (self.sent.body != refused).then_some(&self.sent)
     }

@@ -16,11 +16,13 @@ const MORE: u64 = 64;
 impl MatchedRequest {
     /// Lowers the tokens that the request allows for the answer, if the provider counts them against the window and
     /// they do not fit beside the prompt. `prompt` is the provider's count of the prompt, if it is known.
-    pub(super) fn shorten_reply(&mut self, told: WindowReport, prompt: Option<u64>) {
-        let Some(asked) = self.request.max_output.filter(|_| told.counts_reply) else { return };
+    pub(super) fn shorten_reply(&mut self, report: WindowReport, prompt: Option<u64>) {
+        let Some(max_output) = self.request.max_output.filter(|_| report.counts_reply) else {
+            return;
+        };
         let estimate = self.sent.tokens_after + self.sent.tokens_after / OFF + MORE;
-        let room = told.window.saturating_sub(prompt.unwrap_or(estimate));
-        if asked > room && room >= LEAST_REPLY {
+        let room = report.window.saturating_sub(prompt.unwrap_or(estimate));
+        if max_output > room && room >= LEAST_REPLY {
             self.sent.body = with_shorter_reply(&self.sent.body, room);
             self.sent.reply = Some(room);
         }
@@ -32,11 +34,11 @@ impl MatchedRequest {
         let Diagnosis::OutputCap { input: Some(input), limit: Some(limit), .. } = diagnosis else {
             return false;
         };
-        let told = WindowReport { window: limit, counts_reply: true };
+        let report = WindowReport { window: limit, counts_reply: true };
         if let Some(source) = &self.source {
-            lock(&self.proxy.learned).note_refused(source, told);
+            lock(&self.proxy.learned).note_refused(source, report);
         }
-        self.shorten_reply(told, Some(input));
+        self.shorten_reply(report, Some(input));
         self.sent.reply.is_some()
     }
 }

@@ -108,12 +108,12 @@ impl RequestReading {
 
     /// The policy for a conversation of which `fixed` tokens cannot be folded. Its threshold is that of
     /// [`RequestReading::line`].
-    pub fn policy_for(&self, request: &Request, told: WindowReport, fixed: u64) -> Policy {
-        let mut policy = self.policy_in(told.window.saturating_sub(fixed)).clone();
+    pub fn policy_for(&self, request: &Request, report: WindowReport, fixed: u64) -> Policy {
+        let mut policy = self.policy_in(report.window.saturating_sub(fixed)).clone();
         if self.cuts_results {
             policy.tail.cut_results = Some(true);
         }
-        if let Some(line) = self.line(request, told, fixed) {
+        if let Some(line) = self.line(request, report, fixed) {
             policy.trigger.floor_tokens = line;
         }
         policy
@@ -123,12 +123,12 @@ impl RequestReading {
     /// policy sets it in tokens itself. A client's system prompt, tools and opening come with every request and are
     /// never folded (13,000 tokens with Codex). The policy's share is therefore taken of the rest; otherwise a small
     /// window would be folded at every step.
-    pub fn line(&self, request: &Request, told: WindowReport, fixed: u64) -> Option<u64> {
-        let trigger = &self.policy_in(told.window.saturating_sub(fixed)).trigger;
+    pub fn line(&self, request: &Request, report: WindowReport, fixed: u64) -> Option<u64> {
+        let trigger = &self.policy_in(report.window.saturating_sub(fixed)).trigger;
         // If the provider does not count the requested answer, the room that the share leaves free is enough for the
         // answer.
-        let reply = if told.counts_reply { reserved(request, told, fixed) } else { 0 };
-        let room = told.window.saturating_sub(reply).saturating_sub(fixed);
+        let reply = if report.counts_reply { reserved(request, report, fixed) } else { 0 };
+        let room = report.window.saturating_sub(reply).saturating_sub(fixed);
         (trigger.floor_tokens == 0).then(|| fixed + trigger.threshold.of(room))
     }
 
@@ -143,8 +143,8 @@ impl RequestReading {
     }
 
     /// The source of the window that a request has to fit.
-    pub fn window_source(&self, told: WindowReport) -> WindowSource {
-        match told.window < self.window {
+    pub fn window_source(&self, report: WindowReport) -> WindowSource {
+        match report.window < self.window {
             true => WindowSource::Learned,
             false => self.window_from.clone(),
         }
@@ -191,13 +191,13 @@ impl RequestReading {
 }
 
 /// Tokens of the window that a request reserves for its answer, if `fixed` tokens cannot be folded.
-pub(super) fn reserved(request: &Request, told: WindowReport, fixed: u64) -> u64 {
-    let asked = request.max_output;
-    if told.counts_reply {
+pub(super) fn reserved(request: &Request, report: WindowReport, fixed: u64) -> u64 {
+    let max_output = request.max_output;
+    if report.counts_reply {
         // The provider counts prompt and answer together, so all of the requested tokens have to be free.
-        return asked.unwrap_or(0).min(told.window - told.window / MOST_FOR_PROMPT);
+        return max_output.unwrap_or(0).min(report.window - report.window / MOST_FOR_PROMPT);
     }
-    asked.unwrap_or(0).min(told.window.saturating_sub(fixed) / MOST_RESERVED)
+    max_output.unwrap_or(0).min(report.window.saturating_sub(fixed) / MOST_RESERVED)
 }
 
 impl ProxyRules {
@@ -365,26 +365,26 @@ impl ProxyRules {
         self.setup.said_windows()
     }
 
-    /// The window of a model in tokens, and its source. The window that the request asks for (`asked`) is first, unless
-    /// a smaller one is set here. Next are the one that is set here, the one that the server reports, and the one that
-    /// is known for the model's name.
+    /// The window of a model in tokens, and its source. The window that the request asks for (`requested`) is first,
+    /// unless a smaller one is set here. Next are the one that is set here, the one that the server reports, and the one
+    /// that is known for the model's name.
     #[must_use]
     pub fn window_for(
         &self,
         model: &str,
-        asked: Option<u64>,
+        requested: Option<u64>,
         who: &RequestSender,
     ) -> (u64, WindowSource) {
-        let said = self.setup.window_for((!model.is_empty()).then(|| model.to_owned()));
-        let is_less = |asked: &u64| said.1 != WindowSource::Given || *asked < said.0;
-        if let Some(asked) = asked.filter(is_less) {
-            return (asked, WindowSource::Request);
+        let stated = self.setup.window_for((!model.is_empty()).then(|| model.to_owned()));
+        let is_less = |requested: &u64| stated.1 != WindowSource::Given || *requested < stated.0;
+        if let Some(requested) = requested.filter(is_less) {
+            return (requested, WindowSource::Request);
         }
-        match (said, who.window) {
+        match (stated, who.window) {
             ((window, WindowSource::Given), _) => (window, WindowSource::Given),
             (_, Some(window)) => (window, WindowSource::Server),
             ((window, from), None) if who.asks_for_million => (window.max(MILLION), from),
-            (said, None) => said,
+            (stated, None) => stated,
         }
     }
 

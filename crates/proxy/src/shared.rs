@@ -74,17 +74,17 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Whether the upstream should be asked for a model's window: if neither the request (`asked`) nor the rules set
-    /// it. A provider itself (`is_usual`) is not asked about models whose window is known by name.
+    /// Whether the upstream should be asked for a model's window: if neither the request (`requested`) nor the rules
+    /// set it. A provider itself (`is_usual`) is not asked about models whose window is known by name.
     #[must_use]
     pub fn wants_window(
         &self,
         model: Option<&str>,
-        asked: Option<u64>,
+        requested: Option<u64>,
         who: &RequestSender,
         is_usual: bool,
     ) -> bool {
-        match lock(&self.rules).window_for(model.unwrap_or_default(), asked, who).1 {
+        match lock(&self.rules).window_for(model.unwrap_or_default(), requested, who).1 {
             WindowSource::Request | WindowSource::Given | WindowSource::NoModel => false,
             WindowSource::Model(_) => !is_usual,
             _ => true,
@@ -125,8 +125,8 @@ impl Proxy {
 
     /// How many conversations are held, and about how many bytes of memory they take.
     #[must_use]
-    pub fn held(&self) -> (usize, usize) {
-        lock(&self.index).held()
+    pub fn extent(&self) -> (usize, usize) {
+        lock(&self.index).extent()
     }
 
     /// Whether the history that a request names is known here, or the request has it itself.
@@ -158,47 +158,48 @@ impl Proxy {
     pub(super) fn keep(
         &self,
         request: &Request,
-        kept: &RequestHistory,
+        request_history: &RequestHistory,
         answer: &str,
         output: &[Bytes],
         place: Option<&ConversationSlot>,
     ) {
         // Kept in any case: a client may name an item by its id although the thread's beginning is not known here.
-        lock(&self.items).put(&kept.scope, output);
-        let (before, new) = match &kept.before {
+        lock(&self.items).put(&request_history.scope, output);
+        let (before, new) = match &request_history.before {
             // The beginning of this thread is only known to the provider, so its history can never be completed here.
             ProviderHistory::Unknown => {
-                lock(&self.threads).insert(key(&kept.scope, answer), ());
+                lock(&self.threads).insert(key(&request_history.scope, answer), ());
                 return;
             }
             ProviderHistory::Nothing => (None, request.len()),
             ProviderHistory::Known(history, new) => (Some(Arc::clone(history)), *new),
         };
         let from = request.len() - new.min(request.len());
-        let sent = (from..request.len()).map(|at| request.message(at));
+        let messages = (from..request.len()).map(|at| request.message(at));
         // Copied, because a slice would keep the whole body in memory.
-        let items = sent.chain(output.iter().cloned());
+        let items = messages.chain(output.iter().cloned());
         let items = items.map(|item| Bytes::copy_from_slice(&item)).collect();
-        lock(&self.histories).put(&kept.scope, answer, before, items);
-        self.note_answer(request, kept, answer, output, place);
+        lock(&self.histories).put(&request_history.scope, answer, before, items);
+        self.note_answer(request, request_history, answer, output, place);
     }
 
     /// Keeps the context behind an answer that midfold made, for a later request that names the answer.
-    pub(super) fn keep_as(&self, kept: &RequestHistory, answer: &str, context: &[Bytes]) {
+    pub(super) fn keep_as(&self, history: &RequestHistory, answer: &str, context: &[Bytes]) {
         // Copied, because a slice would keep the whole body in memory.
         let items = context.iter().map(|item| Bytes::copy_from_slice(item)).collect();
-        lock(&self.histories).put(&kept.scope, answer, None, items);
-        self.note_answer_as(kept, answer, context);
+        lock(&self.histories).put(&history.scope, answer, None, items);
+        self.note_answer_as(history, answer, context);
     }
 
     /// Queues a conversation to be written, if there is a store and the conversation is worth storing.
     pub(super) fn queue(&self, conversation: &Arc<Mutex<ProxyConversation>>) {
-        let mut held = lock(conversation);
-        if !self.is_stored || !held.is_kept() || held.saved.is_queued || held.saved.is_foreign {
+        let mut locked = lock(conversation);
+        if !self.is_stored || !locked.is_kept() || locked.saved.is_queued || locked.saved.is_foreign
+        {
             return;
         }
-        held.saved.is_queued = true;
-        drop(held);
+        locked.saved.is_queued = true;
+        drop(locked);
         lock(&self.unsaved).push(conversation);
     }
 

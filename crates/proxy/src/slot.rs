@@ -29,8 +29,8 @@ pub(super) struct ConversationSlot {
 impl ConversationSlot {
     /// Takes the provider's count of a refused prompt of `counted` tokens by midfold's own count: what it has more than was estimated may be of the newest messages.
     pub fn note_refused(&mut self, request: &Request, counted: u64, have: u64) {
-        let mut held = lock(&self.conversation);
-        let session = &held.session;
+        let mut conversation = lock(&self.conversation);
+        let session = &conversation.session;
         // Otherwise more of what nobody has counted yet is in the history.
         if session.tokens_since_count() > self.newest.counted {
             return;
@@ -39,7 +39,7 @@ impl ConversationSlot {
         let history = meter.calibrated(counted.saturating_sub(self.newest.counted));
         let real = have.saturating_sub(history);
         if let Some(dense) = self.newest.note_real(request, &self.reading, &meter, real) {
-            held.dense = Some(dense);
+            conversation.dense = Some(dense);
         }
     }
 }

@@ -130,7 +130,7 @@ pub struct MatchedRequest {
     /// The key of the conversation that it opens, if there is no history yet.
     pub(super) opening: Option<Hash>,
     pub(super) sent: OutgoingRequest,
-    pub(super) kept: RequestHistory,
+    pub(super) history: RequestHistory,
     /// The owner of the window that it has to fit.
     pub(super) source: Option<WindowOwner>,
     pub(super) recall: RecallOffer,
@@ -177,7 +177,7 @@ impl MatchedRequest {
             place: None,
             opening: None,
             sent,
-            kept: RequestHistory::default(),
+            history: RequestHistory::default(),
             source: None,
             recall: RecallOffer::default(),
             tried: TriedRemedies::default(),
@@ -215,41 +215,41 @@ impl MatchedRequest {
         reading: &RequestReading,
         conversation: Arc<Mutex<ProxyConversation>>,
         stable: usize,
-        told: WindowReport,
+        report: WindowReport,
         is_aside: bool,
         now: Millis,
     ) -> Self {
         // A question about a conversation belongs to no session, so it gets no session id.
         let is_nobodys = is_aside;
         let is_aside = is_aside || is_summary_request(&self.request);
-        let mut held = lock(&conversation);
-        let (meter, dense) = (held.session.meter(), held.dense);
+        let mut locked = lock(&conversation);
+        let (meter, dense) = (locked.session.meter(), locked.dense);
         let mut newest = NewestMessages::of(&self.request, stable, reading, meter, dense);
-        let asked = newest.counted;
-        let fixed = held.fixed_tokens();
-        let policy = reading.policy_in(told.window.saturating_sub(fixed));
+        let newest_tokens = newest.counted;
+        let fixed = locked.fixed_tokens();
+        let policy = reading.policy_in(report.window.saturating_sub(fixed));
         let injections = policy.trigger.injection_reserve;
-        let mut budget = budget(&self.request, injections + newest.tokens, told, fixed);
-        held.follow(reading, &self.request, told, &budget);
-        held.budget = Budget { injection_reserve: injections, ..budget.clone() };
-        self.sent.is_mended = held.shown.any();
-        held.session.heed(reading.keep.as_deref());
-        let before = held.session.active().map(|fold| fold.id);
-        let (mut context, mut fault) = held.context(&budget, told, is_aside, now);
+        let mut budget = budget(&self.request, injections + newest.tokens, report, fixed);
+        locked.follow(reading, &self.request, report, &budget);
+        locked.budget = Budget { injection_reserve: injections, ..budget.clone() };
+        self.sent.is_mended = locked.shown.any();
+        locked.session.heed(reading.keep.as_deref());
+        let before = locked.session.active().map(|fold| fold.id);
+        let (mut context, mut fault) = locked.context(&budget, report, is_aside, now);
         if fault == Some(RequestFault::Floor) {
-            let (meter, room) = (held.session.meter(), &held.budget);
+            let (meter, room) = (locked.session.meter(), &locked.budget);
             if newest.cut(&self.request, reading, meter, room, fixed) {
                 budget.injection_reserve = injections + newest.tokens;
-                (context, fault) = held.context(&budget, told, is_aside, now);
+                (context, fault) = locked.context(&budget, report, is_aside, now);
                 // The messages have to be written anew, even if no fold is needed any more.
-                context = context.or_else(|| Some(held.session.view()));
+                context = context.or_else(|| Some(locked.session.view()));
             }
         }
-        let before_tokens = held.tokens_before(asked);
-        let session = &mut held.session;
+        let before_tokens = locked.tokens_before(newest_tokens);
+        let session = &mut locked.session;
         let whole = session.meter().calibrated(session.log().tokens()) + newest.tokens;
-        self.sent.window = Some((told.window, reading.window_source(told)));
-        self.sent.whole = session.log().tokens() + asked;
+        self.sent.window = Some((report.window, reading.window_source(report)));
+        self.sent.whole = session.log().tokens() + newest_tokens;
         self.sent.tokens_before = before_tokens;
         self.sent.tokens_after = whole;
         self.sent.counted = session.log().tokens() + newest.counted;
@@ -260,16 +260,16 @@ impl MatchedRequest {
         }
         let events = session.log().len();
         // After the fold, which may be the reason to store the conversation. Without a store, the id is a mere name.
-        let is_stored = !self.proxy.is_stored() || held.is_announced();
-        self.sent.session = (is_stored && !is_nobodys).then(|| held.session.id().to_owned());
-        drop(held);
+        let is_stored = !self.proxy.is_stored() || locked.is_announced();
+        self.sent.session = (is_stored && !is_nobodys).then(|| locked.session.id().to_owned());
+        drop(locked);
         self.offer();
         // `queue` locks the conversation itself, so the lock has to be free here.
         self.proxy.queue(&conversation);
         let reading = reading.clone();
         self.place =
             Some(ConversationSlot { conversation, reading, newest, budget, events, is_aside });
-        self.shorten_reply(told, None);
+        self.shorten_reply(report, None);
         self
     }
 
@@ -315,10 +315,10 @@ impl MatchedRequest {
     #[must_use]
     pub fn is_written(&self) -> bool {
         let Some(place) = &self.place else { return true };
-        let held = lock(&place.conversation);
-        let active = held.session.active().map(|fold| fold.id);
-        let is_made = held.saved.is_made && held.saved.parts.active == active;
-        !held.is_kept() || held.saved.is_foreign || is_made
+        let conversation = lock(&place.conversation);
+        let active = conversation.session.active().map(|fold| fold.id);
+        let is_made = conversation.saved.is_made && conversation.saved.parts.active == active;
+        !conversation.is_kept() || conversation.saved.is_foreign || is_made
     }
 
     /// Whether the provider accepted this request, or an earlier one of its conversation.
@@ -353,13 +353,13 @@ impl MatchedRequest {
 
     /// The diagnosis of an error with this text, unless the text repeats what the request says.
     #[must_use]
-    pub fn unless_echo(&self, found: Diagnosis, body: &[u8]) -> Diagnosis {
-        if found.exceeds_window() && is_echo(body, &self.sent.body) {
+    pub fn unless_echo(&self, diagnosis: Diagnosis, body: &[u8]) -> Diagnosis {
+        if diagnosis.exceeds_window() && is_echo(body, &self.sent.body) {
             // The error text repeats text of the request, so its numbers may not be the provider's. The request may
             // still be too long.
             return Diagnosis::Probable;
         }
-        found
+        diagnosis
     }
 
     /// Handles a refusal: returns what to send instead, once for its length, once for reasoning that is bound, and once
@@ -379,23 +379,23 @@ impl MatchedRequest {
         if std::mem::replace(&mut self.tried.shorter, true) {
             return None;
         }
-        let Some((told, have)) = self.learn(diagnosis) else {
+        let Some((report, have)) = self.learn(diagnosis) else {
             return self.only_shortens_reply(diagnosis).then_some(&self.sent);
         };
         let place = self.place.as_mut()?;
         have.into_iter()
             .for_each(|have| place.note_refused(&self.request, self.sent.counted, have));
         let reserve = place.budget.injection_reserve.saturating_sub(place.newest.tokens);
-        let mut held = lock(&place.conversation);
-        let fixed = held.fixed_tokens();
-        place.budget = budget(&self.request, reserve + place.newest.tokens, told, fixed);
-        held.follow(&place.reading, &self.request, told, &place.budget);
-        self.sent.window = Some((told.window, place.reading.window_source(told)));
-        let session = &mut held.session;
+        let mut conversation = lock(&place.conversation);
+        let fixed = conversation.fixed_tokens();
+        place.budget = budget(&self.request, reserve + place.newest.tokens, report, fixed);
+        conversation.follow(&place.reading, &self.request, report, &place.budget);
+        self.sent.window = Some((report.window, place.reading.window_source(report)));
+        let session = &mut conversation.session;
         let before = session.active().map(|fold| fold.id);
         // The provider counted the whole prompt, but the session only knows the history.
         let have = have.map(|have| have.saturating_sub(place.newest.tokens).max(1));
-        let overflow = ReportedOverflow { have, limit: Some(told.window) };
+        let overflow = ReportedOverflow { have, limit: Some(report.window) };
         // Budget with the window that was assumed, so that the session notices the difference.
         let thought = Budget { window: place.reading.window, ..place.budget.clone() };
         let mut context = session.recover(&thought, overflow, now).ok();
@@ -408,14 +408,14 @@ impl MatchedRequest {
             }
         }
         let Some(context) = context else {
-            drop(held);
+            drop(conversation);
             return self.only_shortens_reply(diagnosis).then_some(&self.sent);
         };
         self.sent.fault = None;
         self.sent.read(&self.request, session, &context, before, &place.newest);
-        drop(held);
+        drop(conversation);
         self.proxy.queue(&place.conversation);
-        self.shorten_reply(told, None);
+        self.shorten_reply(report, None);
         self.offer();
         (self.sent.is_folded() || self.sent.cut > 0).then_some(&self.sent)
     }
@@ -424,25 +424,25 @@ impl MatchedRequest {
     /// long.
     fn learn(&self, diagnosis: Diagnosis) -> Option<(WindowReport, Option<u64>)> {
         let place = self.place.as_ref()?;
-        let (known, have, told) = match diagnosis {
+        let (known, have, report) = match diagnosis {
             Diagnosis::OutputCap { input: Some(input), limit: Some(limit), .. } => {
-                let told = WindowReport { window: limit, counts_reply: true };
+                let report = WindowReport { window: limit, counts_reply: true };
                 // Lowering the requested answer is enough if the rest of the window has room for it. If the answer is
                 // most of the window, the prompt has to shrink.
-                let fits = input + reserved(&self.request, told, 0).max(LEAST_REPLY) <= limit;
-                (!fits).then_some((true, Some(input), told))?
+                let fits = input + reserved(&self.request, report, 0).max(LEAST_REPLY) <= limit;
+                (!fits).then_some((true, Some(input), report))?
             }
             other => {
-                let said = other.recovery(LEAST_REPLY)?;
-                let window = said.window_or_guess(place.budget.window, self.sent.tokens_after);
+                let recovery = other.recovery(LEAST_REPLY)?;
+                let window = recovery.window_or_guess(place.budget.window, self.sent.tokens_after);
                 let is_told = matches!(other, Diagnosis::Overflow { .. });
-                (is_told, said.have, WindowReport { window, counts_reply: false })
+                (is_told, recovery.have, WindowReport { window, counts_reply: false })
             }
         };
         if let Some(source) = self.source.as_ref().filter(|_| known) {
-            lock(&self.proxy.learned).note_refused(source, told);
+            lock(&self.proxy.learned).note_refused(source, report);
         }
-        Some((told, have))
+        Some((report, have))
     }
 }
 
@@ -457,25 +457,26 @@ impl Proxy {
     ) -> MatchedRequest {
         let source = reading.window_owner(who, request.kind(), &model);
         let learned = lock(&self.learned).of(&source);
-        let told = learned.unwrap_or(WindowReport { window: reading.window, counts_reply: false });
+        let report =
+            learned.unwrap_or(WindowReport { window: reading.window, counts_reply: false });
         let messages = request.messages().map(|message| tokens(&message, reading));
         let counted = messages.sum::<u64>() + reading.beside(&request);
         let tokens = Meter::first(reading.counter.name()).calibrated(counted);
         let mut turn = MatchedRequest::passing(self, request, model, None);
         (turn.sent.tokens_before, turn.sent.tokens_after) = (tokens, tokens);
         (turn.sent.counted, turn.sent.whole) = (counted, counted);
-        turn.sent.window = Some((told.window.min(reading.window), reading.window_source(told)));
+        turn.sent.window = Some((report.window.min(reading.window), reading.window_source(report)));
         turn.source = Some(source);
-        turn.shorten_reply(told, None);
+        turn.shorten_reply(report, None);
         turn
     }
 }
 
 /// The budget of a history. `fixed` of its tokens cannot be folded, and `beside` more tokens are sent with it.
-fn budget(request: &Request, beside: u64, told: WindowReport, fixed: u64) -> Budget {
+fn budget(request: &Request, beside: u64, report: WindowReport, fixed: u64) -> Budget {
     Budget {
-        output_reserve: reserved(request, told, fixed),
+        output_reserve: reserved(request, report, fixed),
         injection_reserve: beside,
-        ..Budget::new(told.window)
+        ..Budget::new(report.window)
     }
 }

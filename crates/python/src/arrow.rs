@@ -59,8 +59,8 @@ impl BatchCompressor {
         let hint = "a table or a reader is a stream of batches: compress_stream takes it";
         let given: PyRecordBatch = arrow(batch, "__arrow_c_array__", "batch", Some(hint))?;
         let given = given.into_inner();
-        let done = py.detach(|| compress_batch(&given, &self.options).map_err(failed))?;
-        Ok(RecordBatch(done))
+        let compressed = py.detach(|| compress_batch(&given, &self.options).map_err(failed))?;
+        Ok(RecordBatch(compressed))
     }
 
     /// The batches of a stream, each made when it is asked for. Raises what `batch` raises.
@@ -69,16 +69,16 @@ impl BatchCompressor {
         let given = given.into_reader()?;
         // A wrong column fails here, and not only when the first batch is asked for.
         let schema = output_schema(&given.schema(), &self.options).map_err(failed)?;
-        let made =
+        let batches =
             MadeBatches { given, schema: Arc::clone(&schema), options: Arc::clone(&self.options) };
-        Ok(RecordBatchStream { schema, made: Mutex::new(Some(made)) })
+        Ok(RecordBatchStream { schema, batches: Mutex::new(Some(batches)) })
     }
 
     /// The schema of what comes of batches with this one. Raises what `batch` raises.
     fn schema(&self, schema: &Bound<'_, PyAny>) -> PyResult<Schema> {
         let given: PySchema = arrow(schema, "__arrow_c_schema__", "schema", None)?;
-        let made = output_schema(&given.into_inner(), &self.options).map_err(failed)?;
-        Ok(Schema(made))
+        let output = output_schema(&given.into_inner(), &self.options).map_err(failed)?;
+        Ok(Schema(output))
     }
 
     fn __getnewargs_ex__<'py>(
@@ -103,7 +103,7 @@ impl BatchCompressor {
 fn arrow<'py, T>(
     given: &Bound<'py, PyAny>,
     method: &str,
-    what: &str,
+    noun: &str,
     hint: Option<&str>,
 ) -> PyResult<T>
 where
@@ -113,7 +113,7 @@ where
         return given.extract();
     }
     let kind = given.get_type().fully_qualified_name()?.to_string();
-    let failure = Failure::input(format!("{kind} is no Arrow {what}: it has no {method}"));
+    let failure = Failure::input(format!("{kind} is no Arrow {noun}: it has no {method}"));
     Err(match hint {
         Some(hint) => failure.hint(hint).into(),
         None => failure.into(),
@@ -188,7 +188,7 @@ impl Schema {
 #[pyclass(frozen, module = "midfold.arrow")]
 pub struct RecordBatchStream {
     schema: SchemaRef,
-    made: Mutex<Option<MadeBatches>>,
+    batches: Mutex<Option<MadeBatches>>,
 }
 
 #[pymethods]
@@ -207,8 +207,8 @@ impl RecordBatchStream {
         py.check_signals()?;
         // Detached: a batch takes a while, and the caller's reader may need Python for the next one.
         let next = py.detach(|| {
-            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-            made.as_mut()?.next()
+            let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+            batches.as_mut()?.next()
         });
         let failed = |error: ArrowError| Failure::input(error.to_string());
         Ok(next.transpose().map_err(failed)?.map(RecordBatch))
@@ -221,9 +221,11 @@ impl RecordBatchStream {
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // Another thread may hold the lock in `__next__`, and that thread may need Python to read its batch.
-        let made = py.detach(|| self.made.lock().unwrap_or_else(PoisonError::into_inner).take());
-        let made = made.ok_or_else(|| Failure::input("this stream was handed over before"))?;
-        let rows = made.map(|batch| Ok(Arc::new(StructArray::from(batch?)) as ArrayRef));
+        let batches =
+            py.detach(|| self.batches.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let batches =
+            batches.ok_or_else(|| Failure::input("this stream was handed over before"))?;
+        let rows = batches.map(|batch| Ok(Arc::new(StructArray::from(batch?)) as ArrayRef));
         let reader = ArrayIterator::new(rows, row_field(&self.schema));
         Ok(to_stream_pycapsule(py, Box::new(reader), requested_schema)?)
     }
@@ -248,12 +250,12 @@ impl Iterator for MadeBatches {
     type Item = Result<Batch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let done = self.given.next()?.and_then(|batch| {
-            let done = compress_batch(&batch, &self.options)
+        let compressed = self.given.next()?.and_then(|batch| {
+            let compressed = compress_batch(&batch, &self.options)
                 .map_err(|error| ArrowError::ExternalError(Box::new(error)))?;
-            done.with_schema(Arc::clone(&self.schema))
+            compressed.with_schema(Arc::clone(&self.schema))
         });
-        Some(done)
+        Some(compressed)
     }
 }
 

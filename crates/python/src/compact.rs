@@ -19,7 +19,7 @@ use crate::python::{self, make};
 /// A conversation, compacted or left as it was.
 struct CompactedMessages {
     prepared: PreparedConversation,
-    made: CompactionOutcome,
+    outcome: CompactionOutcome,
     problems: Vec<CarriedProblem>,
 }
 
@@ -50,19 +50,19 @@ struct CompactOptions {
 
 impl CompactOptions {
     fn run(&self, bytes: &Bytes) -> Result<CompactedMessages, Failure> {
-        let found = messages::conversation(bytes, self.format)?;
-        let prepared = self.settings.setup(&HOST)?.prepare(found.conversation)?;
-        let made = self.made(&prepared, &ModelNarration::default())?;
-        let problems = found.problems.into_iter().map(CarriedProblem::of_reader).collect();
-        Ok(CompactedMessages { prepared, made, problems })
+        let input = messages::conversation(bytes, self.format)?;
+        let prepared = self.settings.setup(&HOST)?.prepare(input.conversation)?;
+        let outcome = self.outcome(&prepared, &ModelNarration::default())?;
+        let problems = input.problems.into_iter().map(CarriedProblem::of_reader).collect();
+        Ok(CompactedMessages { prepared, outcome, problems })
     }
 
-    fn made(
+    fn outcome(
         &self,
         prepared: &PreparedConversation,
-        told: &ModelNarration,
+        narration: &ModelNarration,
     ) -> Result<CompactionOutcome, Failure> {
-        Ok(self.compaction.run(prepared, &self.pins, told, Door::Python)?)
+        Ok(self.compaction.run(prepared, &self.pins, narration, Door::Python)?)
     }
 }
 
@@ -72,14 +72,14 @@ fn own_recap<'py>(
     py: Python<'py>,
     write: &Bound<'py, PyAny>,
     given: &GivenMessages<'py>,
-    done: &CompactedMessages,
+    compacted: &CompactedMessages,
 ) -> PyResult<Option<String>> {
-    let Some(fold) = done.made.fold() else { return Ok(None) };
+    let Some(fold) = compacted.outcome.fold() else { return Ok(None) };
     let covered = fold.covered();
     if covered.is_empty() {
         return Ok(None);
     }
-    let PreparedConversation { log, source, places, .. } = &done.prepared;
+    let PreparedConversation { log, source, places, .. } = &compacted.prepared;
     let sources = places.iter().map(|place| &place[..]);
     let objects = given.objects(sources, source.envelope.wrapper.as_ref());
     let middle = PyList::empty(py);
@@ -165,7 +165,7 @@ pub fn compact<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     prepare::no_others("compact", others, &NAMES)?;
     let window = prepare::tokens("window", window)?;
-    let wish = CompactOptions {
+    let options = CompactOptions {
         format: messages::format(dialect)?,
         settings: Settings { window, tokenizer, profile, model, ..Settings::default() },
         compaction: CompactionRequest {
@@ -179,29 +179,30 @@ pub fn compact<'py>(
     };
     let given = GivenMessages::new(messages)?;
     let bytes = given.bytes();
-    let mut done = py.detach(|| wish.run(&bytes))?;
+    let mut compacted = py.detach(|| options.run(&bytes))?;
     py.check_signals()?;
     // The first run says which messages leave. The second one puts the caller's text in their place.
     if let Some(write) = compress_middle
-        && let Some(recap) = own_recap(py, write, &given, &done)?
+        && let Some(recap) = own_recap(py, write, &given, &compacted)?
     {
-        let told = ModelNarration { recap: Some(recap), ..ModelNarration::default() };
-        done.made = py.detach(|| wish.made(&done.prepared, &told))?;
+        let narration = ModelNarration { recap: Some(recap), ..ModelNarration::default() };
+        compacted.outcome = py.detach(|| options.outcome(&compacted.prepared, &narration))?;
     }
-    result(py, &given, &done)
+    result(py, &given, &compacted)
 }
 
 fn result<'py>(
     py: Python<'py>,
     given: &GivenMessages<'py>,
-    done: &CompactedMessages,
+    compacted: &CompactedMessages,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let source = &done.prepared.source;
-    let sources = done.prepared.places.iter().map(|source| &source[..]);
+    let source = &compacted.prepared.source;
+    let sources = compacted.prepared.places.iter().map(|source| &source[..]);
     let objects = given.objects(sources, source.envelope.wrapper.as_ref());
-    let messages = given.give_back(py, &done.made.context, source, &objects)?;
-    let report = CompactionReport::of(&done.prepared, &done.made, done.problems.clone());
-    let fields = summary(py, &report, &done.made.outcome)?;
+    let messages = given.give_back(py, &compacted.outcome.context, source, &objects)?;
+    let report =
+        CompactionReport::of(&compacted.prepared, &compacted.outcome, compacted.problems.clone());
+    let fields = summary(py, &report, &compacted.outcome.outcome)?;
     fields.set_item("messages", messages)?;
     make(py, "Result", &fields)
 }
@@ -209,10 +210,10 @@ fn result<'py>(
 /// The members of a summary or a report as keyword arguments of its class, with the record of the fold.
 pub fn summary<'py>(
     py: Python<'py>,
-    said: &impl serde::Serialize,
+    report: &impl serde::Serialize,
     outcome: &PlanOutcome,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let fields = python::objects(py, said)?.cast_into::<PyDict>()?;
+    let fields = python::objects(py, report)?.cast_into::<PyDict>()?;
     for side in ["before", "after"] {
         if let Some(size) = fields.get_item(side)? {
             fields.set_item(side, make(py, "ContextSize", size.cast::<PyDict>()?)?)?;
@@ -220,8 +221,8 @@ pub fn summary<'py>(
     }
     if let Some(problems) = fields.get_item("problems")? {
         let problems = problems.cast::<PyList>()?.iter();
-        let made = problems.map(|problem| make(py, "Problem", problem.cast::<PyDict>()?));
-        fields.set_item("problems", made.collect::<PyResult<Vec<_>>>()?)?;
+        let instances = problems.map(|problem| make(py, "Problem", problem.cast::<PyDict>()?));
+        fields.set_item("problems", instances.collect::<PyResult<Vec<_>>>()?)?;
     }
     let record = py.detach(|| outcome.fold().map(serde_json::to_vec).transpose());
     let record = record.map_err(Failure::from)?;

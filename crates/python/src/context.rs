@@ -67,7 +67,7 @@ impl Context {
     }
 
     fn __len__(&self) -> usize {
-        self.pieces.len() + self.injected.as_ref().map_or(0, |sent| sent.added().len())
+        self.pieces.len() + self.injected.as_ref().map_or(0, |injected| injected.added().len())
     }
 
     fn __repr__(&self) -> String {

@@ -42,8 +42,8 @@ pub fn count_tokens(
     let format = messages::format(dialect)?;
     let bytes = GivenMessages::new(messages)?.bytes();
     let count = || {
-        let found = messages::conversation(&bytes, format)?;
-        Ok::<_, Failure>(settings.setup(&HOST)?.prepare(found.conversation)?.log.tokens())
+        let input = messages::conversation(&bytes, format)?;
+        Ok::<_, Failure>(settings.setup(&HOST)?.prepare(input.conversation)?.log.tokens())
     };
     Ok(py.detach(count)?)
 }

@@ -67,7 +67,7 @@ pub fn prune_sessions<'py>(
 
 /// What sessions held, as `midfold.Extent`.
 fn list<'py>(py: Python<'py>, sessions: &[SessionExtent]) -> PyResult<Bound<'py, PyList>> {
-    let told = sessions.iter().map(|extent| {
+    let dicts = sessions.iter().map(|extent| {
         let fields = PyDict::new(py);
         fields.set_item("session", &extent.session)?;
         fields.set_item("events", extent.events)?;
@@ -78,5 +78,5 @@ fn list<'py>(py: Python<'py>, sessions: &[SessionExtent]) -> PyResult<Bound<'py,
         fields.set_item("changed", extent.changed)?;
         make(py, "Extent", &fields)
     });
-    PyList::new(py, told.collect::<PyResult<Vec<_>>>()?)
+    PyList::new(py, dicts.collect::<PyResult<Vec<_>>>()?)
 }

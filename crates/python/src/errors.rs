@@ -26,8 +26,8 @@ impl Failure {
     }
 
     /// `name` is not among `known`.
-    pub fn unknown(area: FailureArea, what: &str, name: &str, known: &[&str]) -> Self {
-        Self(Told::unknown(area, what, name, known))
+    pub fn unknown(area: FailureArea, noun: &str, name: &str, known: &[&str]) -> Self {
+        Self(Told::unknown(area, noun, name, known))
     }
 
     /// Adds a hint, after those that are there.
@@ -43,10 +43,10 @@ impl<E: AdvisedError> From<E> for Failure {
 }
 
 impl From<Failure> for PyErr {
-    fn from(Failure(told): Failure) -> Self {
-        let hint = (!told.hints.is_empty()).then(|| told.hints.join("; "));
-        let args = (told.message, hint);
-        match told.area {
+    fn from(Failure(failure): Failure) -> Self {
+        let hint = (!failure.hints.is_empty()).then(|| failure.hints.join("; "));
+        let args = (failure.message, hint);
+        match failure.area {
             FailureArea::Policy => PolicyError::new_err(args),
             FailureArea::Budget => BudgetError::new_err(args),
             FailureArea::Store => StoreError::new_err(args),

@@ -33,13 +33,13 @@ pub fn feedback<'py>(
         tokens,
     };
     let same = after.eq(&before)?;
-    let said =
+    let report =
         CompactionFeedback::new(size(&before, before_tokens), size(&after, after_tokens), same);
     let dict = PyDict::new(py);
-    dict.set_item("noop", said.noop)?;
-    dict.set_item("headline", said.headline)?;
-    dict.set_item("token_line", said.token_line)?;
-    dict.set_item("note", said.note)?;
+    dict.set_item("noop", report.noop)?;
+    dict.set_item("headline", report.headline)?;
+    dict.set_item("token_line", report.token_line)?;
+    dict.set_item("note", report.note)?;
     Ok(dict)
 }
 
@@ -94,11 +94,11 @@ pub fn cache_check<'py>(
     let window = prepare::tokens("window", window)?;
     let settings = Settings { window, tokenizer, profile, model, ..Settings::default() };
     let bytes = GivenMessages::new(messages)?.bytes();
-    let found = py.detach(|| {
+    let verdict = py.detach(|| {
         let prepared =
             settings.setup(&HOST)?.prepare(messages::conversation(&bytes, format)?.conversation)?;
         let budget = Budget::new(prepared.window);
         Ok::<_, Failure>(check(&prepared.log, &policy, &budget, prepared.meter)?)
     })?;
-    objects(py, &found)
+    objects(py, &verdict)
 }

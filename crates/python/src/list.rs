@@ -39,8 +39,8 @@ impl<'py> HostList<'py> {
         if events.len() == self.objects.len() {
             return Ok(events);
         }
-        let (given, found) = (self.objects.len(), events.len());
-        Err(Failure::input(format!("{given} messages were read as {found} of {kind}"))
+        let (given, count) = (self.objects.len(), events.len());
+        Err(Failure::input(format!("{given} messages were read as {count} of {kind}"))
             .hint("pass messages of the session's dialect: Session(dialect=…) names it"))
     }
 }

@@ -243,12 +243,14 @@ pub fn reserves(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, u64)>
 /// A dict by names, in its order.
 fn named<'py>(
     given: Option<&Bound<'py, PyAny>>,
-    what: &str,
+    argument: &str,
     example: &str,
 ) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
     let Some(given) = given else { return Ok(Vec::new()) };
-    let wrong =
-        || Failure::input(format!("{what} is no dict by names")).hint(format!("{what}={example}"));
+    let wrong = || {
+        Failure::input(format!("{argument} is no dict by names"))
+            .hint(format!("{argument}={example}"))
+    };
     let dict = given.cast::<PyDict>().map_err(|_| wrong())?;
     let pair = |(name, value): (Bound<'py, PyAny>, Bound<'py, PyAny>)| {
         Ok((name.extract().map_err(|_| wrong())?, value))

@@ -63,12 +63,16 @@ pub fn named(
 }
 
 /// Refuses arguments that there are not, and names the one that was perhaps meant.
-pub fn no_others(what: &str, others: Option<&Bound<'_, PyDict>>, known: &[&str]) -> PyResult<()> {
+pub fn no_others(
+    function: &str,
+    others: Option<&Bound<'_, PyDict>>,
+    known: &[&str],
+) -> PyResult<()> {
     let Some(name) = others.and_then(|others| others.keys().iter().next()) else { return Ok(()) };
     let name: String = name.extract()?;
     let near = midfold::nearest(&name, known.iter().copied());
     let near = near.map_or_else(String::new, |near| format!(". Did you mean '{near}'?"));
-    let text = format!("{what}() got an unexpected keyword argument '{name}'{near}");
+    let text = format!("{function}() got an unexpected keyword argument '{name}'{near}");
     Err(PyTypeError::new_err(text))
 }
 

@@ -39,12 +39,12 @@ pub fn outline(
 
 pub fn expand(
     engine: &mut Engine,
-    what: &ExpandTarget,
+    target: &ExpandTarget,
     cursor: Option<&str>,
     max_chars: usize,
 ) -> Result<OriginalPage, Failure> {
     let (place, id) = (engine.readable()?, engine.id());
-    Ok(place.block_on(|store| recall::expand(store, id, what, cursor, max_chars))?)
+    Ok(place.block_on(|store| recall::expand(store, id, target, cursor, max_chars))?)
 }
 
 pub fn describe(engine: &mut Engine, fold: &str) -> Result<FoldDescription, Failure> {

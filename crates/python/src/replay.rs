@@ -55,22 +55,22 @@ pub fn replay<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let format = messages::format(dialect)?;
     let form = named(ReplayForm::named(form))?;
-    let mut asked = Vec::new();
+    let mut entrants = Vec::new();
     for name in &strategies {
         let policy = named(midfold_eval::strategy(name))?;
         let contenders = ReplayContender::forms(policy.as_ref(), form).into_iter();
-        asked.extend(contenders.map(|contender| (name, contender)));
+        entrants.extend(contenders.map(|contender| (name, contender)));
     }
     let settings = Settings { tokenizer, profile, model, prices, ..Settings::default() };
     let prices = named(named_prices(&settings, &HOST))?;
     let bytes = GivenMessages::new(messages)?.bytes();
     let recording = py.detach(|| {
-        let found = messages::conversation(&bytes, format)?;
-        let prepared = settings.setup(&HOST)?.prepare(found.conversation)?;
+        let read = messages::conversation(&bytes, format)?;
+        let prepared = settings.setup(&HOST)?.prepare(read.conversation)?;
         Ok::<_, Failure>(Recording::new(prepared.log))
     })?;
     let rows = PyList::empty(py);
-    let total = windows.len() * asked.len();
+    let total = windows.len() * entrants.len();
     for window in windows {
         let window = u64::try_from(window).map_err(|_| {
             Failure::input(format!("windows has {window}, which is no number of tokens"))
@@ -78,11 +78,11 @@ pub fn replay<'py>(
         })?;
         let clock = clock::nanos();
         let replaying = ReplayOptions { window, prices: &prices, clock: &clock };
-        for (name, contender) in &asked {
+        for (name, contender) in &entrants {
             py.check_signals()?;
-            let found = py.detach(|| replaying.run(&recording, contender.strategy()));
+            let outcome = py.detach(|| replaying.run(&recording, contender.strategy()));
             let failed = |error: ReplayError| Failure::new(FailureArea::Budget, error.to_string());
-            let row = objects(py, &measures(&found.map_err(failed)?.measures, window))?;
+            let row = objects(py, &measures(&outcome.map_err(failed)?.measures, window))?;
             row.set_item("strategy", name)?;
             row.set_item("form", contender.form())?;
             row.set_item("window", window)?;
@@ -95,6 +95,6 @@ pub fn replay<'py>(
     Ok(rows)
 }
 
-fn named<T>(found: Result<T, midfold::Failure>) -> Result<T, Failure> {
-    Ok(found?)
+fn named<T>(outcome: Result<T, midfold::Failure>) -> Result<T, Failure> {
+    Ok(outcome?)
 }

@@ -110,8 +110,8 @@ impl Compressor {
     /// is `error`.
     fn __call__(&self, py: Python<'_>, row: &Bound<'_, PyAny>) -> PyResult<Compressed> {
         let given = GivenRow::new(row)?;
-        let done = py.detach(|| self.one(&given.bytes));
-        Ok(Compressed::new(given, done, self.settings.limits.target))
+        let outcome = py.detach(|| self.one(&given.bytes));
+        Ok(Compressed::new(given, outcome, self.settings.limits.target))
     }
 
     /// Many rows, in their order, on `workers` threads. Ctrl-C ends it between two batches.
@@ -128,9 +128,9 @@ impl Compressor {
             py.check_signals()?;
             let given = batch.iter().map(GivenRow::new).collect::<PyResult<Vec<_>>>()?;
             let bytes: Vec<&[u8]> = given.iter().map(|row| &row.bytes[..]).collect();
-            let done = py.detach(|| self.many(&bytes, workers));
-            let made = given.into_iter().zip(done);
-            all.extend(made.map(|(row, done)| Compressed::new(row, done, target)));
+            let outcomes = py.detach(|| self.many(&bytes, workers));
+            let pairs = given.into_iter().zip(outcomes);
+            all.extend(pairs.map(|(row, outcome)| Compressed::new(row, outcome, target)));
         }
         Ok(all)
     }
@@ -156,8 +156,8 @@ impl Compressor {
             Some(request) => narrate.call1((SummaryRequest { request },))?.extract()?,
             None => None,
         };
-        let done = py.detach(|| self.told(&given.bytes, &ask, text));
-        Ok(Compressed::new(given, done, self.settings.limits.target))
+        let outcome = py.detach(|| self.with_text(&given.bytes, &ask, text));
+        Ok(Compressed::new(given, outcome, self.settings.limits.target))
     }
 
     fn __getnewargs_ex__<'py>(
@@ -199,7 +199,12 @@ impl Compressor {
     }
 
     /// A row with what a model wrote of it.
-    fn told(&self, line: &[u8], ask: &AskOptions, text: Option<String>) -> Result<Done, RowError> {
+    fn with_text(
+        &self,
+        line: &[u8],
+        ask: &AskOptions,
+        text: Option<String>,
+    ) -> Result<Done, RowError> {
         let (Some(text), PlannedRow::Fold(folding)) =
             (text, plan_row(line, &self.settings, &*self.counter)?)
         else {
@@ -231,7 +236,7 @@ impl Compressor {
             joined.flat_map(|rows| rows.unwrap_or_else(|broken| resume_unwind(broken))).collect()
         });
         all.sort_unstable_by_key(|(at, _)| *at);
-        all.into_iter().map(|(_, done)| done).collect()
+        all.into_iter().map(|(_, outcome)| outcome).collect()
     }
 }
 
@@ -269,13 +274,13 @@ impl GivenRow {
 #[pyclass(frozen, module = "midfold.trajectories")]
 pub struct Compressed {
     given: GivenRow,
-    done: Result<Done, RowError>,
+    outcome: Result<Done, RowError>,
     target: u64,
 }
 
 impl Compressed {
-    fn new(given: GivenRow, done: Result<Done, RowError>, target: u64) -> Self {
-        Self { given, done, target }
+    fn new(given: GivenRow, outcome: Result<Done, RowError>, target: u64) -> Self {
+        Self { given, outcome, target }
     }
 }
 
@@ -284,7 +289,7 @@ impl Compressed {
     /// The row as it is now, of the type that was given; the same object if nothing changed.
     #[getter]
     fn row<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let Ok(Done { bytes: Some(bytes), .. }) = &self.done else {
+        let Ok(Done { bytes: Some(bytes), .. }) = &self.outcome else {
             return Ok(self.given.object.bind(py).clone());
         };
         match self.given.kind {
@@ -297,10 +302,10 @@ impl Compressed {
     /// `unchanged`, `compressed`, `over_limit` (longer than the target all the same) or `error`.
     #[getter]
     fn status(&self) -> &'static str {
-        match &self.done {
+        match &self.outcome {
             Err(_) => "error",
-            Ok(done) if done.metrics.still_over_limit => "over_limit",
-            Ok(done) if done.bytes.is_some() => "compressed",
+            Ok(row) if row.metrics.still_over_limit => "over_limit",
+            Ok(row) if row.bytes.is_some() => "compressed",
             Ok(_) => "unchanged",
         }
     }
@@ -308,37 +313,37 @@ impl Compressed {
     /// Why a row cannot be used; `None` if it can.
     #[getter]
     fn error(&self) -> Option<String> {
-        self.done.as_ref().err().map(ToString::to_string)
+        self.outcome.as_ref().err().map(ToString::to_string)
     }
 
     /// A short name of `error`: `not-json`, `bad-turn`, `alternation`, …
     #[getter]
     fn code(&self) -> Option<&'static str> {
-        self.done.as_ref().err().map(RowError::code)
+        self.outcome.as_ref().err().map(RowError::code)
     }
 
     /// Tokens before; a quarter of the bytes if nothing was counted; 0 for an error.
     #[getter]
     fn tokens_before(&self) -> u64 {
-        self.done.as_ref().map_or(0, |done| done.metrics.original_tokens)
+        self.outcome.as_ref().map_or(0, |row| row.metrics.original_tokens)
     }
 
     /// Tokens after; 0 for an error.
     #[getter]
     fn tokens_after(&self) -> u64 {
-        self.done.as_ref().map_or(0, |done| done.metrics.compressed_tokens)
+        self.outcome.as_ref().map_or(0, |row| row.metrics.compressed_tokens)
     }
 
     /// The measures, by the names of Hermes' metrics; `None` for an error.
     #[getter]
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.done.as_ref().ok().map(|done| objects(py, &done.metrics)).transpose()
+        self.outcome.as_ref().ok().map(|row| objects(py, &row.metrics)).transpose()
     }
 
     /// The new place of each old turn, from 0; `None` if a summary is there instead.
     #[getter]
     fn turns(&self) -> Vec<Option<usize>> {
-        let map = self.done.as_ref().map(|done| &done.map);
+        let map = self.outcome.as_ref().map(|row| &row.map);
         map.map_or_else(
             |_| Vec::new(),
             |map| (0..map.turns_before()).map(|at| map.get(at)).collect(),

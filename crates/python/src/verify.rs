@@ -50,11 +50,11 @@ pub fn verify<'py>(
     let fold: Option<Fold> = fold.map(|json| record(&json)).transpose()?;
     let format = messages::format(dialect)?;
     // A fold is checked with the counter and the profile that it was made with, because its figures came from them.
-    let made = |of: fn(&Fold) -> &String| fold.as_ref().map(|fold| of(fold).clone());
+    let of_fold = |of: fn(&Fold) -> &String| fold.as_ref().map(|fold| of(fold).clone());
     let settings = Settings {
         window: prepare::tokens("window", window)?,
-        tokenizer: tokenizer.or_else(|| made(|fold| &fold.counter)),
-        profile: profile.or_else(|| made(|fold| &fold.profile)),
+        tokenizer: tokenizer.or_else(|| of_fold(|fold| &fold.counter)),
+        profile: profile.or_else(|| of_fold(|fold| &fold.profile)),
         model,
         ..Settings::default()
     };
@@ -72,8 +72,8 @@ pub fn verify<'py>(
         let budget = prepared.limit(fold);
         Ok::<_, Failure>(check(prepared.kind, &prepared.log, envelope, &after, fold, budget))
     })?;
-    let violations = report.findings.iter().map(|found| {
-        serde_json::json!({ "rule": found.rule, "message": found.at, "detail": found.detail })
+    let violations = report.findings.iter().map(|finding| {
+        serde_json::json!({ "rule": finding.rule, "message": finding.at, "detail": finding.detail })
     });
     let fields = PyDict::new(py);
     fields.set_item("violations", objects(py, &violations.collect::<Vec<_>>())?)?;

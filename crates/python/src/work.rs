@@ -54,16 +54,16 @@ pub fn work<'py>(
     let stop = AtomicBool::new(false);
     // `narrate` is called on the caller's own thread. Another thread works with the store meanwhile, so that the claim
     // on a job is renewed while a model takes its time.
-    let (done, raised) = py.detach(|| {
+    let (outcome, raised) = py.detach(|| {
         let place = match StorePlace::existing(store, Door::Python) {
             Ok(place) => place,
             Err(error) => return (Err(error.into()), None),
         };
-        let (ask, asked) = channel();
+        let (ask, questions) = channel();
         let (place, stop) = (&place, &stop);
         thread::scope(|scope| {
             let steps = scope.spawn(move || steps(place, limit, stop, &ask));
-            let raised = serve(&asked, stop, |request| call(&narrate, request, &model));
+            let raised = serve(&questions, stop, |request| call(&narrate, request, &model));
             let died = |_| {
                 Err(Failure::new(FailureArea::Store, "the thread that drives the store has died"))
             };
@@ -73,8 +73,9 @@ pub fn work<'py>(
     if let Some(raised) = raised {
         return Err(raised);
     }
-    let done = done?;
-    let reports = done.iter().map(|report| told(py, report)).collect::<PyResult<Vec<_>>>()?;
+    let finished = outcome?;
+    let reports =
+        finished.iter().map(|report| report_dict(py, report)).collect::<PyResult<Vec<_>>>()?;
     PyList::new(py, reports)
 }
 
@@ -88,34 +89,34 @@ fn steps(
     // The name only shows who holds a job; leases tell workers apart by job and attempt.
     let name = format!("midfold-python-{}", std::process::id());
     let worker = JobWorker::new(place.store(), &name, Arc::new(now));
-    let mut done = Vec::new();
-    while done.len() < limit && !stop.load(Ordering::Relaxed) {
+    let mut reports = Vec::new();
+    while reports.len() < limit && !stop.load(Ordering::Relaxed) {
         let step = worker.step(|request| {
             let (back, answer) = oneshot::channel();
-            let sent = ask.send((request, back)).is_ok();
+            let is_sent = ask.send((request, back)).is_ok();
             async move {
                 let nobody = || given_back("nobody is there to ask".to_owned());
-                if sent { answer.await.unwrap_or_else(|_| nobody()) } else { nobody() }
+                if is_sent { answer.await.unwrap_or_else(|_| nobody()) } else { nobody() }
             }
         });
         match place.block_on(|_| step)? {
-            Some(report) => done.push(report),
+            Some(report) => reports.push(report),
             None => break,
         }
     }
-    Ok(done)
+    Ok(reports)
 }
 
 /// Answers until nobody asks any more. What Python raised first.
 fn serve(
-    asked: &Receiver<WorkQuestion>,
+    questions: &Receiver<WorkQuestion>,
     stop: &AtomicBool,
     call: impl Fn(&Request) -> PyResult<WorkAnswer>,
 ) -> Option<PyErr> {
     let mut raised = None;
     loop {
-        let asked = asked.recv_timeout(TICK);
-        let found = match &asked {
+        let question = questions.recv_timeout(TICK);
+        let outcome = match &question {
             // This request arrived after an earlier one had raised: it is not answered.
             Ok(_) if raised.is_some() => Ok(given_back("the work was stopped".to_owned())),
             Ok((request, _)) => call(request),
@@ -124,7 +125,7 @@ fn serve(
             }
             Err(RecvTimeoutError::Disconnected) => return raised,
         };
-        let answer = found.unwrap_or_else(|error| {
+        let answer = outcome.unwrap_or_else(|error| {
             // Set before the answer is sent, so that no other job is taken.
             stop.store(true, Ordering::Relaxed);
             // The detail is stored, and the message of an exception may hold a key or other texts. So only the name of
@@ -134,7 +135,7 @@ fn serve(
             raised.get_or_insert(error);
             answer
         });
-        if let Ok((_, back)) = asked {
+        if let Ok((_, back)) = question {
             // Nobody receives the answer if another worker has taken the job meanwhile. That is no error.
             let _ = back.send(answer);
         }
@@ -154,7 +155,7 @@ fn given_back(detail: String) -> WorkAnswer {
 }
 
 /// The result of a job, as `midfold.Worked`.
-fn told<'py>(py: Python<'py>, report: &WorkerReport) -> PyResult<Bound<'py, PyAny>> {
+fn report_dict<'py>(py: Python<'py>, report: &WorkerReport) -> PyResult<Bound<'py, PyAny>> {
     let fields = PyDict::new(py);
     fields.set_item("job", report.job)?;
     fields.set_item("session", &report.session)?;

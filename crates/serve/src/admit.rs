@@ -82,13 +82,13 @@ fn holder(
     scopes: &[KeyScope],
     parts: &mut Parts,
 ) -> Result<Arc<KeyHolder>, AdmitRefusal> {
-    let found = take(parts).ok_or(AdmitRefusal::NoKey)?;
-    let holder = keys.holder(&found.key).ok_or(AdmitRefusal::Wrong)?;
+    let found_key = take(parts).ok_or(AdmitRefusal::NoKey)?;
+    let holder = keys.holder(&found_key.key).ok_or(AdmitRefusal::Wrong)?;
     if !holder.entry.scopes.iter().any(|scope| scopes.contains(scope)) {
         return Err(AdmitRefusal::Scope(scopes.first().copied().unwrap_or(KeyScope::Admin)));
     }
     // Only a forwarded request needs a key of the provider.
-    if scopes.contains(&KeyScope::Proxy) && found.is_in_place {
+    if scopes.contains(&KeyScope::Proxy) && found_key.is_in_place {
         parts.extensions.insert(KeyInPlace);
     }
     // Counted last, so that a request which is refused for its scope takes nothing from the rate.

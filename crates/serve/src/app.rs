@@ -71,7 +71,7 @@ impl SharedApp {
 
     /// All metrics, as Prometheus reads them.
     pub fn figures(&self) -> String {
-        let (conversations, conversation_bytes) = self.proxy.held();
+        let (conversations, conversation_bytes) = self.proxy.extent();
         self.metrics.text(&MeasuredNow {
             conversations,
             conversation_bytes,

@@ -40,24 +40,24 @@ pub struct BodyMemory {
 /// The room of one request, in bytes. It is given back when this value is dropped.
 pub struct BodyRoom {
     used: Arc<AtomicUsize>,
-    taken: usize,
+    size: usize,
 }
 
 impl BodyRoom {
-    pub fn taken(&self) -> usize {
-        self.taken
+    pub fn size(&self) -> usize {
+        self.size
     }
 
     /// Gives back all room beyond `taken` bytes.
-    pub fn shrink_to(&mut self, taken: usize) {
-        self.used.fetch_sub(self.taken.saturating_sub(taken), Ordering::Relaxed);
-        self.taken = self.taken.min(taken);
+    pub fn shrink_to(&mut self, size: usize) {
+        self.used.fetch_sub(self.size.saturating_sub(size), Ordering::Relaxed);
+        self.size = self.size.min(size);
     }
 }
 
 impl Drop for BodyRoom {
     fn drop(&mut self) {
-        self.used.fetch_sub(self.taken, Ordering::Relaxed);
+        self.used.fetch_sub(self.size, Ordering::Relaxed);
     }
 }
 
@@ -69,7 +69,7 @@ impl BodyMemory {
 
     /// An empty room for a request.
     pub fn room(&self) -> BodyRoom {
-        BodyRoom { used: Arc::clone(&self.used), taken: 0 }
+        BodyRoom { used: Arc::clone(&self.used), size: 0 }
     }
 
     /// The most bytes of one request.
@@ -99,7 +99,7 @@ impl BodyMemory {
             let Ok(frame) = frame else { return BodyRead::Broken };
             let Ok(data) = frame.into_data() else { continue };
             // A chunked body names no length, so the limit of one request is checked here as well.
-            let fits = self.take(&mut room, data.len()) && room.taken <= self.one;
+            let fits = self.take(&mut room, data.len()) && room.size <= self.one;
             // Kept even if they do not fit, because the upstream has to get every byte that was taken from the client.
             read.extend_from_slice(&data);
             if !fits {
@@ -115,7 +115,7 @@ impl BodyMemory {
     /// Adds `bytes` to a room. Returns whether the limit still holds; the bytes are counted in any case, because they
     /// are in memory already.
     pub fn take(&self, room: &mut BodyRoom, bytes: usize) -> bool {
-        room.taken += bytes;
+        room.size += bytes;
         // `Relaxed` is enough: each caller decides by the sum that its own addition returned, and the count guards no
         // other memory.
         let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;

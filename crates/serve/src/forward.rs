@@ -64,8 +64,8 @@ pub(crate) async fn forward(
         key: KeyHolder::name(&parts),
     });
     note_sender(&labels);
-    let way = ProxyRequest { app, parts, aim, goal, watch, trace: trace.clone(), labels };
-    let answer = way.go(route.work, body).await;
+    let proxied = ProxyRequest { app, parts, aim, goal, watch, trace: trace.clone(), labels };
+    let answer = proxied.go(route.work, body).await;
     trace.add_head(&answer);
     answer
 }
@@ -99,14 +99,14 @@ impl ProxyRequest {
     /// Handles the request according to its route.
     async fn go(self, work: RouteWork, body: Body) -> Response {
         match work {
-            RouteWork::Generate(asked) if !headers::is_off(&self.parts.headers) => {
-                self.generate(asked, body, RequestPurpose::Answer).await
+            RouteWork::Generate(history) if !headers::is_off(&self.parts.headers) => {
+                self.generate(history, body, RequestPurpose::Answer).await
             }
-            RouteWork::Count(asked) if !headers::is_off(&self.parts.headers) => {
-                self.generate(asked, body, RequestPurpose::Count).await
+            RouteWork::Count(history) if !headers::is_off(&self.parts.headers) => {
+                self.generate(history, body, RequestPurpose::Count).await
             }
-            RouteWork::Compact(asked) if !headers::is_off(&self.parts.headers) => {
-                self.generate(asked, body, RequestPurpose::Compact).await
+            RouteWork::Compact(history) if !headers::is_off(&self.parts.headers) => {
+                self.generate(history, body, RequestPurpose::Compact).await
             }
             RouteWork::Signed => self.open(body, PassCause::Signed).await,
             RouteWork::Pass
@@ -143,7 +143,7 @@ impl ProxyRequest {
     /// Handles a request with a history.
     async fn generate(
         mut self,
-        asked: HistoryRequest,
+        history: HistoryRequest,
         body: Body,
         purpose: RequestPurpose,
     ) -> Response {
@@ -159,7 +159,7 @@ impl ProxyRequest {
         let start = Instant::now();
         let longest = KeyHolder::longest_body(&self.parts);
         let read = packing.unpack(&body, &self.app.rooms, &mut room, longest).and_then(|plain| {
-            let read = reading::read(&self.app, &self.parts, &asked, &plain, purpose)?;
+            let read = reading::read(&self.app, &self.parts, &history, &plain, purpose)?;
             Ok((plain, read))
         });
         let (plain, (request, working)) = match read {
@@ -169,9 +169,9 @@ impl ProxyRequest {
             Err(UnreadReason::Ended(ended)) => return ended.response(),
         };
         // Gemini and Vertex ask for a stream in the path, all others in the body.
-        let stream = asked.stream || request.stream;
+        let stream = history.stream || request.stream;
         let scope = KeyHolder::name(&self.parts);
-        let mut who = headers::who(&self.parts.headers, scope, asked.model);
+        let mut who = headers::who(&self.parts.headers, scope, history.model);
         let model = request.model.clone().or_else(|| who.model.clone());
         match self.aim.goal(&self.app, model.as_deref()) {
             Ok(goal) => self.goal = goal,
@@ -195,16 +195,17 @@ impl ProxyRequest {
         let is_usual = self.goal.target.is_usual;
         if self.app.proxy.wants_window(model.as_deref(), request.window, &who, is_usual) {
             let (app, target, headers) = (&self.app, &self.goal.target, &self.parts.headers);
-            let asked = app.windows.of(&app.upstream, target, model.as_deref(), headers, app.now());
-            who.window = asked.await;
+            let window =
+                app.windows.of(&app.upstream, target, model.as_deref(), headers, app.now());
+            who.window = window.await;
         }
         let packed = (packing != BodyPacking::None).then(|| PackedBody::new(&body, plain.clone()));
         if let Some(keeper) = &self.app.keeper {
             keeper.bring_history(&request, &who).await;
         }
-        match caught(|| self.app.proxy.wish(request, &who, purpose)) {
-            Some(Ok(wish)) => {
-                let came = BufferedRequest {
+        match caught(|| self.app.proxy.vendor_request(request, &who, purpose)) {
+            Some(Ok(vendor_request)) => {
+                let buffered = BufferedRequest {
                     body,
                     plain,
                     packed,
@@ -215,7 +216,7 @@ impl ProxyRequest {
                     who,
                     start,
                 };
-                self.fulfil(wish, came).await
+                self.fulfil(vendor_request, buffered).await
             }
             Some(Err(refused)) => vendor::refused(refused),
             None => self.open(Body::from(body), PassCause::Panic).await,
@@ -223,10 +224,14 @@ impl ProxyRequest {
     }
 
     /// Continues after the fields of the vendor's compaction were read.
-    async fn fulfil(mut self, wish: VendorRequest, came: BufferedRequest) -> Response {
-        let VendorRequest { request, work, is_replay, strips_betas } = wish;
+    async fn fulfil(
+        mut self,
+        vendor_request: VendorRequest,
+        buffered: BufferedRequest,
+    ) -> Response {
+        let VendorRequest { request, work, is_replay, strips_betas } = vendor_request;
         let BufferedRequest { body, plain, packed, mut room, working, stream, purpose, who, start } =
-            came;
+            buffered;
         if purpose == RequestPurpose::Compact && work.is_none() {
             return self.pass_whole(request.body().clone(), packed).await;
         }
@@ -240,15 +245,17 @@ impl ProxyRequest {
         };
         // Before `turn.work`, which writes the summary and uses the narration that is there by then.
         if let (Some(narrator), Some(work)) = (&self.app.narrator, &work) {
-            let told = narrator.before(&turn, work).await;
-            told.into_iter().for_each(|is_accepted| self.app.metrics.count_narration(is_accepted));
+            let verdicts = narrator.before(&turn, work).await;
+            verdicts
+                .into_iter()
+                .for_each(|is_accepted| self.app.metrics.count_narration(is_accepted));
         }
         let now = self.app.now();
-        let done = match work {
+        let outcome = match work {
             Some(work) => compute(|| turn.work(work, stream, now)),
             None => Some(VendorOutcome::Ask(None)),
         };
-        let Some(done) = done else {
+        let Some(outcome) = outcome else {
             return self.open(Body::from(body), PassCause::Panic).await;
         };
         // The size of what is sent is known only now, after the fold.
@@ -266,14 +273,14 @@ impl ProxyRequest {
         {
             log_unknown_window(&turn, &self.goal.target.name);
         }
-        let insert = match done {
+        let insert = match outcome {
             VendorOutcome::Ask(insert) => insert,
             VendorOutcome::Refused(refused) => return vendor::refused(refused),
-            VendorOutcome::Answer(made) => {
+            VendorOutcome::Answer(answer) => {
                 // No provider sees this request, so midfold's own answer counts as the acceptance.
                 turn.accept();
                 self.wait_until_written(&turn).await;
-                return vendor::made(made, turn.sent());
+                return vendor::answered(answer, turn.sent());
             }
         };
         if let Some(fault) = turn.sent().fault {
@@ -288,14 +295,14 @@ impl ProxyRequest {
             vendor::strip_betas(&mut self.parts.headers);
         }
         let is_answered = purpose == RequestPurpose::Answer;
-        let trip = UpstreamCall { way: self, turn, room, packed, stream, is_answered, insert };
-        trip.go().await
+        let call = UpstreamCall { request: self, turn, room, packed, stream, is_answered, insert };
+        call.go().await
     }
 
     /// The response to a body that ended too early.
     fn broken(&self) -> Response {
-        let gone = || StatusCode::BAD_REQUEST.into_response();
-        self.watch.ended().map_or_else(gone, BodyEnd::response)
+        let closed = || StatusCode::BAD_REQUEST.into_response();
+        self.watch.ended().map_or_else(closed, BodyEnd::response)
     }
 
     /// Matches the request to its conversation, and decides what is sent; or returns why that is not possible.
@@ -309,13 +316,13 @@ impl ProxyRequest {
         mut working: BodyRoom,
     ) -> Result<MatchedRequest, PassCause> {
         let (proxy, now) = (Arc::clone(&self.app.proxy), self.app.now());
-        let came = request.body().len() + request.memory();
+        let request_size = request.body().len() + request.memory();
         let begun = caught(|| proxy.begin_wish(request, is_replay, keep, who));
         let begun = begun.ok_or(PassCause::Panic)?;
         let offer = KeyHolder::offer(&self.parts, proxy.offer());
         let begun = if recalls { proxy.recalling(begun, offer) } else { begun };
         // A history that was left to the provider was added, and takes memory as well.
-        let more = begun.memory().saturating_sub(came);
+        let more = begun.memory().saturating_sub(request_size);
         if !self.app.rooms.take(&mut working, more) || proxy.is_full_for(&begun) {
             return Err(PassCause::TooLarge);
         }
@@ -364,12 +371,12 @@ impl ProxyRequest {
         let (method, address) = (self.parts.method.clone(), self.goal.address.clone());
         let upstream = &self.app.upstream;
         // A streamed body cannot be sent twice, and another method may do something that should be done once.
-        let sent = if method.is_safe() && body.is_end_stream() {
+        let outcome = if method.is_safe() && body.is_end_stream() {
             upstream.send_whole(method, address, out, Bytes::new()).await
         } else {
             upstream.send(method, address, out, body).await
         };
-        match sent {
+        match outcome {
             Ok(answer) => {
                 let (head, body) = answer.into_parts();
                 self.app.metrics.count_answer(&self.labels, head.status.as_u16());
@@ -389,7 +396,8 @@ impl ProxyRequest {
 /// Whether several answers to a request can be joined into one. Gemini's streams cannot if they are JSON arrays instead
 /// of events, and Bedrock's are binary.
 fn can_be_joined(request: &wire::Request, stream: bool, uri: &Uri) -> bool {
-    let is_event = || uri.query().is_some_and(|query| query.split('&').any(|it| it == "alt=sse"));
+    let is_event =
+        || uri.query().is_some_and(|query| query.split('&').any(|pair| pair == "alt=sse"));
     let is_binary = uri.path().ends_with("/invoke-with-response-stream");
     !is_binary && (request.kind() != DialectKind::Gemini || !stream || is_event())
 }

@@ -63,7 +63,7 @@ pub(crate) struct GuardedBody {
     idle: Duration,
     /// `longest` is the limit in bytes, `left` the rest of it.
     longest: usize,
-    left: usize,
+    room: usize,
     /// A timer that runs only while somebody waits for bytes. If nobody reads the body, the client is not late.
     waits: Option<Pin<Box<Sleep>>>,
     watch: BodyWatch,
@@ -81,8 +81,8 @@ impl GuardedBody {
             return Err(BodyEnd::Long(longest));
         }
         let watch = BodyWatch::default();
-        let (left, waits) = (longest, None);
-        let guarded = Self { body, idle, longest, left, waits, watch: watch.clone() };
+        let (room, waits) = (longest, None);
+        let guarded = Self { body, idle, longest, room, waits, watch: watch.clone() };
         Ok((Body::new(guarded), watch))
     }
 
@@ -112,8 +112,8 @@ impl hyper::body::Body for GuardedBody {
         // Bytes came, so the next pause is measured anew.
         self.waits = None;
         let bytes = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
-        match self.left.checked_sub(bytes.map_or(0, Bytes::len)) {
-            Some(left) => self.left = left,
+        match self.room.checked_sub(bytes.map_or(0, Bytes::len)) {
+            Some(room) => self.room = room,
             None => return self.end(BodyEnd::Long(self.longest)),
         }
         Poll::Ready(frame)

@@ -83,8 +83,8 @@ pub fn for_client(headers: &HeaderMap) -> HeaderMap {
 /// The headers without those of midfold.
 fn without_ours(mut headers: HeaderMap) -> HeaderMap {
     let is_ours = |name: &&HeaderName| name.as_str().starts_with(SWITCH);
-    let ours: Vec<_> = headers.keys().filter(is_ours).cloned().collect();
-    ours.iter().for_each(|name| drop(headers.remove(name)));
+    let own: Vec<_> = headers.keys().filter(is_ours).cloned().collect();
+    own.iter().for_each(|name| drop(headers.remove(name)));
     headers
 }
 
@@ -130,33 +130,33 @@ pub fn who(headers: &HeaderMap, scope: String, model: Option<String>) -> Request
 }
 
 /// Adds headers to an answer that say what midfold did with its request.
-pub(crate) fn tell(headers: &mut HeaderMap, sent: &OutgoingRequest) {
+pub(crate) fn tell(headers: &mut HeaderMap, outgoing: &OutgoingRequest) {
     let mut set = |name: HeaderName, text: &str| {
         if let Ok(value) = HeaderValue::from_str(text) {
             headers.insert(name, value);
         }
     };
-    if let Some(session) = &sent.session {
+    if let Some(session) = &outgoing.session {
         set(SESSION, session);
         // The fold of a session that is not stored cannot be looked up.
-        if let Some(fold) = sent.fold {
+        if let Some(fold) = outgoing.fold {
             set(FOLD, &fold.to_hex()[..16]);
         }
     }
-    if sent.window.is_some() {
-        set(BEFORE, &sent.tokens_before.to_string());
-        set(AFTER, &sent.tokens_after.to_string());
+    if outgoing.window.is_some() {
+        set(BEFORE, &outgoing.tokens_before.to_string());
+        set(AFTER, &outgoing.tokens_after.to_string());
     }
-    if let Some((window, from)) = &sent.window {
+    if let Some((window, from)) = &outgoing.window {
         set(WINDOW, &format!("{window}; from={}", from.name()));
     }
-    if let Some(reply) = sent.reply {
+    if let Some(reply) = outgoing.reply {
         set(REPLY, &reply.to_string());
     }
-    if sent.cut > 0 {
-        set(CUT, &sent.cut.to_string());
+    if outgoing.cut > 0 {
+        set(CUT, &outgoing.cut.to_string());
     }
-    if let Some(fault) = sent.fault {
+    if let Some(fault) = outgoing.fault {
         set(FAULT, fault.name());
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct StreamedAnswer {
     /// The request, and the reader of its present answer; `None` after the last one ended.
     asking: Option<(UpstreamCall, AnswerTee)>,
     /// Pieces that were held back until it was clear that the answer is no refusal. The tee has read them already.
-    held: VecDeque<Bytes>,
+    pieces: VecDeque<Bytes>,
     body: Incoming,
     joined: JoinedStream,
     /// The id of the first answer, by which the client knows the whole.
@@ -45,21 +45,21 @@ pub(crate) struct StreamedAnswer {
 impl StreamedAnswer {
     /// Makes the response for the client.
     pub fn answer(
-        mut trip: UpstreamCall,
+        mut call: UpstreamCall,
         head: &Parts,
-        held: Vec<Bytes>,
+        pieces: Vec<Bytes>,
         body: Incoming,
         tee: AnswerTee,
     ) -> Response {
-        let mut headers = trip.client_headers(head);
+        let mut headers = call.client_headers(head);
         // Calls are hidden and further answers join the stream, so the length of the first answer does not hold.
         headers.remove(CONTENT_LENGTH);
-        let insert = trip.insert.take();
-        let mut joined = JoinedStream::new(trip.turn.request().kind());
+        let insert = call.insert.take();
+        let mut joined = JoinedStream::new(call.turn.request().kind());
         // A call that copies what a fold printed must not reach the client, and only its end shows that.
-        joined.hold_calls(trip.turn.guards_calls());
+        joined.hold_calls(call.turn.guards_calls());
         let streamed =
-            Self { asking: Some((trip, tee)), held: held.into(), body, joined, id: None };
+            Self { asking: Some((call, tee)), pieces: pieces.into(), body, joined, id: None };
         let pulled = PulledBody(PullState::Next(Box::new(streamed)));
         let body = match insert {
             Some(insert) => Body::new(BreakingBody::new(InsertedAnswer::new(pulled, insert, true))),
@@ -73,8 +73,8 @@ impl StreamedAnswer {
         let mut out = Vec::new();
         // A frame with hidden calls, or with calls that are held back, leaves nothing for the client, so the next one is read.
         while out.is_empty() && self.asking.is_some() {
-            if let Some(held) = self.held.pop_front() {
-                self.joined.push(&held, &mut out);
+            if let Some(piece) = self.pieces.pop_front() {
+                self.joined.push(&piece, &mut out);
                 continue;
             }
             match self.body.frame().await {
@@ -100,41 +100,41 @@ impl StreamedAnswer {
 
     /// Handles the end of an answer: asks the upstream again, or ends the stream.
     async fn finish_answer(&mut self, out: &mut Vec<u8>) -> Result<(), StreamStop> {
-        let Some((mut trip, tee)) = self.asking.take() else { return Ok(()) };
+        let Some((mut call, tee)) = self.asking.take() else { return Ok(()) };
         let mut seen = tee.finish();
         self.id = self.id.take().or_else(|| seen.id.clone());
         // The answer is recorded before its end is sent, because the client may send its next request right after that.
-        let heard = trip.hear(&mut seen);
-        self.joined.leave_out(&heard.unrun);
-        if !heard.asks_again {
+        let round = call.hear(&mut seen);
+        self.joined.leave_out(&round.unrun);
+        if !round.asks_again {
             seen.id.clone_from(&self.id);
-            trip.ending().end(&seen, false);
+            call.ending().end(&seen, false);
             self.joined.finish(out);
             return Ok(());
         }
         self.joined.next(out);
-        let stopped = match trip.ask_and_recover().await {
-            Ok(UpstreamAnswer { body: ResponseBody::Passing(held, body, tee), .. }) => {
-                (self.held, self.body) = (held.into(), body);
+        let stopped = match call.ask_and_recover().await {
+            Ok(UpstreamAnswer { body: ResponseBody::Passing(pieces, body, tee), .. }) => {
+                (self.pieces, self.body) = (pieces.into(), body);
                 // The request may have been folded only now.
-                self.joined.hold_calls(trip.turn.guards_calls());
-                self.asking = Some((trip, *tee));
+                self.joined.hold_calls(call.turn.guards_calls());
+                self.asking = Some((call, *tee));
                 return Ok(());
             }
             Ok(UpstreamAnswer { head, .. }) => StreamStop::Refused(head.status),
             Err(error) => StreamStop::NoAnswer(error.to_string()),
         };
         // `hear` has counted the usage of the answers before, so there are no facts to add.
-        trip.ending().end(&AnswerFacts::default(), true);
+        call.ending().end(&AnswerFacts::default(), true);
         Err(stopped)
     }
 
     /// Records the end of the answer. A stream that broke off counts as incomplete, whatever it contained.
     fn end(&mut self, is_broken: bool) {
-        if let Some((trip, tee)) = self.asking.take() {
+        if let Some((call, tee)) = self.asking.take() {
             let mut seen = tee.finish();
             seen.is_complete &= !is_broken;
-            trip.ending().end(&seen, is_broken);
+            call.ending().end(&seen, is_broken);
         }
     }
 }

@@ -107,8 +107,8 @@ impl Keeper {
         self.due();
         let mut written = self.written.subscribe();
         // `wait_for` asks at once, so a write that ended before `subscribe` is not missed.
-        let done = written.wait_for(|_| turn.is_written() || self.is_away());
-        if timeout(PATIENCE, done).await.is_err() {
+        let write = written.wait_for(|_| turn.is_written() || self.is_away());
+        if timeout(PATIENCE, write).await.is_err() {
             self.failed("it did not write in time");
         }
     }

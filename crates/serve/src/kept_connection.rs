@@ -42,7 +42,7 @@ pub(crate) fn note_answer<B>(response: &mut Response<B>) {
 /// Whether a request may be sent once more that failed with this error after this time.
 pub(crate) fn is_lost(error: &Error, after: Duration) -> bool {
     // Several requests share a connection of HTTP/2, so bytes that were read say nothing about one of them.
-    let Some(connected) = error.connect_info().filter(|it| !it.is_negotiated_h2()) else {
+    let Some(connected) = error.connect_info().filter(|info| !info.is_negotiated_h2()) else {
         return false;
     };
     let mut extras = Extensions::new();

@@ -132,8 +132,13 @@ pub mod inside {
     }
 
     /// Adds the server's key for an upstream to a request. Returns false if it has none.
-    pub fn give(keys: &ProviderKeys, name: &str, way: Provider, headers: &mut HeaderMap) -> bool {
-        keys.give(name, way, headers)
+    pub fn give(
+        keys: &ProviderKeys,
+        name: &str,
+        provider: Provider,
+        headers: &mut HeaderMap,
+    ) -> bool {
+        keys.give(name, provider, headers)
     }
 
     /// These keys, in the place of `before`.

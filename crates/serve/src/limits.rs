@@ -28,7 +28,7 @@ pub struct ServeLimits {
     pub idle: Duration,
     /// How long the beginning of an answer is held back until it is clear that it is no refusal. After that it is
     /// passed on as it is.
-    pub held: Duration,
+    pub hold: Duration,
     /// The most messages of a request that is read; one with more is forwarded unread. A key may have a lower limit
     /// ([`KeyEntry::longest_history`](crate::KeyEntry)); above that, the request is refused.
     pub longest_history: usize,
@@ -40,7 +40,7 @@ impl Default for ServeLimits {
             connections: CONNECTIONS,
             head: HEAD,
             idle: IDLE,
-            held: HELD,
+            hold: HELD,
             longest_history: HISTORY,
         }
     }

@@ -46,7 +46,7 @@ impl Listener {
     pub async fn serve(self, mut stopped: watch::Receiver<bool>) {
         let Self { tcp, tls, limits, router } = self;
         let open = Arc::new(Semaphore::new(limits.connections));
-        let way = Arc::new(ConnectionShared { tls, limits, router });
+        let shared = Arc::new(ConnectionShared { tls, limits, router });
         let graceful = GracefulShutdown::new();
         // Owned by this future: dropping the set ends every connection.
         let mut connections = JoinSet::new();
@@ -57,8 +57,8 @@ impl Listener {
             };
             // Without this, the set would keep every connection that has ended.
             while connections.try_join_next().is_some() {}
-            let (way, watcher) = (Arc::clone(&way), graceful.watcher());
-            connections.spawn(async move { way.connection(stream, watcher, permit).await });
+            let (shared, watcher) = (Arc::clone(&shared), graceful.watcher());
+            connections.spawn(async move { shared.connection(stream, watcher, permit).await });
         }
         // New clients are refused at once, and do not wait in the queue of a server that stops.
         drop(tcp);

@@ -91,14 +91,14 @@ fn note<const N: usize>(fields: [(&str, &String); N]) {
 }
 
 /// Logs a new fold.
-pub(crate) fn log_fold(sent: &OutgoingRequest) {
-    if let Some(fold) = sent.fold.filter(|_| sent.is_new_fold) {
-        let (session, fold) = (sent.session.as_deref(), &fold.to_hex()[..16]);
+pub(crate) fn log_fold(outgoing: &OutgoingRequest) {
+    if let Some(fold) = outgoing.fold.filter(|_| outgoing.is_new_fold) {
+        let (session, fold) = (outgoing.session.as_deref(), &fold.to_hex()[..16]);
         tracing::info!(
             session,
             fold,
-            before = sent.tokens_before,
-            after = sent.tokens_after,
+            before = outgoing.tokens_before,
+            after = outgoing.tokens_after,
             "folded"
         );
     }
@@ -106,14 +106,14 @@ pub(crate) fn log_fold(sent: &OutgoingRequest) {
 
 /// Logs that results of a request were shown cut.
 pub(crate) fn log_cut(turn: &MatchedRequest) {
-    let sent = turn.sent();
-    if sent.cut > 0 {
+    let outgoing = turn.sent();
+    if outgoing.cut > 0 {
         tracing::info!(
-            session = sent.session.as_deref(),
+            session = outgoing.session.as_deref(),
             model = turn.model(),
             window = turn.window(),
-            left_out = sent.cut,
-            after = sent.tokens_after,
+            left_out = outgoing.cut,
+            after = outgoing.tokens_after,
             "the newest results alone are too long for the window: shown cut"
         );
     }
@@ -129,13 +129,13 @@ pub(crate) fn log_overflow(turn: &MatchedRequest, again: Option<&OutgoingRequest
     let (model, session) = (turn.model(), turn.sent().session.as_deref());
     let window = turn.window();
     match again {
-        Some(sent) => tracing::info!(
+        Some(outgoing) => tracing::info!(
             session,
             model,
             window,
-            sent = sent.tokens_after,
-            reply = sent.reply,
-            left_out = sent.cut,
+            sent = outgoing.tokens_after,
+            reply = outgoing.reply,
+            left_out = outgoing.cut,
             "too long for the provider: sent again, folded, with results cut, or with less room for the reply"
         ),
         None => tracing::warn!(
@@ -171,9 +171,9 @@ pub(crate) fn log_truncation(truncation: &SilentTruncation) {
 }
 
 /// Logs that the model called tools which midfold answered.
-pub(crate) fn log_look_ups(sent: &OutgoingRequest, heard: &RecallRound) {
-    let RecallRound { calls, wishes, asks_again, .. } = *heard;
-    let session = sent.session.as_deref();
+pub(crate) fn log_look_ups(outgoing: &OutgoingRequest, round: &RecallRound) {
+    let RecallRound { calls, wishes, asks_again, .. } = *round;
+    let session = outgoing.session.as_deref();
     if calls > 0 {
         tracing::info!(session, calls, asks_again, "recalled");
     }

@@ -257,13 +257,13 @@ impl ServerMetrics {
     }
 
     /// Counts a request with a history. `took` is the time in which midfold decided what to send.
-    pub fn count_sent(&self, sent: &OutgoingRequest, took: Duration) {
+    pub fn count_sent(&self, outgoing: &OutgoingRequest, took: Duration) {
         self.requests.inc();
-        self.folded.inc_by(u64::from(sent.is_folded()));
-        self.folds.inc_by(u64::from(sent.is_new_fold));
-        self.cut.inc_by(u64::from(sent.cut > 0));
-        self.tokens_before.inc_by(sent.tokens_before);
-        self.tokens_after.inc_by(sent.tokens_after);
+        self.folded.inc_by(u64::from(outgoing.is_folded()));
+        self.folds.inc_by(u64::from(outgoing.is_new_fold));
+        self.cut.inc_by(u64::from(outgoing.cut > 0));
+        self.tokens_before.inc_by(outgoing.tokens_before);
+        self.tokens_after.inc_by(outgoing.tokens_after);
         self.latency.observe(took.as_secs_f64());
     }
 
@@ -271,8 +271,8 @@ impl ServerMetrics {
     pub fn count_overflow(&self, again: Option<&OutgoingRequest>) {
         self.overflows.inc();
         self.recovered.inc_by(u64::from(again.is_some()));
-        self.folds.inc_by(again.map_or(0, |sent| u64::from(sent.is_new_fold)));
-        self.cut.inc_by(again.map_or(0, |sent| u64::from(sent.cut > 0)));
+        self.folds.inc_by(again.map_or(0, |outgoing| u64::from(outgoing.is_new_fold)));
+        self.cut.inc_by(again.map_or(0, |outgoing| u64::from(outgoing.cut > 0)));
     }
 
     /// Counts a prompt of which a server silently dropped a part.

@@ -47,7 +47,7 @@ impl BackgroundNarrator {
     pub fn offer(
         self: &Arc<Self>,
         narratable: NarrationTarget,
-        done: impl FnOnce(bool) + Send + 'static,
+        report: impl FnOnce(bool) + Send + 'static,
     ) {
         let now = (self.clock)();
         if !self.may(now) {
@@ -63,7 +63,7 @@ impl BackgroundNarrator {
         let narrator = Arc::clone(self);
         tokio::spawn(async move {
             if let Some(is_accepted) = narrator.ask(&narratable, &request).await {
-                done(is_accepted);
+                report(is_accepted);
             }
             drop(permit);
         });
@@ -99,7 +99,7 @@ impl BackgroundNarrator {
         let answer = tokio::select! {
             answer = self.narration.client.summarise(request) => answer,
             // Nobody could take the answer any more, so waiting for it would only cost tokens.
-            () = gone(narratable) => return None,
+            () = until_gone(narratable) => return None,
         };
         self.used(&answer);
         let code = narratable.complete(request, answer, (self.clock)());
@@ -122,7 +122,7 @@ impl BackgroundNarrator {
 }
 
 /// Waits until the conversation is dropped.
-async fn gone(narratable: &NarrationTarget) {
+async fn until_gone(narratable: &NarrationTarget) {
     let mut look = interval(LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while !narratable.is_gone() {

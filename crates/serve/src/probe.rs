@@ -105,9 +105,9 @@ async fn check_connects(address: &Uri) -> Result<(), ProbeTrouble> {
     let usual = if address.scheme_str() == Some("http") { 80 } else { 443 };
     let port = address.port_u16().unwrap_or(usual);
     let host = host.trim_start_matches('[').trim_end_matches(']');
-    let found = lookup_host((host, port)).await.map_err(|_| ProbeTrouble::Name)?;
-    let found: Vec<_> = found.collect();
-    let connected = TcpStream::connect(&found[..]).await;
+    let addresses = lookup_host((host, port)).await.map_err(|_| ProbeTrouble::Name)?;
+    let addresses: Vec<_> = addresses.collect();
+    let connected = TcpStream::connect(&addresses[..]).await;
     let stream = connected.map_err(|error| ProbeTrouble::Connect(error.kind()))?;
     // On this machine, a connection to a port where nothing listens may get that very port and connect to itself.
     match stream.local_addr().ok() == stream.peer_addr().ok() {

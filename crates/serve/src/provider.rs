@@ -88,9 +88,9 @@ impl ProviderKeys {
 
     /// Adds the server's key for an upstream to a request, in the header that `way` uses. Returns false if there is
     /// none.
-    pub(crate) fn give(&self, upstream: &str, way: Provider, headers: &mut HeaderMap) -> bool {
+    pub(crate) fn give(&self, upstream: &str, provider: Provider, headers: &mut HeaderMap) -> bool {
         let Some(key) = self.0.get(upstream) else { return false };
-        let (name, text) = match way {
+        let (name, text) = match provider {
             Provider::OpenAi | Provider::Ollama => (AUTHORIZATION, format!("Bearer {key}")),
             Provider::Anthropic => (X_API_KEY, key.clone()),
             Provider::Gemini => (X_GOOG_API_KEY, key.clone()),

@@ -31,7 +31,7 @@ pub enum UnreadReason {
 pub(crate) fn read(
     app: &SharedApp,
     parts: &Parts,
-    asked: &HistoryRequest,
+    history: &HistoryRequest,
     plain: &Bytes,
     purpose: RequestPurpose,
 ) -> Result<(Request, BodyRoom), UnreadReason> {
@@ -40,7 +40,7 @@ pub(crate) fn read(
         messages: may.min(app.limits.longest_history),
         memory: app.rooms.longest().saturating_mul(MEMORY),
     };
-    let request = match caught(|| app.proxy.read(asked.kind, plain.clone(), purpose, bounds)) {
+    let request = match caught(|| app.proxy.read(history.kind, plain.clone(), purpose, bounds)) {
         Some(Ok(request)) => request,
         // One bound carries two limits. Beyond that of the key the request is refused; beyond that of the server it
         // passes unread.
@@ -61,8 +61,8 @@ pub(crate) fn read(
 /// Bytes that are held for a request beside its body: the body completed with its history, and the body that is sent. A
 /// buffer that is shared counts once.
 pub(crate) fn beside(turn: &MatchedRequest, plain: &Bytes) -> usize {
-    let (whole, sent) = (turn.request().body(), &turn.sent().body);
+    let (whole, outgoing) = (turn.request().body(), &turn.sent().body);
     let other =
         |one: &Bytes, than: &Bytes| if one.as_ptr() == than.as_ptr() { 0 } else { one.len() };
-    other(whole, plain) + other(sent, plain).min(other(sent, whole))
+    other(whole, plain) + other(outgoing, plain).min(other(outgoing, whole))
 }

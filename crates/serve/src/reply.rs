@@ -14,24 +14,24 @@ impl UpstreamCall {
     pub async fn go(mut self) -> Response {
         let UpstreamAnswer { head, body, refused, .. } = match self.ask_and_recover().await {
             Ok(answer) => answer,
-            Err(error) => return no_answer(&self.way.app, &error),
+            Err(error) => return no_answer(&self.request.app, &error),
         };
-        let is_long = refused.is_some_and(|found| found.exceeds_window());
+        let is_long = refused.is_some_and(|diagnosis| diagnosis.exceeds_window());
         if is_long && self.turn.request().continues_thread {
             return thread_not_found();
         }
-        let (held, body, tee) = match body {
+        let (pieces, body, tee) = match body {
             ResponseBody::Refused(refusal) => return self.pass_on_refusal(&head, refusal),
-            ResponseBody::Passing(held, body, tee) => (held, body, tee),
+            ResponseBody::Passing(pieces, body, tee) => (pieces, body, tee),
         };
         // Before the answer is read: the provider took the prompt, so the conversation is real even if its answer
         // breaks off.
         self.turn.accept();
-        self.way.wait_until_written(&self.turn).await;
+        self.request.wait_until_written(&self.turn).await;
         match reads(&self, &head) {
-            Some(AnswerReads::Whole) => self.join_whole(head, held, body, *tee).await,
-            Some(AnswerReads::Stream) => StreamedAnswer::answer(self, &head, held, body, *tee),
-            None => self.pass_on(&head, held, body, *tee),
+            Some(AnswerReads::Whole) => self.join_whole(head, pieces, body, *tee).await,
+            Some(AnswerReads::Stream) => StreamedAnswer::answer(self, &head, pieces, body, *tee),
+            None => self.pass_on(&head, pieces, body, *tee),
         }
     }
 }

@@ -32,12 +32,12 @@ pub(crate) enum AnswerReads {
 
 /// How an answer with this head is read for calls; `None` if the model has no tools of midfold's, or if the answer is
 /// compressed, so that it cannot be read.
-pub(crate) fn reads(trip: &UpstreamCall, head: &Parts) -> Option<AnswerReads> {
-    let may = trip.is_answered && trip.turn.recalls();
+pub(crate) fn reads(call: &UpstreamCall, head: &Parts) -> Option<AnswerReads> {
+    let may = call.is_answered && call.turn.recalls();
     if !may || head.headers.contains_key(CONTENT_ENCODING) {
         return None;
     }
-    match framing(content_type(&head.headers), trip.stream) {
+    match framing(content_type(&head.headers), call.stream) {
         // Where a stream would be an array, no tools are offered. So this is one document: some servers answer a request
         // for a stream that way.
         AnswerFraming::Json | AnswerFraming::JsonArray => Some(AnswerReads::Whole),
@@ -59,40 +59,40 @@ impl UpstreamCall {
     pub fn hear(&mut self, seen: &mut AnswerFacts) -> RecallRound {
         // Read before `self.turn.hear`, which changes both.
         let (usage, length) = (seen.usage, self.turn.sent().body.len());
-        let now = self.way.app.now();
+        let now = self.request.app.now();
         // If midfold panics here, no call is answered, and the answer is passed on.
-        let heard = compute(|| self.turn.hear(seen, now)).unwrap_or_default();
-        let app = &self.way.app;
-        if heard.calls + heard.wishes > 0 {
-            app.metrics.count_look_ups(heard.calls, heard.wishes);
-            log_look_ups(self.turn.sent(), &heard);
+        let round = compute(|| self.turn.hear(seen, now)).unwrap_or_default();
+        let app = &self.request.app;
+        if round.calls + round.wishes > 0 {
+            app.metrics.count_look_ups(round.calls, round.wishes);
+            log_look_ups(self.turn.sent(), &round);
         }
-        let (unrun, handed_on) = (heard.unrun.len(), heard.handed_on);
+        let (unrun, handed_on) = (round.unrun.len(), round.handed_on);
         app.metrics.count_placeholders(unrun, handed_on);
         log_placeholders(self.turn.sent().session.as_deref(), unrun, handed_on);
-        if heard.asks_again {
+        if round.asks_again {
             // At the end only the last answer is counted, so the one before a further request is counted here.
-            usage.iter().for_each(|usage| app.metrics.add_usage(&self.way.labels, *usage));
-            usage.iter().for_each(|usage| self.way.trace.add_usage(*usage));
+            usage.iter().for_each(|usage| app.metrics.add_usage(&self.request.labels, *usage));
+            usage.iter().for_each(|usage| self.request.trace.add_usage(*usage));
             // The request and the sent body have grown by this much. The result is ignored, because the request is
             // already running.
             let more = self.turn.sent().body.len().saturating_sub(length);
             app.rooms.take(&mut self.room, 2 * more);
         }
-        heard
+        round
     }
 
     /// Handles answers that are one JSON document: each is read to its end, until one is the last.
     pub async fn join_whole(
         mut self,
         mut head: Parts,
-        mut held: Vec<Bytes>,
+        mut pieces: Vec<Bytes>,
         mut body: Incoming,
         mut tee: AnswerTee,
     ) -> Response {
         let mut answers = Vec::new();
         loop {
-            let text = match read(held, body, &mut tee).await {
+            let text = match read(pieces, body, &mut tee).await {
                 RoundAnswer::Whole(text) => text,
                 RoundAnswer::Long(text, rest) => return self.pass_on(&head, vec![text], rest, tee),
                 RoundAnswer::Broken(text, why) => {
@@ -103,19 +103,19 @@ impl UpstreamCall {
                 }
             };
             let mut seen = tee.finish();
-            let heard = self.hear(&mut seen);
-            answers.push(answer_with_unrun(self.turn.request().kind(), &text, &heard.unrun));
-            if !heard.asks_again {
-                return self.last(&head, &answers, &seen, &heard);
+            let round = self.hear(&mut seen);
+            answers.push(answer_with_unrun(self.turn.request().kind(), &text, &round.unrun));
+            if !round.asks_again {
+                return self.last(&head, &answers, &seen, &round);
             }
             let next = match self.ask_and_recover().await {
                 Ok(next) => next,
-                Err(error) => return no_answer(&self.way.app, &error),
+                Err(error) => return no_answer(&self.request.app, &error),
             };
-            let UpstreamAnswer { head: next_head, body: said, .. } = next;
+            let UpstreamAnswer { head: next_head, body: next_body, .. } = next;
             head = next_head;
-            (held, body, tee) = match said {
-                ResponseBody::Passing(held, body, tee) => (held, body, *tee),
+            (pieces, body, tee) = match next_body {
+                ResponseBody::Passing(pieces, body, tee) => (pieces, body, *tee),
                 ResponseBody::Refused(refusal) => return self.pass_on_refusal(&head, refusal),
             };
         }
@@ -127,19 +127,19 @@ impl UpstreamCall {
         head: &Parts,
         answers: &[Bytes],
         seen: &AnswerFacts,
-        heard: &RecallRound,
+        round: &RecallRound,
     ) -> Response {
         let kind = self.turn.request().kind();
         let mut own = self.client_headers(head);
         own.remove(CONTENT_LENGTH);
-        if heard.handed_on > 0 {
-            own.insert(headers::PLACEHOLDERS, HeaderValue::from(heard.handed_on));
+        if round.handed_on > 0 {
+            own.insert(headers::PLACEHOLDERS, HeaderValue::from(round.handed_on));
         }
         let insert = self.insert.take();
         self.ending().end(seen, false);
         // An answer of Responses lists the tools of the request; midfold's have to be removed from the list.
         let is_other = answers.len() > 1
-            || heard.calls + heard.wishes + heard.unrun.len() > 0
+            || round.calls + round.wishes + round.unrun.len() > 0
             || kind == DialectKind::OpenAiResponses;
         // An answer in which nothing has to be hidden keeps its bytes.
         let body = match answers {
@@ -152,10 +152,10 @@ impl UpstreamCall {
 }
 
 /// Reads an answer to its end, up to [`LONGEST_ANSWER`].
-async fn read(held: Vec<Bytes>, mut body: Incoming, tee: &mut AnswerTee) -> RoundAnswer {
+async fn read(pieces: Vec<Bytes>, mut body: Incoming, tee: &mut AnswerTee) -> RoundAnswer {
     let mut text = BytesMut::new();
     // The tee has read the held pieces already.
-    held.iter().for_each(|data| text.extend_from_slice(data));
+    pieces.iter().for_each(|data| text.extend_from_slice(data));
     while text.len() <= LONGEST_ANSWER {
         match body.frame().await {
             None => return RoundAnswer::Whole(text.freeze()),

@@ -59,8 +59,8 @@ pub fn route(method: &Method, path: &str, headers: &HeaderMap) -> RequestRoute {
         None => (by_header(), path.to_owned()),
     };
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
-    let found = if method == Method::POST { work(&segments) } else { None };
-    match found {
+    let known = if method == Method::POST { work(&segments) } else { None };
+    match known {
         Some((provider, _)) if is_signed(headers) => {
             RequestRoute { upstream, provider, work: RouteWork::Signed, path }
         }
@@ -81,25 +81,25 @@ pub fn route(method: &Method, path: &str, headers: &HeaderMap) -> RequestRoute {
 fn work(segments: &[&str]) -> Option<(Provider, RouteWork)> {
     let (last, before) = segments.split_last()?;
     let above = before.last().copied().unwrap_or_default();
-    let asked = |kind| HistoryRequest { kind, model: named_model(before), stream: false };
+    let history = |kind| HistoryRequest { kind, model: named_model(before), stream: false };
     // Google serves OpenAI's formats under paths of its own, and such a request needs Google's address and key.
     let openai = if is_google(before) { Provider::Gemini } else { Provider::OpenAi };
-    let found = match (above, *last) {
-        ("api", "chat") => (Provider::Ollama, RouteWork::Generate(asked(DialectKind::Ollama))),
-        ("chat", "completions") => (openai, RouteWork::Generate(asked(DialectKind::OpenAiChat))),
-        (_, "responses") => (openai, RouteWork::Generate(asked(DialectKind::OpenAiResponses))),
+    let provider_work = match (above, *last) {
+        ("api", "chat") => (Provider::Ollama, RouteWork::Generate(history(DialectKind::Ollama))),
+        ("chat", "completions") => (openai, RouteWork::Generate(history(DialectKind::OpenAiChat))),
+        (_, "responses") => (openai, RouteWork::Generate(history(DialectKind::OpenAiResponses))),
         ("responses", "compact") => {
-            (openai, RouteWork::Compact(asked(DialectKind::OpenAiResponses)))
+            (openai, RouteWork::Compact(history(DialectKind::OpenAiResponses)))
         }
         (_, "messages") if !is_stored_there(before) => {
-            (Provider::Anthropic, RouteWork::Generate(asked(DialectKind::Anthropic)))
+            (Provider::Anthropic, RouteWork::Generate(history(DialectKind::Anthropic)))
         }
         ("messages", "count_tokens") => {
-            (Provider::Anthropic, RouteWork::Count(asked(DialectKind::Anthropic)))
+            (Provider::Anthropic, RouteWork::Count(history(DialectKind::Anthropic)))
         }
         _ => return cloud(last, before).or_else(|| verb(last, before)),
     };
-    Some(found)
+    Some(provider_work)
 }
 
 /// Reads `model/NAME/converse` and `model/NAME/invoke` of Bedrock, and `serving-endpoints/NAME/invocations` of
@@ -122,8 +122,8 @@ fn cloud(last: &str, before: &[&str]) -> Option<(Provider, RouteWork)> {
         ("serving-endpoints", "invocations") => DialectKind::OpenAiChat,
         _ => return None,
     };
-    let asked = HistoryRequest { kind, model: Some(name), stream: false };
-    Some((Provider::OpenAi, RouteWork::Generate(asked)))
+    let history = HistoryRequest { kind, model: Some(name), stream: false };
+    Some((Provider::OpenAi, RouteWork::Generate(history)))
 }
 
 /// Reads `models/NAME:generateContent` and similar paths of Gemini and Vertex.
@@ -132,8 +132,8 @@ fn verb(last: &str, before: &[&str]) -> Option<(Provider, RouteWork)> {
     if !matches!(before.last(), Some(&"models" | &"tunedModels" | &"endpoints")) {
         return None;
     }
-    let asked = |kind, stream| HistoryRequest { kind, model: Some(model.to_owned()), stream };
-    let gemini = |stream| asked(DialectKind::Gemini, stream);
+    let history = |kind, stream| HistoryRequest { kind, model: Some(model.to_owned()), stream };
+    let gemini = |stream| history(DialectKind::Gemini, stream);
     let work = match verb {
         "generateContent" => RouteWork::Generate(gemini(false)),
         "streamGenerateContent" => RouteWork::Generate(gemini(true)),
@@ -151,7 +151,7 @@ fn verb(last: &str, before: &[&str]) -> Option<(Provider, RouteWork)> {
                 "count-tokens" => {
                     RouteWork::Count(HistoryRequest { kind, model: None, stream: false })
                 }
-                _ => RouteWork::Generate(asked(kind, verb == "streamRawPredict")),
+                _ => RouteWork::Generate(history(kind, verb == "streamRawPredict")),
             }
         }
         _ => return None,
@@ -161,7 +161,7 @@ fn verb(last: &str, before: &[&str]) -> Option<(Provider, RouteWork)> {
 
 /// The model in `deployments/NAME/…` (Azure) or `engines/NAME/…`.
 fn named_model(before: &[&str]) -> Option<String> {
-    let at = before.iter().position(|it| matches!(*it, "deployments" | "engines"))?;
+    let at = before.iter().position(|segment| matches!(*segment, "deployments" | "engines"))?;
     before.get(at + 1).map(|&name| name.to_owned())
 }
 
@@ -172,12 +172,14 @@ fn is_google(before: &[&str]) -> bool {
 
 /// Whether messages are added one by one to a history that the provider keeps: such a request has no history.
 fn is_stored_there(before: &[&str]) -> bool {
-    before.iter().any(|it| matches!(*it, "threads" | "sessions" | "conversations"))
+    before.iter().any(|segment| matches!(*segment, "threads" | "sessions" | "conversations"))
 }
 
 /// Whether the request has a signature that covers its body (Bedrock, SageMaker).
 fn is_signed(headers: &HeaderMap) -> bool {
-    headers.get(AUTHORIZATION).is_some_and(|it| it.as_bytes().starts_with(b"AWS4-HMAC-SHA256"))
+    headers
+        .get(AUTHORIZATION)
+        .is_some_and(|value| value.as_bytes().starts_with(b"AWS4-HMAC-SHA256"))
 }
 
 /// The provider of a request without a history: by its headers, or else by its path.

@@ -95,7 +95,9 @@ pub async fn start(config: ServeConfig) -> Result<RunningServer, ServeError> {
         sessions: BusySessions::default(),
         model_names: ModelNames::default(),
         traces,
-        narrator: config.narration.map(|it| BackgroundNarrator::new(it, Arc::clone(&clock))),
+        narrator: config
+            .narration
+            .map(|narration| BackgroundNarrator::new(narration, Arc::clone(&clock))),
         started: clock(),
         clock,
         listens_on: format!("{scheme}://{address}"),
@@ -161,8 +163,8 @@ impl RunningServer {
 
     /// Replaces the keys that it was started with, and ends the feeds of keys that are gone or changed. A server that was started without keys goes on to admit everybody.
     pub fn set_keys(&self, keys: ApiKeys) {
-        if let Some(held) = &self.app.keys {
-            held.send_modify(|held| *held = Arc::new(keys.after(held)));
+        if let Some(sender) = &self.app.keys {
+            sender.send_modify(|known| *known = Arc::new(keys.after(known)));
         }
     }
 

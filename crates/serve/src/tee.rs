@@ -21,16 +21,16 @@ pub(crate) struct TeedBody {
 }
 
 impl TeedBody {
-    pub fn new(first: Vec<Bytes>, inner: Incoming, reader: AnswerTee, done: AfterBody) -> Self {
-        Self { first: first.into(), inner, reader: Some((reader, done)) }
+    pub fn new(first: Vec<Bytes>, inner: Incoming, reader: AnswerTee, after: AfterBody) -> Self {
+        Self { first: first.into(), inner, reader: Some((reader, after)) }
     }
 
     /// Ends the reading. An answer that broke off counts as incomplete, whatever it contained.
     fn end(&mut self, is_broken: bool) {
-        if let Some((reader, done)) = self.reader.take() {
+        if let Some((reader, after)) = self.reader.take() {
             let mut seen = reader.finish();
             seen.is_complete &= !is_broken;
-            done(seen, is_broken);
+            after(seen, is_broken);
         }
     }
 }
@@ -50,8 +50,8 @@ impl Body for TeedBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         // The reader has seen the held frames already.
-        if let Some(held) = self.first.pop_front() {
-            return Poll::Ready(Some(Ok(Frame::data(held))));
+        if let Some(piece) = self.first.pop_front() {
+            return Poll::Ready(Some(Ok(Frame::data(piece))));
         }
         let frame = ready!(Pin::new(&mut self.inner).poll_frame(context));
         match &frame {

@@ -31,13 +31,13 @@ pub enum BodyPacking {
 
 /// A compressed body, and its plain text.
 pub(crate) struct PackedBody {
-    came: Bytes,
+    packed: Bytes,
     plain: Bytes,
 }
 
 impl PackedBody {
-    pub fn new(came: &Bytes, plain: Bytes) -> Self {
-        Self { came: came.clone(), plain }
+    pub fn new(packed: &Bytes, plain: Bytes) -> Self {
+        Self { packed: packed.clone(), plain }
     }
 
     /// The body to send: the compressed one if nothing was changed, else the plain one, without the header of the
@@ -45,7 +45,7 @@ impl PackedBody {
     pub fn again(packed: Option<&Self>, body: Bytes, headers: &mut HeaderMap) -> Bytes {
         match packed {
             // By address: an unchanged body is the same buffer, and no bytes need to be compared.
-            Some(packed) if packed.plain.as_ptr() == body.as_ptr() => return packed.came.clone(),
+            Some(packed) if packed.plain.as_ptr() == body.as_ptr() => return packed.packed.clone(),
             Some(_) => drop(headers.remove(CONTENT_ENCODING)),
             None => {}
         }
@@ -56,8 +56,8 @@ impl PackedBody {
 impl BodyPacking {
     /// The compression that the headers of a request name.
     pub fn of(headers: &HeaderMap) -> Self {
-        let mut said = headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
-        match (said.next().map(<[u8]>::to_ascii_lowercase).as_deref(), said.next()) {
+        let mut encodings = headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
+        match (encodings.next().map(<[u8]>::to_ascii_lowercase).as_deref(), encodings.next()) {
             (None | Some(b"identity" | b""), None) => Self::None,
             (Some(b"gzip" | b"x-gzip"), None) => Self::Gzip,
             (Some(b"zstd"), None) => Self::Zstd,
@@ -81,7 +81,7 @@ impl BodyPacking {
             Self::Other => return Err(UnreadReason::Open(PassCause::Encoded)),
         };
         let mut reader = reader.map_err(|_| UnreadReason::Open(PassCause::Encoded))?;
-        let before = room.taken();
+        let before = room.size();
         let read = unpacked(&mut *reader, rooms, room, longest);
         if read.is_err() {
             // The unpacked bytes are dropped here. The packed ones stay, because they are sent on.

@@ -68,11 +68,11 @@ impl OutgoingProxy {
         if self.https_proxy.is_none() && self.http_proxy.is_none() {
             return None;
         }
-        let said = |proxy: &Option<String>| proxy.clone().unwrap_or_default();
+        let url = |proxy: &Option<String>| proxy.clone().unwrap_or_default();
         let here = "localhost,127.0.0.0/8,::1";
-        let no = self.no_proxy.as_ref().map_or(here.to_owned(), |said| format!("{said},{here}"));
-        let builder =
-            Matcher::builder().https(said(&self.https_proxy)).http(said(&self.http_proxy));
+        let no =
+            self.no_proxy.as_ref().map_or(here.to_owned(), |listed| format!("{listed},{here}"));
+        let builder = Matcher::builder().https(url(&self.https_proxy)).http(url(&self.http_proxy));
         Some(builder.no(no).build())
     }
 }
@@ -179,7 +179,10 @@ impl UpstreamClient {
         let since = Instant::now();
         let answer = match self.client.request(make()).await {
             Err(error) if is_lost(&error, since.elapsed()) => {
-                tracing::debug!(error = told(&error), "a kept connection was closed: sent again");
+                tracing::debug!(
+                    error = with_causes(&error),
+                    "a kept connection was closed: sent again"
+                );
                 self.anew.request(make()).await
             }
             answer => answer,
@@ -206,13 +209,13 @@ fn answered(
     answer: Result<Response<Incoming>, hyper_util::client::legacy::Error>,
     host: String,
 ) -> Result<Response<Incoming>, NoAnswer> {
-    let mut answer = answer.map_err(|error| NoAnswer::Client { host, why: told(&error) })?;
+    let mut answer = answer.map_err(|error| NoAnswer::Client { host, why: with_causes(&error) })?;
     note_answer(&mut answer);
     Ok(answer)
 }
 
 /// The text of an error with all its causes: the outermost error alone explains little.
-pub(crate) fn told(error: &dyn std::error::Error) -> String {
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut inner = error.source();
     while let Some(error) = inner {

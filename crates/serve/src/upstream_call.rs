@@ -30,7 +30,7 @@ use crate::refusal::RefusalStart;
 use crate::tee::TeedBody;
 use crate::traces::RequestTrace;
 use crate::unpack::PackedBody;
-use crate::upstream::{NoAnswer, content_type, told};
+use crate::upstream::{NoAnswer, content_type, with_causes};
 use crate::vendor::InsertedAnswer;
 
 /// The most bytes of an answer that are held back until it is clear that it is no refusal.
@@ -38,7 +38,7 @@ const LONGEST_PRELUDE: usize = 64 << 10;
 
 /// A request with a history that is matched to its conversation.
 pub(crate) struct UpstreamCall {
-    pub way: ProxyRequest,
+    pub request: ProxyRequest,
     pub turn: MatchedRequest,
     pub room: BodyRoom,
     /// The body as the client compressed it; `None` if it was not compressed.
@@ -92,32 +92,32 @@ impl UpstreamCall {
 
     /// Prepares another request after a refusal, and counts an overflow. Returns false if there is none.
     fn prepare_another(&mut self, diagnosis: Diagnosis) -> bool {
-        let app = &self.way.app;
+        let app = &self.request.app;
         let since = SystemTime::now();
         let is_sent_again = self.turn.answer_refusal(diagnosis, app.now()).is_some();
         if diagnosis.exceeds_window() {
             let again = is_sent_again.then(|| self.turn.sent());
             app.metrics.count_overflow(again);
             again.into_iter().for_each(log_fold);
-            again.into_iter().for_each(|sent| self.way.trace.add_fold(sent, since));
+            again.into_iter().for_each(|outgoing| self.request.trace.add_fold(outgoing, since));
             log_overflow(&self.turn, again);
-            app.note_window(&self.turn, &self.way.goal.target.name);
+            app.note_window(&self.turn, &self.request.goal.target.name);
         }
         is_sent_again
     }
 
     /// Sends the request once.
     async fn ask(&self) -> Result<UpstreamAnswer, NoAnswer> {
-        let ProxyRequest { app, parts, goal, .. } = &self.way;
+        let ProxyRequest { app, parts, goal, .. } = &self.request;
         let mut out = headers::for_upstream(&parts.headers, true);
         let body = self.turn.sent().body.clone();
         let body = PackedBody::again(self.packed.as_ref(), body, &mut out);
         out.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
-        self.way.trace.goes_on(&mut out);
+        self.request.trace.goes_on(&mut out);
         let (method, address) = (parts.method.clone(), goal.address.clone());
         let answer = app.upstream.send_whole(method, address, out, body).await?;
         let (head, body) = answer.into_parts();
-        app.metrics.count_answer(&self.way.labels, head.status.as_u16());
+        app.metrics.count_answer(&self.request.labels, head.status.as_u16());
         if !head.status.is_success() {
             return Ok(self.refusal(head, body).await);
         }
@@ -141,7 +141,7 @@ impl UpstreamCall {
         mut body: Incoming,
         mut tee: AnswerTee,
     ) -> Result<UpstreamAnswer, NoAnswer> {
-        let mut held = Vec::new();
+        let mut pieces = Vec::new();
         let mut bytes = 0;
         let is_watched = self.stream || is_short_document(&head.headers);
         let mut is_whole = false;
@@ -153,31 +153,31 @@ impl UpstreamCall {
                 is_whole = true;
                 break;
             };
-            let frame = frame.map_err(|error| NoAnswer::Broken(told(&error)))?;
+            let frame = frame.map_err(|error| NoAnswer::Broken(with_causes(&error)))?;
             if let Ok(data) = frame.into_data() {
                 tee.push(&data);
                 bytes += data.len();
-                held.push(data);
+                pieces.push(data);
             }
         }
         let (refused, is_silent) = match tee.verdict() {
-            PassVerdict::Overflow(found) => {
-                (Some(self.turn.unless_echo(found, &held.concat())), false)
+            PassVerdict::Overflow(diagnosis) => {
+                (Some(self.turn.unless_echo(diagnosis, &pieces.concat())), false)
             }
             PassVerdict::Undecided if is_whole => self.judge_end(&tee.clone().finish()),
             PassVerdict::Fine | PassVerdict::Undecided => (None, false),
         };
-        let body = ResponseBody::Passing(held, body, Box::new(tee));
+        let body = ResponseBody::Passing(pieces, body, Box::new(tee));
         Ok(UpstreamAnswer { head, body, refused, is_silent })
     }
 
     /// How long the beginning of the answer may be held back. Where an overflow is unlikely, a model that thinks before
     /// its first word is not kept from the client for long.
     fn longest_hold(&self) -> Duration {
-        let held = self.way.app.limits.held;
+        let hold = self.request.app.limits.hold;
         let is_likely = self.turn.diagnose_silence().is_some()
             || self.turn.request().kind() == DialectKind::OpenAiResponses;
-        if is_likely { held } else { held / 5 }
+        if is_likely { hold } else { hold / 5 }
     }
 
     /// Judges an answer that ended undecided: its last event is an error, or it said nothing. Returns which of the two.
@@ -196,12 +196,12 @@ impl UpstreamCall {
         mut head: hyper::http::response::Parts,
         body: Incoming,
     ) -> UpstreamAnswer {
-        let said = RefusalStart::read(body, self.way.app.limits.idle).await;
+        let start = RefusalStart::read(body, self.request.app.limits.idle).await;
         // Only a part may have been read, so the length is not forwarded.
         head.headers.remove(CONTENT_LENGTH);
-        let diagnose = || self.turn.diagnose(Some(head.status.as_u16()), &said.text);
-        let refused = said.cut.is_none().then(diagnose);
-        UpstreamAnswer { head, body: ResponseBody::Refused(said), refused, is_silent: false }
+        let diagnose = || self.turn.diagnose(Some(head.status.as_u16()), &start.text);
+        let refused = start.cut.is_none().then(diagnose);
+        UpstreamAnswer { head, body: ResponseBody::Refused(start), refused, is_silent: false }
     }
 
     /// The headers for the client, with those that say what midfold did with the request.
@@ -220,7 +220,7 @@ impl UpstreamCall {
         let body = match refusal {
             RefusalStart { text, cut: None } => Body::from(text),
             RefusalStart { text, cut: Some(why) } => {
-                self.way.app.metrics.count_broken();
+                self.request.app.metrics.count_broken();
                 Body::new(BreakingBody::new(BodyStart::new(text, why)))
             }
         };
@@ -236,15 +236,15 @@ impl UpstreamCall {
     pub fn pass_on(
         mut self,
         head: &hyper::http::response::Parts,
-        held: Vec<Bytes>,
+        pieces: Vec<Bytes>,
         body: Incoming,
         tee: AnswerTee,
     ) -> Response {
         let mut headers = self.client_headers(head);
         let insert = self.insert.take();
         let ending = self.ending();
-        let done = move |seen: AnswerFacts, is_broken: bool| ending.end(&seen, is_broken);
-        let teed = TeedBody::new(held, body, tee, Box::new(done));
+        let after = move |seen: AnswerFacts, is_broken: bool| ending.end(&seen, is_broken);
+        let teed = TeedBody::new(pieces, body, tee, Box::new(after));
         // A compressed answer cannot be read, so nothing is inserted into it.
         let body = match insert.filter(|_| !head.headers.contains_key(CONTENT_ENCODING)) {
             Some(insert) => {
@@ -260,8 +260,9 @@ impl UpstreamCall {
     /// Takes the parts that are needed when the answer has ended. The request's bytes are dropped, unless a later
     /// request may name the answer; then the request also keeps its room in memory.
     pub fn ending(self) -> PassingAnswer {
-        let Self { way: ProxyRequest { app, trace, labels, .. }, turn, room, is_answered, .. } =
-            self;
+        let Self {
+            request: ProxyRequest { app, trace, labels, .. }, turn, room, is_answered, ..
+        } = self;
         let room = turn.wants_output().then_some(room);
         let span = Span::current();
         PassingAnswer { app, trace, span, labels, awaited: turn.into_pending(), is_answered, room }
@@ -301,8 +302,8 @@ impl PassingAnswer {
                 log_truncation(&truncation);
             }
             app.keep();
-            if let Some((narrator, it)) = app.narrator.clone().zip(narratable) {
-                narrator.offer(it, move |is_accepted| {
+            if let Some((narrator, target)) = app.narrator.clone().zip(narratable) {
+                narrator.offer(target, move |is_accepted| {
                     app.metrics.count_narration(is_accepted);
                     app.keep();
                 });

@@ -85,16 +85,16 @@ impl UpstreamTable {
     ///
     /// # Errors
     /// If the name cannot be used in a path, or if the address is not valid.
-    pub fn set(&mut self, said: &str) -> Result<(), ConfigError> {
-        self.set_all(&ServingUpstreams::said([said]))
+    pub fn set(&mut self, address: &str) -> Result<(), ConfigError> {
+        self.set_all(&ServingUpstreams::from_texts([address]))
     }
 
     /// Sets all of these upstreams.
     ///
     /// # Errors
     /// As for [`UpstreamTable::set`].
-    pub fn set_all(&mut self, said: &ServingUpstreams) -> Result<(), ConfigError> {
-        let mut each = said.0.iter();
+    pub fn set_all(&mut self, given: &ServingUpstreams) -> Result<(), ConfigError> {
+        let mut each = given.0.iter();
         each.try_for_each(|(name, to)| self.add(name, &to.url, to.models.clone()))
     }
 
@@ -123,8 +123,8 @@ impl UpstreamTable {
     /// Ollama is only listed if it was set, and under its own name only if no other one has its address.
     #[must_use]
     pub fn places(&self) -> Vec<(String, String)> {
-        let usual = Provider::ALL.into_iter().filter(|it| *it != Provider::Ollama);
-        let usual = usual.map(|it| self.of(it));
+        let usual = Provider::ALL.into_iter().filter(|provider| *provider != Provider::Ollama);
+        let usual = usual.map(|provider| self.of(provider));
         let mut all: Vec<(String, String)> = Vec::new();
         for UpstreamTarget { name, base, .. } in
             usual.chain(self.named.iter().map(NamedUpstream::target))
@@ -162,7 +162,7 @@ impl UpstreamTable {
         if let Some(name) = wanted.named {
             let place =
                 self.named.iter().find(|place| place.name == name).map(NamedUpstream::target);
-            let place = place.or_else(|| Provider::named(name).map(|it| self.of(it)));
+            let place = place.or_else(|| Provider::named(name).map(|provider| self.of(provider)));
             return place.ok_or_else(|| self.unknown(name));
         }
         let precision = |place: &NamedUpstream, model: &str| {
@@ -209,12 +209,16 @@ impl UpstreamTable {
 impl std::fmt::Display for UpstreamTable {
     /// The upstreams that were set; if there are none, the providers.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let usual = Provider::ALL.iter().filter(|it| **it != Provider::Ollama);
+        let usual = Provider::ALL.iter().filter(|provider| **provider != Provider::Ollama);
         let all: Vec<String> = match self.named.as_slice() {
-            [] => usual.map(|it| format!("{}={}", it.name(), it.origin())).collect(),
+            [] => {
+                usual.map(|provider| format!("{}={}", provider.name(), provider.origin())).collect()
+            }
             [first, rest @ ..]
                 if rest.len() + 1 == Provider::ALL.len()
-                    && rest.iter().all(|it| it.base == first.base && it.models.is_empty()) =>
+                    && rest
+                        .iter()
+                        .all(|place| place.base == first.base && place.models.is_empty()) =>
             {
                 vec![first.base.url()]
             }
@@ -258,7 +262,7 @@ impl UpstreamTarget {
 
     pub(crate) fn is_local(&self) -> bool {
         let host = self.base.origin.split_once("://").map_or("", |(_, authority)| authority);
-        let host = host.parse::<Authority>().map(|it| it.host().to_ascii_lowercase());
+        let host = host.parse::<Authority>().map(|parsed| parsed.host().to_ascii_lowercase());
         let host = host.unwrap_or_default();
         match host.trim_matches(['[', ']']).parse::<IpAddr>() {
             Ok(IpAddr::V4(ip)) => {
@@ -331,7 +335,7 @@ pub(crate) fn leaves_base(path_and_query: &str) -> bool {
 
 /// A path without percent-encoding, also where a decoded character is a part of another one: `%252e` is `.`.
 pub(crate) fn decoded(path: &str) -> Vec<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|it| u8::try_from(it).ok());
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|value| u8::try_from(value).ok());
     let mut out = Vec::with_capacity(path.len());
     for byte in path.bytes() {
         out.push(byte);

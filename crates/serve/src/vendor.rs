@@ -22,18 +22,18 @@ const LONGEST_ANSWER: usize = 32 << 20;
 
 /// Removes the betas that midfold handles from a request's headers; others stay.
 pub(crate) fn strip_betas(headers: &mut HeaderMap) {
-    let said = headers.get_all(BETA).iter().filter_map(|value| value.to_str().ok());
-    let left: Vec<_> = said.map(without_betas).filter(|left| !left.is_empty()).collect();
+    let lists = headers.get_all(BETA).iter().filter_map(|value| value.to_str().ok());
+    let rest: Vec<_> = lists.map(without_betas).filter(|list| !list.is_empty()).collect();
     headers.remove(BETA);
-    for value in left.iter().filter_map(|left| HeaderValue::from_str(left).ok()) {
+    for value in rest.iter().filter_map(|list| HeaderValue::from_str(list).ok()) {
         headers.append(BETA, value);
     }
 }
 
 /// The response with an answer that midfold made.
-pub(crate) fn made(made: MadeAnswer, sent: &OutgoingRequest) -> Response {
-    let mut response = answer(StatusCode::OK, made.content_type, made.body);
-    headers::tell(response.headers_mut(), sent);
+pub(crate) fn answered(reply: MadeAnswer, outgoing: &OutgoingRequest) -> Response {
+    let mut response = answer(StatusCode::OK, reply.content_type, reply.body);
+    headers::tell(response.headers_mut(), outgoing);
     response
 }
 
@@ -85,7 +85,7 @@ impl<B: Body> InsertedAnswer<B> {
     }
 
     /// The held bytes of an answer that broke off. Nothing is inserted into an incomplete document.
-    fn held(&mut self) -> Vec<u8> {
+    fn take_whole(&mut self) -> Vec<u8> {
         match (&self.insert, self.whole.take()) {
             (Some(_), Some(whole)) => {
                 self.insert = None;
@@ -133,7 +133,7 @@ where
                 Some(Err(error)) => {
                     // The client gets the bytes that came before the error, and the error behind them.
                     self.broken = Some(error);
-                    self.held()
+                    self.take_whole()
                 }
                 None => self.rest(),
             };

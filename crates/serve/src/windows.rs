@@ -64,7 +64,7 @@ type WindowProbe = Arc<OnceCell<ReportedWindow>>;
 /// The windows that upstreams reported for their models.
 #[derive(Default)]
 pub(crate) struct ReportedWindows {
-    told: Mutex<HashMap<ModelAtPlace, (u64, WindowProbe)>>,
+    windows: Mutex<HashMap<ModelAtPlace, (u64, WindowProbe)>>,
     /// Models with an unknown window for which that was already logged.
     unknown: Mutex<HashSet<ModelAtPlace>>,
 }
@@ -82,18 +82,18 @@ impl ReportedWindows {
         let model = model.filter(|model| !model.is_empty())?;
         let cell = self.cell((target.name.clone(), model.to_owned()), now);
         // If the client that asks leaves, the question is dropped, and the next request that waits asks it anew.
-        cell.get_or_init(|| asked(upstream, target, model, headers)).await.window
+        cell.get_or_init(|| ask_all(upstream, target, model, headers)).await.window
     }
 
     /// The answer about a model, which is asked for anew if it is too old.
     fn cell(&self, key: ModelAtPlace, now: u64) -> WindowProbe {
-        let mut told = lock(&self.told);
+        let mut windows = lock(&self.windows);
         // Names of models come from clients, so the map needs a bound.
-        if told.len() >= MOST && !told.contains_key(&key) {
-            told.clear();
+        if windows.len() >= MOST && !windows.contains_key(&key) {
+            windows.clear();
         }
-        let (at, cell) = told.entry(key).or_insert_with(|| (now, Arc::default()));
-        let lasts = if cell.get().is_some_and(|told| told.is_refused) { SOONER } else { AGAIN };
+        let (at, cell) = windows.entry(key).or_insert_with(|| (now, Arc::default()));
+        let lasts = if cell.get().is_some_and(|window| window.is_refused) { SOONER } else { AGAIN };
         if now.saturating_sub(*at) > lasts {
             // A new cell, so that requests which wait for the old one still get its answer.
             (*at, *cell) = (now, Arc::default());
@@ -133,7 +133,7 @@ pub(crate) async fn listed_windows(
 }
 
 /// Asks all questions at once. Of the answers, that about the loaded model comes first.
-async fn asked(
+async fn ask_all(
     upstream: &UpstreamClient,
     target: &UpstreamTarget,
     model: &str,
@@ -151,8 +151,8 @@ async fn asked(
         true => loaded(upstream, target, model, &headers).await,
         false => None,
     };
-    let said = || answers.iter().find_map(|(question, answer)| question.window(answer, model));
-    let window = loaded.or_else(said);
+    let reported = || answers.iter().find_map(|(question, answer)| question.window(answer, model));
+    let window = loaded.or_else(reported);
     // Where another question brought the window, a refused one is no reason to ask again sooner.
     ReportedWindow { window, is_refused: is_refused && window.is_none() }
 }
@@ -163,20 +163,22 @@ async fn replies(
     target: &UpstreamTarget,
     headers: &HeaderMap,
 ) -> Vec<(WindowQuestion, ProbeReply)> {
-    let mut asked = JoinSet::new();
+    let mut tasks = JoinSet::new();
     // The providers themselves only have a list of models.
-    let is_list = |it| matches!(it, WindowQuestion::Models | WindowQuestion::GeminiModels);
+    let is_list =
+        |question| matches!(question, WindowQuestion::Models | WindowQuestion::GeminiModels);
     let is_listed_only = target.is_usual && target.name != Provider::Ollama.name();
-    let questions = WindowQuestion::ALL.into_iter().filter(|it| !is_listed_only || is_list(*it));
+    let questions =
+        WindowQuestion::ALL.into_iter().filter(|question| !is_listed_only || is_list(*question));
     for (rank, question) in questions.enumerate() {
         let (upstream, target) = (upstream.clone(), target.clone());
         let headers = headers.clone();
-        asked.spawn(async move {
+        tasks.spawn(async move {
             let answer = timeout(ANSWER, ask(&upstream, &target, question, headers)).await;
             (rank, question, answer.unwrap_or(ProbeReply::Nothing))
         });
     }
-    let mut answers = asked.join_all().await;
+    let mut answers = tasks.join_all().await;
     // The tasks end in any order; the order of the questions decides which answer is preferred.
     answers.sort_by_key(|(rank, ..)| *rank);
     answers.into_iter().map(|(_, question, reply)| (question, reply)).collect()

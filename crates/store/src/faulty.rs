@@ -116,7 +116,7 @@ impl FaultyStore {
     /// Runs a write of the inner store, unless it is one that has to fail.
     async fn write<T: Send>(
         &self,
-        what: &str,
+        operation: &str,
         work: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         self.check_away()?;
@@ -128,7 +128,7 @@ impl FaultyStore {
             // A refusal of the inner store is passed on. A write that took effect is reported as failed.
             work.await?;
         }
-        let text = format!("the disk is full (write {number}: {what})");
+        let text = format!("the disk is full (write {number}: {operation})");
         Err(StoreError::Backend { kind: FailureKind::Full, text })
     }
 }
@@ -161,12 +161,12 @@ impl Store for FaultyStore {
         self.inner.sessions(after, limit).await
     }
 
-    async fn newest(&self, asked: &NewestQuery) -> Result<Vec<SessionActivity>, StoreError> {
+    async fn newest(&self, query: &NewestQuery) -> Result<Vec<SessionActivity>, StoreError> {
         self.lists.fetch_add(1, Ordering::SeqCst);
-        let mut found = self.inner.newest(asked).await?;
+        let mut sessions = self.inner.newest(query).await?;
         let hidden = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
-        found.retain(|it| hidden.as_ref() != Some(&it.id));
-        Ok(found)
+        sessions.retain(|session| hidden.as_ref() != Some(&session.id));
+        Ok(sessions)
     }
 
     async fn activity(&self, id: &str) -> Result<SessionActivity, StoreError> {

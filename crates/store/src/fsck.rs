@@ -410,5 +410,5 @@ pub(crate) fn empty_log(new: &NewSession) -> Option<EventLog> {
     let dialect = DialectKind::from_name(&new.dialect)?.shared();
     let profile = *profile::by_name(&new.profile)?;
     let counter = midfold_tokens::by_name(&new.counter).ok()?;
-    Some(EventLog::new(dialect, profile, counter).kept())
+    Some(EventLog::new(dialect, profile, counter).append_only())
 }

@@ -80,8 +80,8 @@ pub trait SingleChange: Store {
     }
 
     /// Ends a job.
-    async fn finish(&self, lease: &Lease, done: &JobOutcome) -> Result<bool, StoreError> {
-        self.end(lease, &JobEnd::Done(Box::new(done.clone()))).await
+    async fn finish(&self, lease: &Lease, outcome: &JobOutcome) -> Result<bool, StoreError> {
+        self.end(lease, &JobEnd::Done(Box::new(outcome.clone()))).await
     }
 
     /// Gives a job back after a failure.

@@ -58,7 +58,7 @@ pub trait Store: Send + Sync {
         limit: u32,
     ) -> Result<Vec<SessionRow>, StoreError>;
     /// Returns sessions by their last change, the newest first. Reads one small row for each.
-    async fn newest(&self, asked: &NewestQuery) -> Result<Vec<SessionActivity>, StoreError>;
+    async fn newest(&self, query: &NewestQuery) -> Result<Vec<SessionActivity>, StoreError>;
     /// Returns the activity of one session. Fails with [`StoreError::NoSession`] where there is none.
     async fn activity(&self, id: &str) -> Result<SessionActivity, StoreError>;
 

@@ -137,22 +137,22 @@ pub(crate) const PART_OF_NAME: usize = 4;
 impl QueryWord {
     /// The words of a query, each once.
     fn all(query: &str) -> Vec<Self> {
-        let mut found: Vec<Self> = Vec::new();
+        let mut query_words: Vec<Self> = Vec::new();
         for token in query.split_whitespace() {
             let token = token.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
             // In scripts without spaces, several words next to each other are no name.
             let is_name = words(token).count() > 1 && !token.chars().any(is_unspaced);
             let name: Option<Arc<str>> = is_name.then(|| token.to_lowercase().into());
             for word in words(token) {
-                if let Some(known) = found.iter_mut().find(|known| known.is(&word)) {
+                if let Some(known) = query_words.iter_mut().find(|known| known.is(&word)) {
                     // A word that the query also has alone is no mere part.
                     known.name = known.name.take().filter(|_| name.is_some());
-                } else if found.len() < QUERY_WORDS {
-                    found.push(Self { name: name.clone(), ..Self::of(word) });
+                } else if query_words.len() < QUERY_WORDS {
+                    query_words.push(Self { name: name.clone(), ..Self::of(word) });
                 }
             }
         }
-        found
+        query_words
     }
 
     /// The forms of an English word that differ in number alone. A form that is no word finds nothing.
@@ -234,12 +234,12 @@ impl Matcher {
                 .map(Self::Regex)
                 .map_err(|error| StoreError::Query(format!("not a regular expression: {error}"))),
             SearchMode::Text => {
-                let found = QueryWord::all(&search.query);
-                if found.is_empty() {
+                let query_words = QueryWord::all(&search.query);
+                if query_words.is_empty() {
                     let hint = "the query has no words; search for it with `literal`";
                     return Err(StoreError::Query(hint.to_owned()));
                 }
-                Ok(Self::Words(found, search.query.trim().to_lowercase()))
+                Ok(Self::Words(query_words, search.query.trim().to_lowercase()))
             }
         }
     }
@@ -255,7 +255,7 @@ impl Matcher {
         match self {
             Self::Words(..) => None,
             Self::Literal(needle) => text.find(needle.as_str()),
-            Self::Regex(regex) => regex.find(text).map(|found| found.start()),
+            Self::Regex(regex) => regex.find(text).map(|hit| hit.start()),
         }
     }
 }
@@ -399,7 +399,7 @@ pub fn find_folded(text: &str, needle: &str) -> Option<usize> {
         let (lower, upper) = (needle[0].to_ascii_lowercase(), needle[0].to_ascii_uppercase());
         return memchr::memchr2_iter(lower, upper, text).find(|at| {
             let end = at + needle.len();
-            text.get(*at..end).is_some_and(|found| found.eq_ignore_ascii_case(needle))
+            text.get(*at..end).is_some_and(|part| part.eq_ignore_ascii_case(needle))
         });
     }
     // Lower-casing may change the length of a text, so characters are compared at each offset of the original.

@@ -117,7 +117,7 @@ impl NewEvent {
             turn: event.turn,
             tokens: event.tokens.total,
             usage: event.usage.as_ref().and_then(|usage| serde_json::to_string(usage).ok()),
-            origin: event.told,
+            origin: event.known_origin,
         }
     }
 

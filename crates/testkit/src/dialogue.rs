@@ -87,10 +87,10 @@ pub fn dialogue(seed: u64) -> Vec<String> {
     let mut rng = Rng::new(seed);
     let mut lines = vec![message("system", "You are a helpful travel companion.")];
     for turn in 0..119 {
-        let said = (turn % 7 == 3).then(|| SAID.get(turn / 7)).flatten();
+        let stated = (turn % 7 == 3).then(|| SAID.get(turn / 7)).flatten();
         let (topic, other) = (TOPICS[rng.below(TOPICS.len())], TOPICS[rng.below(TOPICS.len())]);
-        let (user, answer) = match said {
-            Some((said, _)) => ((*said).to_owned(), "Noted, thank you.".to_owned()),
+        let (user, answer) = match stated {
+            Some((stated, _)) => ((*stated).to_owned(), "Noted, thank you.".to_owned()),
             None => (
                 ASKED[rng.below(ASKED.len())].replacen("{}", topic, 1).replace("{}", other),
                 format!(

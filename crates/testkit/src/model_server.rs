@@ -124,8 +124,8 @@ impl SeenRequest {
     #[must_use]
     pub fn message(&self, role: &str) -> &str {
         let messages = self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let found = messages.iter().find(|message| message["role"] == role);
-        found.and_then(|message| message["content"].as_str()).unwrap_or_default()
+        let first = messages.iter().find(|message| message["role"] == role);
+        first.and_then(|message| message["content"].as_str()).unwrap_or_default()
     }
 }
 
@@ -136,7 +136,7 @@ struct ModelScript {
     last: Mutex<Option<ScriptedAnswer>>,
     seen: Mutex<Vec<SeenRequest>>,
     arrived: Semaphore,
-    held: Semaphore,
+    releases: Semaphore,
 }
 
 /// The scripted server. Dropping it closes every connection, also those that hang.
@@ -160,7 +160,7 @@ impl ModelServer {
             last: Mutex::new(None),
             seen: Mutex::default(),
             arrived: Semaphore::new(0),
-            held: Semaphore::new(0),
+            releases: Semaphore::new(0),
         });
         let task = tokio::spawn(accept(listener, Arc::clone(&script)));
         Ok(Self { url, script, task })
@@ -202,7 +202,7 @@ impl ModelServer {
 
     /// Sends one of the answers that are held back.
     pub fn release(&self) {
-        self.script.held.add_permits(1);
+        self.script.releases.add_permits(1);
     }
 }
 
@@ -240,7 +240,7 @@ async fn serve(mut stream: TcpStream, script: Arc<ModelScript>) -> io::Result<()
     // Only now: a test that waited for this request may look at `seen`, and push the answer to the next one.
     script.arrived.add_permits(1);
     while let ScriptedAnswer::Held(inner) = answer {
-        if let Ok(permit) = script.held.acquire().await {
+        if let Ok(permit) = script.releases.acquire().await {
             permit.forget();
         }
         answer = *inner;

@@ -208,10 +208,10 @@ fn binaries() -> Option<PathBuf> {
         name.and_then(|name| name.parse().ok()).unwrap_or(0)
     };
     let debian = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> = debian.map(|entry| entry.path().join("bin")).collect();
-    found.extend(["/usr/local/pgsql/bin", "/usr/local/bin", "/usr/bin"].map(PathBuf::from));
-    found.retain(|bin| bin.join("initdb").exists() && bin.join("pg_ctl").exists());
-    found.into_iter().max_by_key(|bin| version(bin))
+    let mut folders: Vec<PathBuf> = debian.map(|entry| entry.path().join("bin")).collect();
+    folders.extend(["/usr/local/pgsql/bin", "/usr/local/bin", "/usr/bin"].map(PathBuf::from));
+    folders.retain(|bin| bin.join("initdb").exists() && bin.join("pg_ctl").exists());
+    folders.into_iter().max_by_key(|bin| version(bin))
 }
 
 fn is_root() -> bool {
@@ -233,6 +233,6 @@ fn run(command: &mut Command) -> Result<Output, String> {
     if output.status.success() {
         return Ok(output);
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{name} failed ({}): {}", output.status, said.trim()))
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{name} failed ({}): {}", output.status, stderr.trim()))
 }

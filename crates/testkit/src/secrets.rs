@@ -20,7 +20,7 @@ const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Random characters of an alphabet. Longer texts have both digits and letters.
-fn made(rng: &mut Rng, alphabet: &str, len: usize) -> String {
+fn random_text(rng: &mut Rng, alphabet: &str, len: usize) -> String {
     let letters: Vec<char> = alphabet.chars().collect();
     let mut out: String = (0..len).map(|_| letters[rng.below(letters.len())]).collect();
     // Real secrets of this length have digits and letters. Chance could leave one of them out, so they are put in.
@@ -46,7 +46,7 @@ fn base64(text: &str) -> String {
 }
 
 fn uuid(rng: &mut Rng) -> String {
-    let hex = made(rng, HEX, 32);
+    let hex = random_text(rng, HEX, 32);
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
@@ -56,14 +56,14 @@ pub fn planted(seed: u64) -> Vec<PlantedSecret> {
     let mut rng = Rng::new(seed);
     let mut out = keys(&mut rng);
     out.extend(assigned(&mut rng));
-    out.extend(told(&mut rng));
+    out.extend(labelled(&mut rng));
     out
 }
 
 /// Keys that are recognised by their form. Their prefixes are split in this source, so that no scanner takes one for a
 /// real key.
 fn keys(rng: &mut Rng) -> Vec<PlantedSecret> {
-    let mut an = |n| made(rng, ALNUM, n);
+    let mut an = |n| random_text(rng, ALNUM, n);
     let rows: Vec<(&'static str, [&str; 2], String)> = vec![
         ("github", ["gh", "p_"], an(36)),
         ("github-app", ["gh", "s_"], an(36)),
@@ -100,9 +100,9 @@ fn keys(rng: &mut Rng) -> Vec<PlantedSecret> {
             PlantedSecret { kind, secret, text: format!("KEY_OF_APP={whole}") }
         })
         .collect();
-    let hex = |rng: &mut Rng, n| made(rng, HEX, n);
-    let access = ["AK", "IA"].concat() + &made(rng, UPPER, 16);
-    let aws = made(rng, BASE64, 40);
+    let hex = |rng: &mut Rng, n| random_text(rng, HEX, n);
+    let access = ["AK", "IA"].concat() + &random_text(rng, UPPER, 16);
+    let aws = random_text(rng, BASE64, 40);
     let mut add = |kind, secret: &str, text: String| {
         out.push(PlantedSecret { kind, secret: secret.to_owned(), text });
     };
@@ -110,27 +110,27 @@ fn keys(rng: &mut Rng) -> Vec<PlantedSecret> {
     add("aws-pair", &aws, format!("{access},{aws}"));
     let mailchimp = hex(rng, 32) + "-us12";
     add("mailchimp", &mailchimp, format!("mailchimp is {mailchimp}"));
-    let azure = format!("{}8Q~{}", made(rng, ALNUM, 3), made(rng, ALNUM, 34));
+    let azure = format!("{}8Q~{}", random_text(rng, ALNUM, 3), random_text(rng, ALNUM, 34));
     add("azure-client", &azure, format!("client of the app: {azure}"));
     let shopify = ["shp", "at_"].concat() + &hex(rng, 32);
     add("shopify", &shopify, format!("shop {shopify}"));
     let digital = ["dop", "_v1_"].concat() + &hex(rng, 64);
     add("digitalocean", &digital, format!("do {digital}"));
-    let coloured = ["gh", "p_"].concat() + &made(rng, ALNUM, 36);
+    let coloured = ["gh", "p_"].concat() + &random_text(rng, ALNUM, 36);
     add("after-a-colour", &coloured, format!("\u{1b}[32m{coloured}\u{1b}[0m"));
-    let body = made(rng, BASE64, 64) + "\n" + &made(rng, BASE64, 64);
+    let body = random_text(rng, BASE64, 64) + "\n" + &random_text(rng, BASE64, 64);
     let block = format!("-----BEGIN {0} KEY-----\n{body}\n-----END {0} KEY-----", "RSA PRIVATE");
     add("private-key", &body, block.clone());
     let wrapped = base64(&block);
     add("wrapped-key", &wrapped, format!("client-key-data: {wrapped}"));
-    let pair = base64(&format!("DB_PASSWORD={}\n", made(rng, ALNUM, 16)));
+    let pair = base64(&format!("DB_PASSWORD={}\n", random_text(rng, ALNUM, 16)));
     add("wrapped-pair", &pair, format!("echo {pair} | base64 -d"));
     out
 }
 
 /// Secrets that are recognised by the name before them.
 fn assigned(rng: &mut Rng) -> Vec<PlantedSecret> {
-    let mut an = |n| made(rng, ALNUM, n);
+    let mut an = |n| random_text(rng, ALNUM, n);
     let rows: Vec<(&'static str, &str, String, &str)> = vec![
         ("env-password", "DB_PASSWORD=", an(14), ""),
         ("pgpassword", "PGPASSWORD=", an(12), " psql -h db"),
@@ -171,8 +171,8 @@ fn assigned(rng: &mut Rng) -> Vec<PlantedSecret> {
 }
 
 /// Secrets in commands, headers and URLs.
-fn told(rng: &mut Rng) -> Vec<PlantedSecret> {
-    let mut an = |n| made(rng, ALNUM, n);
+fn labelled(rng: &mut Rng) -> Vec<PlantedSecret> {
+    let mut an = |n| random_text(rng, ALNUM, n);
     let rows: Vec<(&'static str, &str, String, &str)> = vec![
         ("flag-password", "tool --password ", an(12), " --now"),
         ("flag-equals", "tool --db-password=", an(12), " --now"),
@@ -216,16 +216,16 @@ pub fn innocent(count: usize) -> Vec<String> {
 }
 
 fn one_innocent(at: usize, rng: &mut Rng) -> String {
-    let hex = |rng: &mut Rng, n| made(rng, HEX, n);
+    let hex = |rng: &mut Rng, n| random_text(rng, HEX, n);
     match at % 25 {
         0 => format!("commit {}", hex(rng, 40)),
         1 => format!("{} src/lib_{at}.rs", hex(rng, 64)),
         2 => format!("request id {}", uuid(rng)),
         3 => format!("\"session_id\": \"{}\"", uuid(rng)),
         4 => format!("image@sha256:{}", hex(rng, 64)),
-        5 => format!("\"integrity\": \"sha512-{}==\"", made(rng, BASE64, 86)),
-        6 => format!("data:image/png;base64,iVBORw0KGgo{}", made(rng, BASE64, 600)),
-        7 => format!("/home/me/{}/secrets/token_{at}.txt", made(rng, ALNUM, 12)),
+        5 => format!("\"integrity\": \"sha512-{}==\"", random_text(rng, BASE64, 86)),
+        6 => format!("data:image/png;base64,iVBORw0KGgo{}", random_text(rng, BASE64, 600)),
+        7 => format!("/home/me/{}/secrets/token_{at}.txt", random_text(rng, ALNUM, 12)),
         8 => format!("max_tokens: {}, token_count={at}", rng.below(99_999)),
         9 => format!("crates/tokens/src/model_{at}.rs:{}", rng.below(900)),
         10 => format!("v{}.{}.{at}-rc.1+build.{}", rng.below(9), rng.below(99), hex(rng, 8)),

@@ -64,8 +64,8 @@ impl Scribe {
         self.messages.push(TestMessage::User(request));
         let focus = *self.rng.pick(&FILES);
         let name = world::function(&mut self.rng);
-        let found = world::grep(&mut self.rng, &name);
-        let grep = ("grep", format!(r#"{{"pattern":{},"path":"."}}"#, quoted(&name)), found);
+        let matches = world::grep(&mut self.rng, &name);
+        let grep = ("grep", format!(r#"{{"pattern":{},"path":"."}}"#, quoted(&name)), matches);
         self.act("Let me find where this happens first.", vec![grep]);
         let (one, two) = (self.read(focus), self.read(*self.rng.clone().pick(&FILES)));
         self.act("", vec![one, two]);
@@ -99,11 +99,11 @@ impl Scribe {
         let hunks = if self.rng.chance(30) { self.rng.between(6, 12) } else { 2 };
         let patch = world::patch(&mut self.rng, focus.0, hunks);
         let arguments = format!(r#"{{"path":{},"patch":{}}}"#, quoted(focus.0), quoted(&patch));
-        let done = format!("Applied {hunks} hunks to {}", focus.0);
+        let output = format!("Applied {hunks} hunks to {}", focus.0);
         *self.versions.entry(focus.0).or_default() += 1;
         self.act(
             "The limit is checked too late; moving the check up.",
-            vec![("apply_patch", arguments, done)],
+            vec![("apply_patch", arguments, output)],
         );
         let again = self.read(focus);
         self.act("", vec![again]);

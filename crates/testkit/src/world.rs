@@ -170,9 +170,9 @@ pub fn passing_run(rng: &mut Rng) -> String {
 pub fn install(rng: &mut Rng) -> String {
     let mut out = String::from("Collecting ledgerline-testdata==4.2.0\n");
     let total = rng.between(40, 90);
-    for done in 0..=total {
-        let (full, rest) = ("#".repeat(done), " ".repeat(total - done));
-        let _ = write!(out, "\r\x1b[K  Downloading [{full}{rest}] {:>3}%", done * 100 / total);
+    for filled in 0..=total {
+        let (full, rest) = ("#".repeat(filled), " ".repeat(total - filled));
+        let _ = write!(out, "\r\x1b[K  Downloading [{full}{rest}] {:>3}%", filled * 100 / total);
     }
     let _ = writeln!(
         out,
@@ -183,11 +183,11 @@ pub fn install(rng: &mut Rng) -> String {
 }
 
 /// The output of `git log` or `git diff --stat`.
-pub fn git(rng: &mut Rng, what: &str) -> String {
+pub fn git(rng: &mut Rng, command: &str) -> String {
     let mut out = String::new();
     for _ in 0..rng.between(6, 18) {
         let ((path, _), subject) = (rng.pick(&FILES), function(rng).replace('_', " "));
-        let _ = match what {
+        let _ = match command {
             "log" => writeln!(out, "{} {subject} (LED-{})", rng.hex(9), rng.between(1000, 9999)),
             _ => writeln!(out, " {path} | {:>3} {}", rng.between(1, 80), "+".repeat(rng.below(30))),
         };

@@ -139,7 +139,8 @@ impl TextShape {
         }
         let mut rest = now;
         while let Some(at) = rest.windows(3).position(is_box) {
-            let same = rest[at..].chunks_exact(3).take_while(|it| *it == &rest[at..at + 3]).count();
+            let same =
+                rest[at..].chunks_exact(3).take_while(|chunk| *chunk == &rest[at..at + 3]).count();
             if same >= RUN {
                 n[13] -= same as u64;
                 self.boxes += same as u64;

@@ -65,16 +65,16 @@ pub fn window_of(model: &str) -> Option<u64> {
         });
         family.max_by_key(|row| row.name.version)
     };
-    let Some(found) = by_prefix else {
+    let Some(named) = by_prefix else {
         return newest(&wanted.variant).or_else(|| newest("")).map(|row| row.window);
     };
-    if let Some(row) = newest(&wanted.variant).filter(|row| row.name.version >= found.name.version)
+    if let Some(row) = newest(&wanted.variant).filter(|row| row.name.version >= named.name.version)
     {
         return Some(row.window);
     }
     // The row of a whole family says less than the row of one of its versions.
-    let family = newest("").filter(|_| found.name.version.is_none());
-    Some(family.map_or(found.window, |row| row.window.max(found.window)))
+    let family = newest("").filter(|_| named.name.version.is_none());
+    Some(family.map_or(named.window, |row| row.window.max(named.window)))
 }
 
 impl ModelName {

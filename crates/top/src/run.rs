@@ -69,8 +69,8 @@ where
                 }
                 None => return Ok(()),
             },
-            Some(done) = asks.tasks.join_next() => {
-                let (ask, answer) = done.map_err(|error| format!("a question ended: {error}"))?;
+            Some(joined) = asks.tasks.join_next() => {
+                let (ask, answer) = joined.map_err(|error| format!("a question ended: {error}"))?;
                 // Before the state takes the answer, which may lead to the same question again.
                 asks.running.retain(|running| *running != ask);
                 state.note_answer(&ask, answer)

@@ -61,13 +61,13 @@ fn listen(send: &Sender<TerminalEvent>, is_over: &AtomicBool) {
             // The terminal was closed.
             Err(_) => return,
         }
-        let what = match event::read() {
+        let input = match event::read() {
             Ok(Event::Key(key)) => PressedKey::of(key).map(TerminalEvent::Pressed),
             Ok(Event::Resize(..)) => Some(TerminalEvent::Resized),
             Ok(_) => None,
             Err(_) => return,
         };
-        if what.is_some_and(|what| send.blocking_send(what).is_err()) {
+        if input.is_some_and(|input| send.blocking_send(input).is_err()) {
             return;
         }
     }

@@ -107,7 +107,7 @@ impl OpenedSession {
 pub(crate) struct TextQuestion {
     pub id: SessionId,
     pub text: String,
-    pub found: Option<ExplainedText>,
+    pub answer: Option<ExplainedText>,
 }
 
 /// The state of the program.
@@ -242,10 +242,10 @@ impl TopState {
             (SourceQuestion::Sessions, SourceAnswer::Sessions(page)) => {
                 return self.note_list(page);
             }
-            (SourceQuestion::Explain(id, text), SourceAnswer::Explained(found)) => {
-                let same = |asked: &&mut TextQuestion| asked.id == *id && asked.text == *text;
+            (SourceQuestion::Explain(id, text), SourceAnswer::Explained(explained)) => {
+                let same = |open: &&mut TextQuestion| open.id == *id && open.text == *text;
                 if let Some(question) = self.question.as_mut().filter(same) {
-                    question.found = Some(*found);
+                    question.answer = Some(*explained);
                 }
             }
             (
@@ -312,7 +312,7 @@ impl TopState {
                 opened.id == *id && opened.number() == Some(*number) && opened.read().is_none()
             }),
             SourceQuestion::Explain(id, text) => self.question.as_ref().is_some_and(|question| {
-                question.id == *id && question.text == *text && question.found.is_none()
+                question.id == *id && question.text == *text && question.answer.is_none()
             }),
         }
     }
@@ -401,7 +401,7 @@ impl TopState {
                 let (id, text) = (id.clone(), text.trim().to_owned());
                 self.prompt = None;
                 self.question =
-                    Some(TextQuestion { id: id.clone(), text: text.clone(), found: None });
+                    Some(TextQuestion { id: id.clone(), text: text.clone(), answer: None });
                 self.show(TopView::Answer);
                 return vec![SourceQuestion::Explain(id, text)];
             }

@@ -100,7 +100,7 @@ pub struct FaultLine {
 
 impl FaultLine {
     /// The fault in words.
-    pub fn told(&self) -> String {
+    pub fn text(&self) -> String {
         format!("{} sent as it came: {}", plural(self.requests, "request"), self.reason)
     }
 }

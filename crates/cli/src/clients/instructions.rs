@@ -84,8 +84,8 @@ pub fn opencode(
     }
     let mut variables = vec![("ANTHROPIC_BASE_URL", base(Provider::Anthropic, "/v1"))];
     if !bases.is_empty() {
-        let said = around.get("OPENCODE_CONFIG_CONTENT").unwrap_or_default();
-        let mut content = serde_json::from_str(&said).unwrap_or_else(|_| json!({}));
+        let text = around.get("OPENCODE_CONFIG_CONTENT").unwrap_or_default();
+        let mut content = serde_json::from_str(&text).unwrap_or_else(|_| json!({}));
         for (name, url) in bases {
             set(&mut content, &["provider", name, "options", "baseURL"], url);
         }

@@ -26,7 +26,7 @@ pub struct KnownClient {
     /// Reads the provider from the client's own configuration, which overrides variables.
     own: fn(&ClientSurroundings) -> Option<OwnProvider>,
     /// Makes the instructions that the client needs in addition to the common variables.
-    told: fn(&ClientSurroundings, &ProxyFront, Option<&OwnProvider>) -> ClientInstructions,
+    instruct: fn(&ClientSurroundings, &ProxyFront, Option<&OwnProvider>) -> ClientInstructions,
 }
 
 /// All clients that midfold knows.
@@ -36,56 +36,56 @@ pub const CLIENTS: [KnownClient; 8] = [
         title: "Claude Code",
         providers: &[Provider::Anthropic],
         own: own_provider::claude,
-        told: instructions::claude,
+        instruct: instructions::claude,
     },
     KnownClient {
         name: "codex",
         title: "Codex CLI",
         providers: &[],
         own: own_provider::codex,
-        told: instructions::codex,
+        instruct: instructions::codex,
     },
     KnownClient {
         name: "opencode",
         title: "opencode",
         providers: &[Provider::OpenAi, Provider::Anthropic],
         own: own_provider::opencode,
-        told: instructions::opencode,
+        instruct: instructions::opencode,
     },
     KnownClient {
         name: "pi",
         title: "pi",
         providers: &[],
         own: own_provider::pi,
-        told: instructions::pi,
+        instruct: instructions::pi,
     },
     KnownClient {
         name: "hermes",
         title: "Hermes Agent",
         providers: &[Provider::OpenAi, Provider::Anthropic, Provider::Gemini],
         own: own_provider::hermes,
-        told: instructions::hermes,
+        instruct: instructions::hermes,
     },
     KnownClient {
         name: "qwen",
         title: "Qwen Code",
         providers: &[Provider::OpenAi],
         own: own_provider::none,
-        told: instructions::nothing,
+        instruct: instructions::nothing,
     },
     KnownClient {
         name: "gemini",
         title: "Gemini CLI",
         providers: &[Provider::Gemini],
         own: own_provider::none,
-        told: instructions::nothing,
+        instruct: instructions::nothing,
     },
     KnownClient {
         name: "aider",
         title: "aider",
         providers: &[Provider::OpenAi, Provider::Anthropic],
         own: own_provider::none,
-        told: instructions::nothing,
+        instruct: instructions::nothing,
     },
 ];
 
@@ -102,12 +102,12 @@ impl KnownClient {
     }
 
     /// The arguments and variables that the client needs in addition to the common variables.
-    pub fn told(
+    pub fn instructions(
         &self,
         around: &ClientSurroundings,
         front: &ProxyFront,
         own: Option<&OwnProvider>,
     ) -> ClientInstructions {
-        (self.told)(around, front, own)
+        (self.instruct)(around, front, own)
     }
 }

@@ -68,9 +68,10 @@ pub fn opencode(around: &ClientSurroundings) -> Option<OwnProvider> {
     let user = user.map(|user| user.join("opencode/opencode.json"));
     let files: Vec<_> = named.into_iter().chain(near).chain(user).collect();
     let read = || files.iter().filter_map(|file| Some((file, json(file)?)));
-    let asked = around.option(&["--model", "-m"]).map(str::to_owned);
-    let model =
-        asked.or_else(|| read().find_map(|(_, it)| it["model"].as_str().map(str::to_owned)))?;
+    let option = around.option(&["--model", "-m"]).map(str::to_owned);
+    let model = option.or_else(|| {
+        read().find_map(|(_, settings_file)| settings_file["model"].as_str().map(str::to_owned))
+    })?;
     let (name, _) = model.split_once('/')?;
     read().find_map(|(file, config)| {
         let entry = &config["provider"][name];
@@ -90,8 +91,8 @@ pub fn pi(around: &ClientSurroundings) -> Option<OwnProvider> {
     let folder = around.folder_of("PI_CODING_AGENT_DIR", ".pi/agent")?;
     let settings = json(&folder.join("settings.json")).unwrap_or_default();
     let model = around.option(&["--model"]).and_then(|model| model.split_once('/'));
-    let asked = around.option(&["--provider"]).or(model.map(|(name, _)| name));
-    let name = asked.or_else(|| settings["defaultProvider"].as_str())?;
+    let provider_option = around.option(&["--provider"]).or(model.map(|(name, _)| name));
+    let name = provider_option.or_else(|| settings["defaultProvider"].as_str())?;
     let file = folder.join("models.json");
     let models = json(&file)?;
     let entry = &models["providers"][name];

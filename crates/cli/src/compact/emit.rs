@@ -83,10 +83,10 @@ impl EmitOptions<'_> {
         if let [only] = all {
             text += &picture::folded(&style, only);
         }
-        for (at, done) in all.iter().enumerate() {
-            let Ok(recap) = done.recap() else { continue };
-            let whose = self.place(at, all.len());
-            let title = format!("{whose}The model would read this where messages were folded:");
+        for (at, compacted) in all.iter().enumerate() {
+            let Ok(recap) = compacted.recap() else { continue };
+            let prefix = self.place(at, all.len());
+            let title = format!("{prefix}The model would read this where messages were folded:");
             text += &format!("{}\n\n", style.paint(OutputColor::Bold, &title));
             text += &format!("{}\n\n", printable(recap.trim_end()));
         }
@@ -98,13 +98,13 @@ impl EmitOptions<'_> {
     fn recaps(&self, all: &[CompactedConversation]) -> Result<(), CommandError> {
         let style = self.output.stderr_style();
         let mut texts = Vec::new();
-        for (at, done) in all.iter().enumerate() {
-            match done.recap() {
+        for (at, compacted) in all.iter().enumerate() {
+            match compacted.recap() {
                 Ok(recap) => texts.push(format!("{}\n", recap.trim_end_matches('\n'))),
                 Err(_) if self.file().is_some() => {}
                 Err(why) => {
-                    let (whose, why) = (self.place(at, all.len()), grouped(&why.to_string()));
-                    let text = format!("{}: {whose}there is no recap: {why}\n", self.name);
+                    let (prefix, why) = (self.place(at, all.len()), grouped(&why.to_string()));
+                    let text = format!("{}: {prefix}there is no recap: {why}\n", self.name);
                     self.output.stderr(&style.paint(OutputColor::Yellow, &text));
                 }
             }
@@ -126,10 +126,11 @@ impl EmitOptions<'_> {
 
 /// The compacted messages in the shape of the input. Several conversations become one line each.
 pub fn transcripts(all: &[CompactedConversation]) -> Vec<u8> {
-    let transcript =
-        |done: &CompactedConversation| transcript::of(&done.prepared, &done.made.context).line();
+    let transcript = |compacted: &CompactedConversation| {
+        transcript::of(&compacted.prepared, &compacted.outcome.context).line()
+    };
     match all {
-        [only] => transcript::of(&only.prepared, &only.made.context).document(),
+        [only] => transcript::of(&only.prepared, &only.outcome.context).document(),
         _ => all.iter().flat_map(transcript).collect(),
     }
 }
@@ -141,8 +142,8 @@ pub fn records(all: &[CompactedConversation]) -> Result<Vec<u8>, CommandError> {
         return Ok(pretty(&only.fold())?.into_bytes());
     }
     let mut lines = Vec::new();
-    for done in all {
-        lines.extend_from_slice(&encoded(&done.fold())?);
+    for compacted in all {
+        lines.extend_from_slice(&encoded(&compacted.fold())?);
         lines.push(b'\n');
     }
     Ok(lines)
@@ -152,8 +153,8 @@ pub fn records(all: &[CompactedConversation]) -> Result<Vec<u8>, CommandError> {
 /// line.
 fn objects(all: &[CompactedConversation], with_messages: bool) -> Result<Vec<u8>, CommandError> {
     let mut out = Vec::new();
-    for done in all {
-        let object = object(done, with_messages)?;
+    for compacted in all {
+        let object = object(compacted, with_messages)?;
         // A single conversation keeps the exact bytes of its messages, even line breaks between tokens. With several,
         // each has to fit on one line.
         out.extend_from_slice(&if all.len() == 1 { object } else { flat(&object) });
@@ -162,15 +163,16 @@ fn objects(all: &[CompactedConversation], with_messages: bool) -> Result<Vec<u8>
     Ok(out)
 }
 
-fn object(done: &CompactedConversation, with_messages: bool) -> Result<Vec<u8>, CommandError> {
-    let envelope = &done.prepared.source.envelope;
-    let messages = with_messages
-        .then(|| Bytes::from(transcript::of(&done.prepared, &done.made.context).messages()));
+fn object(compacted: &CompactedConversation, with_messages: bool) -> Result<Vec<u8>, CommandError> {
+    let envelope = &compacted.prepared.source.envelope;
+    let messages = with_messages.then(|| {
+        Bytes::from(transcript::of(&compacted.prepared, &compacted.outcome.context).messages())
+    });
     let members = [
         ("messages", messages),
         ("system", envelope.system.clone()),
         ("tools", envelope.tools.clone()),
-        ("fold", Some(encoded(&done.fold())?.into())),
+        ("fold", Some(encoded(&compacted.fold())?.into())),
     ];
     let mut out = vec![b'{'];
     for (name, value) in members.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
@@ -182,7 +184,7 @@ fn object(done: &CompactedConversation, with_messages: bool) -> Result<Vec<u8>, 
     }
     // The members of the report follow in the same object. There is always one before them: the fold.
     out.push(b',');
-    out.extend_from_slice(&encoded(&done.report)?[1..]);
+    out.extend_from_slice(&encoded(&compacted.report)?[1..]);
     Ok(out)
 }
 

@@ -52,10 +52,12 @@ impl<'a> CompactJob<'a> {
         &mut self,
         input: &InputFile,
     ) -> Result<Vec<PreparedConversation>, CommandError> {
-        let found = input.conversations(self.from)?.conversations;
-        let count = found.len();
-        let numbered = found.into_iter().enumerate();
-        numbered.map(|(at, found)| self.prepare(found, &place(input, at, count))).collect()
+        let conversations = input.conversations(self.from)?.conversations;
+        let count = conversations.len();
+        let numbered = conversations.into_iter().enumerate();
+        numbered
+            .map(|(at, conversation)| self.prepare(conversation, &place(input, at, count)))
+            .collect()
     }
 
     /// The conversations of a file, compacted.
@@ -63,24 +65,24 @@ impl<'a> CompactJob<'a> {
         &mut self,
         input: &InputFile,
     ) -> Result<Vec<CompactedConversation>, CommandError> {
-        let found = input.conversations(self.from)?;
-        let count = found.conversations.len();
-        let notes = by_conversation(found.problems, &found.conversations);
-        let all = found.conversations.into_iter().zip(notes).enumerate();
-        let done = all.map(|(at, (conversation, notes))| {
+        let outcome = input.conversations(self.from)?;
+        let count = outcome.conversations.len();
+        let notes = by_conversation(outcome.problems, &outcome.conversations);
+        let all = outcome.conversations.into_iter().zip(notes).enumerate();
+        let conversations = all.map(|(at, (conversation, notes))| {
             let place = place(input, at, count);
             let prepared = self.prepare(conversation, &place)?;
             self.compact(prepared, notes, &place)
         });
-        done.collect()
+        conversations.collect()
     }
 
     fn prepare(
         &mut self,
-        found: Conversation,
+        conversation: Conversation,
         place: &str,
     ) -> Result<PreparedConversation, CommandError> {
-        let prepared = self.setup.prepare(found);
+        let prepared = self.setup.prepare(conversation);
         Ok(prepared.map_err(|error| error.advise(Door::Command).at(place))?)
     }
 
@@ -91,30 +93,30 @@ impl<'a> CompactJob<'a> {
         place: &str,
     ) -> Result<CompactedConversation, CommandError> {
         let pins = self.pinned(&prepared);
-        let mut made = self.made(&prepared, &pins, place, &ModelNarration::default())?;
-        if let (Some(narrator), Some(fold)) = (&self.narrator, made.fold()) {
+        let mut outcome = self.outcome(&prepared, &pins, place, &ModelNarration::default())?;
+        if let (Some(narrator), Some(fold)) = (&self.narrator, outcome.fold()) {
             // The first run says which messages leave, and so what the model has to narrate.
-            let told = narrator.narrate(&prepared, &self.compaction, fold)?;
-            made = self.made(&prepared, &pins, place, &told)?;
-            if let Some(warning) = warning(&told, made.fold()) {
+            let narration = narrator.narrate(&prepared, &self.compaction, fold)?;
+            outcome = self.outcome(&prepared, &pins, place, &narration)?;
+            if let Some(warning) = warning(&narration, outcome.fold()) {
                 let style = self.output.stderr_style();
                 let line = style.paint(OutputColor::Yellow, &format!("warning: {place}{warning}"));
                 self.output.stderr(&format!("{line}\n"));
             }
         }
-        let report = CompactionReport::of(&prepared, &made, notes);
-        Ok(CompactedConversation { prepared, made, report })
+        let report = CompactionReport::of(&prepared, &outcome, notes);
+        Ok(CompactedConversation { prepared, outcome, report })
     }
 
-    fn made(
+    fn outcome(
         &self,
         prepared: &PreparedConversation,
         pins: &[u32],
         place: &str,
-        told: &ModelNarration,
+        narration: &ModelNarration,
     ) -> Result<CompactionOutcome, CommandError> {
-        let made = self.compaction.run(prepared, pins, told, Door::Command);
-        Ok(made.map_err(|failure| failure.at(place))?)
+        let outcome = self.compaction.run(prepared, pins, narration, Door::Command);
+        Ok(outcome.map_err(|failure| failure.at(place))?)
     }
 
     fn pinned(&self, prepared: &PreparedConversation) -> Vec<u32> {

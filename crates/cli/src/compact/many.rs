@@ -31,14 +31,14 @@ pub fn run(
         output.error(&CommandError::failed(text));
     }
     for (name, target) in targets {
-        let made = target.and_then(|target| FileOutcome::of(&mut job, target, output));
-        match made {
-            Ok(made) => {
-                sum.add(&made);
+        let outcome = target.and_then(|target| FileOutcome::of(&mut job, target, output));
+        match outcome {
+            Ok(outcome) => {
+                sum.add(&outcome);
                 match (json, args.preview) {
-                    (true, _) => output.stdout(format!("{}\n", made.to_json()))?,
-                    (false, true) => output.stdout(made.line())?,
-                    (false, false) => output.stderr(&made.line()),
+                    (true, _) => output.stdout(format!("{}\n", outcome.to_json()))?,
+                    (false, true) => output.stdout(outcome.line())?,
+                    (false, false) => output.stderr(&outcome.line()),
                 }
             }
             Err(error) => {
@@ -90,36 +90,36 @@ impl FileOutcome {
         target: CompactTarget,
         output: &Output,
     ) -> Result<Self, CommandError> {
-        let input = InputFile::load(&target.found.path)?;
-        let made = Self { all: job.compacted(&input)?, target };
-        if let Some(path) = &made.target.record {
-            output.file_in_its_folder(path, &records(&made.all)?)?;
+        let input = InputFile::load(&target.transcript.path)?;
+        let outcome = Self { all: job.compacted(&input)?, target };
+        if let Some(path) = &outcome.target.record {
+            output.file_in_its_folder(path, &records(&outcome.all)?)?;
         }
-        if let Some(path) = &made.target.output {
-            let result = match made.is_unchanged() {
+        if let Some(path) = &outcome.target.output {
+            let result = match outcome.is_unchanged() {
                 true => input.bytes,
-                false => transcripts(&made.all).into(),
+                false => transcripts(&outcome.all).into(),
             };
             output.file_in_its_folder(path, &result)?;
         }
-        Ok(made)
+        Ok(outcome)
     }
 
     /// Whether nothing was folded or converted. The input's bytes are the result then.
     fn is_unchanged(&self) -> bool {
-        self.all.iter().all(|done| done.fold().is_none() && !done.prepared.converted)
+        self.all.iter().all(|compacted| compacted.fold().is_none() && !compacted.prepared.converted)
     }
 
     fn folded(&self) -> usize {
-        self.all.iter().filter(|done| done.fold().is_some()).count()
+        self.all.iter().filter(|compacted| compacted.fold().is_some()).count()
     }
 
     fn notes(&self) -> u64 {
-        self.all.iter().map(|done| done.report.problems.len() as u64).sum()
+        self.all.iter().map(|compacted| compacted.report.problems.len() as u64).sum()
     }
 
     fn line(&self) -> String {
-        let what = match self.all.as_slice() {
+        let text = match self.all.as_slice() {
             [only] => one_line(only),
             all => {
                 let (before, after) = sums(all);
@@ -138,14 +138,14 @@ impl FileOutcome {
             0 => String::new(),
             count => format!(", {}", plural(count, "problem")),
         };
-        format!("{}: {what}{notes}\n", self.target.found.path.display())
+        format!("{}: {text}{notes}\n", self.target.transcript.path.display())
     }
 
     fn to_json(&self) -> Value {
         let (before, after) = sums(&self.all);
-        let CompactTarget { found, output, record } = &self.target;
+        let CompactTarget { transcript, output, record } = &self.target;
         json!({
-            "file": found.path.display().to_string(),
+            "file": transcript.path.display().to_string(),
             "output": output.as_ref().map(|path| path.display().to_string()),
             "record": record.as_ref().map(|path| path.display().to_string()),
             "conversations": self.all.len(),
@@ -169,10 +169,10 @@ struct FileTotals {
 }
 
 impl FileTotals {
-    fn add(&mut self, made: &FileOutcome) {
-        let (before, after) = sums(&made.all);
+    fn add(&mut self, outcome: &FileOutcome) {
+        let (before, after) = sums(&outcome.all);
         (self.before, self.after) = (self.before + before, self.after + after);
-        if made.folded() > 0 {
+        if outcome.folded() > 0 {
             self.folded += 1;
         } else {
             self.unchanged += 1;
@@ -182,11 +182,11 @@ impl FileTotals {
     fn line(&self, preview: bool) -> String {
         let Self { folded, unchanged, failed, before, after } = *self;
         let count = plural(folded + unchanged + failed, "file");
-        let done = if preview { "would be compacted" } else { "compacted" };
+        let verb = if preview { "would be compacted" } else { "compacted" };
         let failed =
             if failed > 0 { format!(", {} failed", number(failed)) } else { String::new() };
         format!(
-            "{count}: {} {done}, {} unchanged{failed}; {} → {} tokens ({})",
+            "{count}: {} {verb}, {} unchanged{failed}; {} → {} tokens ({})",
             number(folded),
             number(unchanged),
             number(before),

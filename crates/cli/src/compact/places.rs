@@ -11,7 +11,7 @@ use crate::paths::{FoundFile, is_stdin, unpacked};
 
 /// A transcript and the paths of its result and its record. A preview has no paths.
 pub struct CompactTarget {
-    pub found: FoundFile,
+    pub transcript: FoundFile,
     pub output: Option<PathBuf>,
     pub record: Option<PathBuf>,
 }
@@ -30,21 +30,21 @@ pub fn targets(
             check(flag, folder, &args.files)?;
         }
     }
-    let inputs: BTreeSet<PathBuf> = files.iter().map(|found| settled(&found.path)).collect();
-    let mut taken = BTreeMap::new();
+    let inputs: BTreeSet<PathBuf> = files.iter().map(|file| settled(&file.path)).collect();
+    let mut names = BTreeMap::new();
     let mut targets = Vec::with_capacity(files.len());
-    for found in files {
-        let target = placed(args, found);
+    for transcript in files {
+        let target = placed(args, transcript);
         let places = [&target.output, &target.record].into_iter().flatten();
         let places: Vec<PathBuf> = places.map(|place| settled(place)).collect();
-        let name = target.found.path.display().to_string();
+        let name = target.transcript.path.display().to_string();
         // An input that would be lost stops the whole command. Two results in one place are an error of the second
         // alone.
         if let Some(place) = places.iter().find(|place| inputs.contains(*place)) {
             let text = format!("the result of {name} would be written over {}", place.display());
             return Err(CommandError::usage(text).hint("name another folder with -o"));
         }
-        let earlier = places.iter().find_map(|place| Some((place, taken.get(place)?)));
+        let earlier = places.iter().find_map(|place| Some((place, names.get(place)?)));
         let result = match earlier {
             Some((place, earlier)) => {
                 let text = format!(
@@ -54,7 +54,7 @@ pub fn targets(
                 Err(CommandError::failed(text).hint("compact one of them into another folder"))
             }
             None => {
-                taken.extend(places.into_iter().map(|place| (place, name.clone())));
+                names.extend(places.into_iter().map(|place| (place, name.clone())));
                 Ok(target)
             }
         };
@@ -64,22 +64,24 @@ pub fn targets(
 }
 
 /// `a/b.jsonl.gz` is written to `OUT/a/b.jsonl`, its record to `DIR/a/b.jsonl.json`.
-fn placed(args: &CompactArgs, found: FoundFile) -> CompactTarget {
-    let file = found.name.file_name().unwrap_or_default();
+fn placed(args: &CompactArgs, transcript: FoundFile) -> CompactTarget {
+    let file = transcript.name.file_name().unwrap_or_default();
     let mut file = match file.to_str() {
         Some(text) => unpacked(text).into(),
         // A name that is no UTF-8 stays as it is.
         None => file.to_owned(),
     };
     // A folder may be one transcript (of several files). Its result is a single file.
-    if found.path.is_dir() {
+    if transcript.path.is_dir() {
         file.push(".jsonl");
     }
     let mut record = file.clone();
     record.push(".json");
-    let output = args.output.as_ref().map(|folder| folder.join(found.name.with_file_name(file)));
-    let record = args.record.as_ref().map(|folder| folder.join(found.name.with_file_name(record)));
-    CompactTarget { found, output, record }
+    let output =
+        args.output.as_ref().map(|folder| folder.join(transcript.name.with_file_name(file)));
+    let record =
+        args.record.as_ref().map(|folder| folder.join(transcript.name.with_file_name(record)));
+    CompactTarget { transcript, output, record }
 }
 
 /// Checks that an output folder is a folder or does not exist yet, and that it lies outside of every folder that is
@@ -92,8 +94,9 @@ fn check(flag: &str, folder: &Path, named: &[PathBuf]) -> Result<(), CommandErro
     }
     let inside = |read: &&PathBuf| read.is_dir() && settled(folder).starts_with(settled(read));
     let Some(read) = named.iter().find(inside) else { return Ok(()) };
-    let what = if settled(folder) == settled(read) { "is the folder" } else { "lies in a folder" };
-    let text = format!("{flag} {place} {what} that is read, {}", read.display());
+    let relation =
+        if settled(folder) == settled(read) { "is the folder" } else { "lies in a folder" };
+    let text = format!("{flag} {place} {relation} that is read, {}", read.display());
     Err(CommandError::usage(text)
         .hint("name a folder outside of it: nothing is compacted in place"))
 }

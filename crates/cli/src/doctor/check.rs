@@ -80,8 +80,8 @@ impl DoctorCheck {
     /// A failed check with the message of an error and its first hint.
     pub fn of_error(name: &'static str, error: CommandError) -> Self {
         // Messages about TOML quote the file in lines with a ` |`. Here the place and the reason are enough.
-        let said = error.message.lines().filter(|line| !line.contains(" |"));
-        let says = said.collect::<Vec<_>>().join(": ");
+        let lines = error.message.lines().filter(|line| !line.contains(" |"));
+        let says = lines.collect::<Vec<_>>().join(": ");
         Self {
             name: name.into(),
             state: CheckState::Fail,

@@ -55,8 +55,10 @@ async fn check(client: &KnownClient) -> DoctorCheck {
     let (url, from) = match client.own(&around) {
         Some(own) => (Some(own.url), own.from.display().to_string()),
         None => {
-            let read = VARIABLES.iter().filter(|it| client.providers.contains(&it.provider));
-            let set = read.filter_map(|it| Some((env::get(it.name)?, it.name))).next();
+            let read =
+                VARIABLES.iter().filter(|variable| client.providers.contains(&variable.provider));
+            let set =
+                read.filter_map(|variable| Some((env::get(variable.name)?, variable.name))).next();
             set.map_or((None, String::new()), |(url, name)| (Some(url), name.to_owned()))
         }
     };

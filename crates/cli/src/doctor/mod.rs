@@ -26,7 +26,7 @@ use crate::tls;
 use crate::words::{plural, wrap};
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
-    let upstream = ServingUpstreams::said(args.upstream.iter().map(String::as_str));
+    let upstream = ServingUpstreams::from_texts(args.upstream.iter().map(String::as_str));
     let given = ServerSettings { listen: args.listen, upstream, ..ServerSettings::default() };
     let named = serve::upstreams(&given, UpstreamTable::default())?;
     // An error in the variables or the files is ignored here, because the table has a line of its own for it.

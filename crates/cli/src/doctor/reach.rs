@@ -25,26 +25,28 @@ pub async fn providers(
     upstreams: &UpstreamTable,
     outgoing: &OutgoingProxy,
 ) -> (Vec<DoctorCheck>, Option<DoctorCheck>) {
-    let mut asked = JoinSet::new();
+    let mut tasks = JoinSet::new();
     let usual = UpstreamTable::default().places();
     for (at, (name, url)) in upstreams.places().into_iter().enumerate() {
         let is_named = !usual.contains(&(name.clone(), url.clone()));
         let (upstreams, outgoing) = (upstreams.clone(), outgoing.clone());
-        asked.spawn(async move {
+        tasks.spawn(async move {
             let answer = probe(&upstreams, &outgoing, &name, LIMIT).await;
             let now = runtime::now();
             let check = match is_ours(&url).await {
-                true => ours(&name, &url, &format!("--upstream {name}=URL names the provider")),
+                true => {
+                    own_server(&name, &url, &format!("--upstream {name}=URL names the provider"))
+                }
                 false => provider_check(&name, &url, is_named, &answer),
             };
             (at, check, answer.ok().and_then(|answer| answer.date).map(|date| (date, now)))
         });
     }
-    let mut all = asked.join_all().await;
+    let mut all = tasks.join_all().await;
     all.sort_by_key(|(at, ..)| *at);
     let date = all.iter().find_map(|(.., date)| *date);
     let checks = all.into_iter().map(|(_, check, _)| check).collect();
-    (checks, date.map(|(theirs, ours)| clock(theirs, ours)))
+    (checks, date.map(|(provider_time, own_time)| clock(provider_time, own_time)))
 }
 
 fn provider_check(
@@ -100,14 +102,15 @@ fn windows(provider: &ProbedProvider) -> String {
     }
 }
 
-fn clock(theirs: u64, ours: u64) -> DoctorCheck {
-    let off = theirs.abs_diff(ours);
+fn clock(provider_time: u64, own_time: u64) -> DoctorCheck {
+    let off = provider_time.abs_diff(own_time);
     if off <= OFF {
         return DoctorCheck::good(CLOCK, "agrees with the provider's");
     }
-    let (seconds, way) = (off / 1_000, if ours > theirs { "ahead of" } else { "behind" });
+    let (seconds, side) =
+        (off / 1_000, if own_time > provider_time { "ahead of" } else { "behind" });
     let says =
-        format!("{seconds} s {way} the provider's: ages and times of sessions will be wrong");
+        format!("{seconds} s {side} the provider's: ages and times of sessions will be wrong");
     DoctorCheck::warn(CLOCK, says, "set it by the network: timedatectl set-ntp true")
 }
 
@@ -129,7 +132,7 @@ pub async fn model(url: Option<&str>, outgoing: &OutgoingProxy) -> DoctorCheck {
     }
     let url = upstreams.url(Provider::OpenAi);
     if is_ours(&url).await {
-        return ours(MODEL, &url, "--narrator URL names the server of a model");
+        return own_server(MODEL, &url, "--narrator URL names the server of a model");
     }
     match probe(&upstreams, outgoing, "openai", LIMIT).await {
         Ok(ProbedProvider { status: status @ 500.., .. }) => {
@@ -145,7 +148,7 @@ pub async fn model(url: Option<&str>, outgoing: &OutgoingProxy) -> DoctorCheck {
 }
 
 /// A warning that the URL leads to midfold itself, where a model server is expected.
-fn ours(name: &str, url: &str, fix: &str) -> DoctorCheck {
+fn own_server(name: &str, url: &str, fix: &str) -> DoctorCheck {
     DoctorCheck::warn(name.to_owned(), format!("{url} is a midfold, and no model server"), fix)
 }
 

@@ -37,8 +37,8 @@ pub fn log_file() -> Option<PathBuf> {
 
 /// The hook before a compaction: imports the whole transcript.
 pub fn pre_compact(at: &StoreAt, output: &Output) {
-    let done = read().and_then(|call| snapshot(at, &call));
-    told("pre-compact", done, output);
+    let outcome = read().and_then(|call| snapshot(at, &call));
+    report("pre-compact", outcome, output);
 }
 
 /// The hook after a compaction: tells the model what left its context.
@@ -47,20 +47,20 @@ pub fn session_start(at: &StoreAt, output: &Output) {
         "compact" => recap(at, &call),
         _ => Ok(None),
     });
-    let done = text.and_then(|text| match text {
+    let outcome = text.and_then(|text| match text {
         Some(text) => output.stdout(claude::answer(&text) + "\n"),
         None => Ok(()),
     });
-    told("session-start", done, output);
+    report("session-start", outcome, output);
 }
 
 /// The plug-in's compaction. It ends with 1 where it could do nothing: then the client compacts by itself.
 pub fn session_compact(at: &StoreAt, output: &Output) -> Result<(), CommandError> {
     let event = input(MOST_OF_EVENT).and_then(|bytes| CompactionEvent::read(&bytes));
-    let done = event.and_then(|event| session_compact::fold(&event, at));
-    let done = done.and_then(|answer| output.stdout(answer.to_string() + "\n"));
-    let code = done.as_ref().err().map(|error| error.code);
-    told("session-compact", done, output);
+    let outcome = event.and_then(|event| session_compact::fold(&event, at));
+    let outcome = outcome.and_then(|answer| output.stdout(answer.to_string() + "\n"));
+    let code = outcome.as_ref().err().map(|error| error.code);
+    report("session-compact", outcome, output);
     code.map_or(Ok(()), |code| Err(CommandError::silent(code)))
 }
 
@@ -80,11 +80,11 @@ fn snapshot(at: &StoreAt, call: &HookCall) -> Result<(), CommandError> {
     let input = InputFile::load_file(call.transcript_path.as_ref())?;
     // The client may still be writing the last line. It is skipped now and read at the next compaction.
     let bytes = midfold::formats::read::whole_lines(&input.bytes);
-    let found = TranscriptRecordings::read(&bytes, None)
+    let transcript = TranscriptRecordings::read(&bytes, None)
         .map_err(|error| CommandError::from(error).hint(format!("in {}", input.name)))?;
     // Older versions of the client keep conversations of subagents in the same file.
     let own = |id: &Option<String>| id.as_deref() == Some(&call.session_id);
-    let mut all = found.recordings.iter().filter(|recording| !recording.is_empty());
+    let mut all = transcript.recordings.iter().filter(|recording| !recording.is_empty());
     let first = all.clone().next();
     let Some(recording) = all.find(|recording| own(&recording.live().id)).or(first) else {
         return Err(input.empty());
@@ -102,10 +102,10 @@ fn snapshot(at: &StoreAt, call: &HookCall) -> Result<(), CommandError> {
             extent: ImportExtent::All,
             numbered: true,
         };
-        let done = import.bring(recording, &call.session_id, runtime::now()).await?;
+        let imported = import.bring(recording, &call.session_id, runtime::now()).await?;
         // The client passes the user's instructions only here. They are stored, because the text for the model is made
         // later by another hook.
-        let mut stored = host.session(&done.id).await?;
+        let mut stored = host.session(&imported.id).await?;
         Ok(stored.heed(call.custom_instructions.as_deref()).await?)
     })
 }
@@ -153,13 +153,15 @@ async fn newest(host: &OpenStore, id: &str) -> Result<StoredSession, CommandErro
     for name in 1..=MOST_NAMES {
         let name = if name == 1 { id.to_owned() } else { format!("{id}-{name}") };
         match host.store.activity(&name).await {
-            Ok(next) if newest.as_ref().is_none_or(|it| it.tick < next.tick) => newest = Some(next),
+            Ok(next) if newest.as_ref().is_none_or(|activity| activity.tick < next.tick) => {
+                newest = Some(next)
+            }
             Ok(_) => {}
             Err(StoreError::NoSession(_)) => break,
             Err(error) => return Err(error.into()),
         }
     }
-    host.session(newest.as_ref().map_or(id, |it| &it.id)).await
+    host.session(newest.as_ref().map_or(id, |activity| &activity.id)).await
 }
 
 /// The command that starts this program, as the hook was called. The client's shell found it by these words, so the
@@ -168,8 +170,8 @@ fn program() -> String {
     std::env::args().next().map_or("midfold".to_owned(), |program| quoted(&program))
 }
 
-fn told(hook: &str, done: Result<(), CommandError>, output: &Output) {
-    let Err(error) = done else { return };
+fn report(hook: &str, outcome: Result<(), CommandError>, output: &Output) {
+    let Err(error) = outcome else { return };
     if error.message.is_empty() {
         return;
     }

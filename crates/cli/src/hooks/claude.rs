@@ -102,26 +102,26 @@ pub fn after_compaction(
         Err(NoText::Recap(_)) if !log.is_empty() => String::new(),
         other => other?,
     };
-    let mut told = String::new();
+    let mut message = String::new();
     let _ = writeln!(
-        told,
+        message,
         "midfold keeps {} from before the compaction, word for word; numbers such as @12 below name them. Look \
          there before you guess or read a file again. In a shell: `{recall} find {session} WORDS{more}` finds, \
          `{recall} show {session} @12{more}` shows.\n",
         plural(log.len() as u64, "message")
     );
-    told.push_str(&text);
+    message.push_str(&text);
     let mut units = 0;
-    let over = told.char_indices().find(|(_, character)| {
+    let over = message.char_indices().find(|(_, character)| {
         units += character.len_utf16();
         units > MOST_CHARACTERS
     });
     if let Some((end, _)) = over {
         // The text is cut at the end of a line, so that no statement breaks off in the middle.
-        let end = told[..end].rfind('\n').unwrap_or(end);
-        told.truncate(end);
+        let end = message[..end].rfind('\n').unwrap_or(end);
+        message.truncate(end);
     }
-    Ok(told)
+    Ok(message)
 }
 
 /// The policy of a fold that takes all messages but the newest.

@@ -192,7 +192,7 @@ pub struct AnswerRows {
     /// The rows, as the client takes them. One with only a `handle` is the client's own message.
     pub rows: Vec<Value>,
     /// The number of rows of the transcript that stayed word for word.
-    pub kept: usize,
+    pub unchanged: usize,
 }
 
 impl AnswerRows {
@@ -209,10 +209,10 @@ impl AnswerRows {
             let place = origin.place.filter(|_| origin.is_same).and_then(|place| places.get(place));
             let own = place.map_or(&rows[..0], |place| &rows[place.clone()]);
             if place.is_some_and(|place| stays_by_handle(rows, place)) {
-                answer.kept += own.len();
+                answer.unchanged += own.len();
                 answer.rows.extend(own.iter().map(|row| json!({ "handle": row.handle })));
             } else {
-                answer.kept += own.iter().filter(|row| row.is_all_words()).count();
+                answer.unchanged += own.iter().filter(|row| row.is_all_words()).count();
                 answer.rows.push(written_row(&piece.bytes));
             }
         }

@@ -57,8 +57,8 @@ struct HookSettingsFile {
 
 impl HookSettingsFile {
     fn of(scope: SettingsScope) -> Result<Self, CommandError> {
-        let found = if scope.user { Self::of_user() } else { Some(Self::of_project()) };
-        found.ok_or_else(|| {
+        let file = if scope.user { Self::of_user() } else { Some(Self::of_project()) };
+        file.ok_or_else(|| {
             CommandError::failed("there is no home folder to look for settings in")
                 .hint("set HOME, or CLAUDE_CONFIG_DIR as for Claude Code")
         })
@@ -176,34 +176,34 @@ fn status(json: bool, output: &Output) -> Result<(), CommandError> {
         [Some(HookSettingsFile::of_project()), HookSettingsFile::of_user()].into_iter().flatten()
     {
         let text = file.text()?.unwrap_or_default();
-        let found = match text.trim().is_empty() {
+        let in_file = match text.trim().is_empty() {
             true => Vec::new(),
             false => settings::installed(&text).map_err(|failure| file.place(failure))?,
         };
         let plugin = ClientPlugin::beside(&file.path);
-        rows.push((file, found, plugin.is_installed().then_some(plugin)));
+        rows.push((file, in_file, plugin.is_installed().then_some(plugin)));
     }
     let log = called::log_file();
     if json {
-        let files = rows.iter().map(|(file, found, plugin)| {
+        let files = rows.iter().map(|(file, in_file, plugin)| {
             let plugin = plugin.as_ref().map(ClientPlugin::folder);
-            json!({ "scope": file.scope, "file": file.path, "plugin": plugin, "hooks": to_json(found) })
+            json!({ "scope": file.scope, "file": file.path, "plugin": plugin, "hooks": to_json(in_file) })
         });
         let files: Vec<_> = files.collect();
         return output.stdout(pretty(&json!({ "files": files, "log": log }))?);
     }
     let style = output.stdout_style();
     let mut text = String::new();
-    for (file, found, plugin) in &rows {
+    for (file, in_file, plugin) in &rows {
         let name = style.paint(OutputColor::Bold, &file.path.display().to_string());
         text += &format!("{name} ({})\n", file.scope);
-        for hook in found {
+        for hook in in_file {
             text += &format!("  {:<14}{}\n", hook.event, hook.command);
         }
         if let Some(plugin) = plugin {
             text += &format!("  {:<14}{}\n", "plug-in", plugin.folder().display());
         }
-        if found.is_empty() && plugin.is_none() {
+        if in_file.is_empty() && plugin.is_none() {
             text += "  no hook of midfold\n";
         }
     }

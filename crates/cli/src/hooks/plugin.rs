@@ -97,14 +97,14 @@ impl ClientPlugin {
             return Ok(false);
         }
         for (name, _) in FILES {
-            gone(&self.folder.join(name), fs::remove_file(self.folder.join(name)))?;
+            allow_missing(&self.folder.join(name), fs::remove_file(self.folder.join(name)))?;
         }
         let config = self.folder.join(CONFIG);
         if regular::text(&config).is_ok_and(|text| text.contains(TYPES)) {
-            gone(&config, fs::remove_file(&config))?;
+            allow_missing(&config, fs::remove_file(&config))?;
         }
         let types = self.folder.join(TYPES);
-        gone(&types, fs::remove_dir_all(&types))?;
+        allow_missing(&types, fs::remove_dir_all(&types))?;
         let inside = [".claude-plugin", "hooks", ""].map(|name| self.folder.join(name));
         let skills = self.folder.parent().map(Path::to_owned);
         for folder in inside.into_iter().chain(skills) {
@@ -158,7 +158,7 @@ fn files(command: &PluginCommand) -> Result<Vec<(&'static str, String)>, Command
 }
 
 /// What a removal did. That something is gone already is no error.
-fn gone(path: &Path, removed: std::io::Result<()>) -> Result<(), CommandError> {
+fn allow_missing(path: &Path, removed: std::io::Result<()>) -> Result<(), CommandError> {
     match removed {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             let (path, why) = (path.display(), reason(&error));

@@ -26,23 +26,23 @@ pub fn connect(
     let line = [called].into_iter().chain(words.iter().map(String::as_str));
     let line = line.map(quoted).collect::<Vec<_>>().join(" ");
     // What the client says goes to standard error, so that standard output has one form.
-    let done = Command::new(called).args(&words).stdin(Stdio::null()).output();
-    let done = done.map_err(|error| match error.kind() {
+    let outcome = Command::new(called).args(&words).stdin(Stdio::null()).output();
+    let outcome = outcome.map_err(|error| match error.kind() {
         ErrorKind::NotFound => CommandError::failed(format!("there is no program `{called}`"))
             .hint(format!("it would have been asked: {line}")),
         _ => CommandError::failed(format!("`{called}` cannot be run: {}", reason(&error))),
     })?;
-    if !done.status.success() {
-        let said = [done.stdout, done.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
-        let text = format!("`{line}` failed: {}", said.trim());
+    if !outcome.status.success() {
+        let printed = [outcome.stdout, outcome.stderr].concat();
+        let printed = String::from_utf8_lossy(&printed);
+        let text = format!("`{line}` failed: {}", printed.trim());
         return Err(CommandError::failed(text));
     }
     if json {
         return output.stdout(pretty(&json!({ "client": called, "command": line }))?);
     }
-    let what = if args.remove { "Recall taken out of" } else { "Recall added to" };
-    output.stdout(format!("{what} {called}: {line}\n"))
+    let change = if args.remove { "Recall taken out of" } else { "Recall added to" };
+    output.stdout(format!("{change} {called}: {line}\n"))
 }
 
 /// The client's program, and the words that it is called with.
@@ -59,7 +59,7 @@ fn words(
         }
         _ => ("codex", &[], &["--"]),
     };
-    let owned = |words: &[&str]| words.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     if args.remove {
         return Ok((called, [owned(&["mcp", "remove"]), owned(scope), owned(&[NAME])].concat()));
     }

@@ -159,18 +159,18 @@ impl CompactionEvent {
         let origins = after.origins.as_deref().ok_or_else(|| {
             CommandError::failed("the folded messages have no place in the client's transcript")
         })?;
-        let AnswerRows { rows, kept } =
+        let AnswerRows { rows, unchanged } =
             AnswerRows::of(&after.context, origins, &self.messages, places);
-        let gone = self.messages.len().saturating_sub(kept) as u64;
+        let folded = self.messages.len().saturating_sub(unchanged) as u64;
         // The client writes the plug-in's name before it.
         let receipt = format!(
             "{} of {} folded without a model, about {} → {} tokens; {} stayed word for word. The rest \
              comes back: the recall tools, or `midfold recall find {} WORDS`.",
-            number(gone),
+            number(folded),
             plural(self.messages.len() as u64, "message"),
             number(before.context.tokens()),
             number(after.context.tokens()),
-            number(kept as u64),
+            number(unchanged as u64),
             quoted(id),
         );
         Ok(json!({ "messages": rows, "receipt": receipt, "session": id }))

@@ -41,9 +41,9 @@ pub fn install(text: Option<&str>, hooks: &[HookSetting]) -> Result<SettingsChan
         return Ok(SettingsChange::Text(fresh(hooks)));
     };
     check(text)?;
-    let found = installed(text)?;
+    let present = installed(text)?;
     // Further hooks of midfold in the file are those of an earlier version, and would run as well.
-    if hooks.iter().all(|hook| found.contains(hook)) && found.len() == hooks.len() {
+    if hooks.iter().all(|hook| present.contains(hook)) && present.len() == hooks.len() {
         return Ok(SettingsChange::None);
     }
     let mut text = without(text)?;
@@ -62,11 +62,11 @@ pub fn uninstall(text: Option<&str>) -> Result<SettingsChange, Failure> {
         return Ok(SettingsChange::None);
     };
     check(text)?;
-    let found = installed(text)?;
-    if found.is_empty() {
+    let present = installed(text)?;
+    if present.is_empty() {
         return Ok(SettingsChange::None);
     }
-    if text == fresh(&found) {
+    if text == fresh(&present) {
         return Ok(SettingsChange::Remove);
     }
     without(text).map(SettingsChange::Text)
@@ -78,7 +78,7 @@ pub fn uninstall(text: Option<&str>) -> Result<SettingsChange, Failure> {
 /// As [`install`].
 pub fn installed(text: &str) -> Result<Vec<HookSetting>, Failure> {
     let root: Value = serde_json::from_str(text).map_err(not_json)?;
-    let mut found = Vec::new();
+    let mut hooks = Vec::new();
     for (event, mark) in EVENTS {
         for group in root["hooks"][event].as_array().into_iter().flatten() {
             let matcher = match group["matcher"].as_str() {
@@ -88,10 +88,11 @@ pub fn installed(text: &str) -> Result<Vec<HookSetting>, Failure> {
                 Some(_) => Some("other"),
             };
             for hook in group["hooks"].as_array().into_iter().flatten() {
-                if let Some(command) = hook["command"].as_str().filter(|it| is_ours(it, mark)) {
-                    let timeout = hook["timeout"].as_u64().and_then(|it| u32::try_from(it).ok());
+                if let Some(command) = hook["command"].as_str().filter(|line| is_ours(line, mark)) {
+                    let timeout =
+                        hook["timeout"].as_u64().and_then(|seconds| u32::try_from(seconds).ok());
                     let timeout = timeout.unwrap_or(0);
-                    found.push(HookSetting {
+                    hooks.push(HookSetting {
                         event,
                         matcher,
                         command: command.to_owned(),
@@ -101,7 +102,7 @@ pub fn installed(text: &str) -> Result<Vec<HookSetting>, Failure> {
             }
         }
     }
-    Ok(found)
+    Ok(hooks)
 }
 
 /// The events of midfold's hooks, each with the part of its command that identifies it.
@@ -120,8 +121,8 @@ fn is_ours(command: &str, mark: &str) -> bool {
 fn not_json(error: serde_json::Error) -> Failure {
     let (line, column) = (error.line(), error.column());
     let text = error.to_string();
-    let what = text.split(" at line ").next().unwrap_or("it cannot be read");
-    Failure::new(FailureArea::Input, format!("not JSON at line {line}, column {column}: {what}"))
+    let reason = text.split(" at line ").next().unwrap_or("it cannot be read");
+    Failure::new(FailureArea::Input, format!("not JSON at line {line}, column {column}: {reason}"))
         .hint("nothing was changed; correct it there, comments are not allowed")
 }
 
@@ -230,11 +231,11 @@ fn first(text: &str, event: &str, mark: &str) -> Option<Range<usize>> {
     let (group_at, hook_at, commands) = groups.iter().enumerate().find_map(|(at, group)| {
         let list = scan::get(bytes, group.clone(), "hooks")?;
         let commands: Vec<Range<usize>> = scan::elements(bytes, list).collect();
-        let ours = commands.iter().position(|hook| {
+        let own = commands.iter().position(|hook| {
             let value: Value = serde_json::from_slice(&bytes[hook.clone()]).unwrap_or_default();
             value["command"].as_str().is_some_and(|command| is_ours(command, mark))
         })?;
-        Some((at, ours, commands))
+        Some((at, own, commands))
     })?;
     // The removed range is the largest part that holds nothing but this hook, so that no empty list or object is left.
     if commands.len() > 1 {

@@ -65,25 +65,25 @@ impl<'a> ImportSelection<'a> {
         &self,
         import: &mut ImportPlan<'_>,
         path: &Path,
-        found: &TranscriptRecordings,
+        transcript: &TranscriptRecordings,
     ) -> Result<Vec<ImportedSession>, Failure> {
-        let mut ids = SessionIds::new(*self, path, found.recordings.len());
-        let mut done = Vec::new();
-        for (at, recording) in found.recordings.iter().enumerate() {
+        let mut ids = SessionIds::new(*self, path, transcript.recordings.len());
+        let mut sessions = Vec::new();
+        for (at, recording) in transcript.recordings.iter().enumerate() {
             let id = ids.of(at, recording.live());
             if self.only.is_none_or(|only| only == at + 1) && !recording.is_empty() {
-                done.push(import.bring(recording, &id, runtime::now()).await?);
+                sessions.push(import.bring(recording, &id, runtime::now()).await?);
             }
         }
-        Ok(done)
+        Ok(sessions)
     }
 }
 
 /// The outcome of one import as JSON.
-pub fn to_json(done: &ImportedSession) -> Value {
+pub fn to_json(session: &ImportedSession) -> Value {
     json!({
-        "id": done.id, "made": done.made, "messages": done.messages, "new": done.new,
-        "dialect": done.dialect,
+        "id": session.id, "made": session.is_made, "messages": session.messages, "new": session.new,
+        "dialect": session.dialect,
     })
 }
 
@@ -92,7 +92,7 @@ struct SessionIds<'a> {
     wanted: ImportSelection<'a>,
     stem: String,
     several: bool,
-    taken: BTreeSet<String>,
+    used: BTreeSet<String>,
 }
 
 impl<'a> SessionIds<'a> {
@@ -102,7 +102,7 @@ impl<'a> SessionIds<'a> {
         // The stem ends at the first dot: `run.traj.json` becomes `run`.
         let stem = stem.split('.').find(|part| !part.is_empty()).unwrap_or("import").to_owned();
         let several = count > 1 && wanted.only.is_none();
-        Self { wanted, stem, several, taken: BTreeSet::new() }
+        Self { wanted, stem, several, used: BTreeSet::new() }
     }
 
     fn of(&mut self, at: usize, conversation: &Conversation) -> String {
@@ -116,17 +116,17 @@ impl<'a> SessionIds<'a> {
             None if self.several && !is_first => format!("{}-{}", self.stem, at + 1),
             None => self.stem.clone(),
         };
-        let wish = match (self.wanted.id, self.several) {
+        let preferred = match (self.wanted.id, self.several) {
             // The id keeps the file's name. A running number would change whenever a file is added.
             (Some(given), _) if self.wanted.is_one_of_several => format!("{given}-{}", own()),
             (Some(given), true) if !is_first => format!("{given}-{}", at + 1),
             (Some(given), _) => given.to_owned(),
             (None, _) => own(),
         };
-        let mut id = wish.clone();
+        let mut id = preferred.clone();
         let mut next = 2;
-        while !self.taken.insert(id.clone()) {
-            id = format!("{wish}-{next}");
+        while !self.used.insert(id.clone()) {
+            id = format!("{preferred}-{next}");
             next += 1;
         }
         id

@@ -22,9 +22,9 @@ const PLAIN: StartArgs = StartArgs {
 /// Imports a transcript into a new store in memory. Returns the store and the ids of the sessions.
 pub async fn in_memory(path: &Path) -> Result<(OpenStore, Vec<String>), CommandError> {
     let mut setup = prepare::setup(&PLAIN.measure, None)?;
-    let found = InputFile::load(path)?.recordings(None)?;
+    let transcript = InputFile::load(path)?.recordings(None)?;
     let host = OpenStore { store: Arc::new(MemoryStore::new()), is_memory: true };
     let mut import = importer(&host, &PLAIN, &mut setup, path)?;
-    let done = ImportSelection::default().bring(&mut import, path, &found).await?;
-    Ok((host, done.into_iter().map(|done| done.id).collect()))
+    let sessions = ImportSelection::default().bring(&mut import, path, &transcript).await?;
+    Ok((host, sessions.into_iter().map(|session| session.id).collect()))
 }

@@ -52,18 +52,18 @@ fn one(
     output: &Output,
 ) -> Result<(), CommandError> {
     let input = InputFile::load(path)?;
-    let mut found = input.recordings(from)?;
+    let mut transcript = input.recordings(from)?;
     let wanted = ImportSelection::of(args, false);
-    wanted.check(&input.name, found.recordings.len())?;
-    let notes = notes(&mut found);
-    let done = block_on(async {
+    wanted.check(&input.name, transcript.recordings.len())?;
+    let notes = notes(&mut transcript);
+    let sessions = block_on(async {
         let host = OpenStore::open(&args.at, StoreCreation::Yes).await?;
         let mut import = importer(&host, &args.start, &mut setup, path)?;
-        Ok(wanted.bring(&mut import, path, &found).await?)
+        Ok(wanted.bring(&mut import, path, &transcript).await?)
     })?;
-    let mut told = ImportSummary::default();
-    told.add(None, &notes, done);
-    told.tell(json, output)
+    let mut summary = ImportSummary::default();
+    summary.add(None, &notes, sessions);
+    summary.tell(json, output)
 }
 
 /// Imports several files and the transcripts in folders. An error in one file does not stop the others.
@@ -80,33 +80,33 @@ fn several(
     }
     let FolderContent { files, closed } = transcripts(&args.files)?;
     let wanted = ImportSelection::of(args, true);
-    let mut told = ImportSummary::default();
+    let mut summary = ImportSummary::default();
     for text in closed {
-        told.fail(&CommandError::failed(text), output);
+        summary.fail(&CommandError::failed(text), output);
     }
-    let told = block_on(async {
+    let summary = block_on(async {
         let mut host = None;
         for FoundFile { path, .. } in files {
             let input = match InputFile::load(&path) {
                 Ok(input) => input,
                 Err(error) => {
-                    told.fail(&error, output);
+                    summary.fail(&error, output);
                     continue;
                 }
             };
-            let mut found = match input.recordings(from) {
-                Ok(found) => found,
+            let mut transcript = match input.recordings(from) {
+                Ok(transcript) => transcript,
                 Err(error) if args.files.contains(&path) => {
-                    told.fail(&error, output);
+                    summary.fail(&error, output);
                     continue;
                 }
                 // A folder may hold other files, so one that is no transcript is only counted.
                 Err(_) => {
-                    told.no_transcripts += 1;
+                    summary.no_transcripts += 1;
                     continue;
                 }
             };
-            let notes = notes(&mut found);
+            let notes = notes(&mut transcript);
             // The store is opened, and made, only when there is something to import.
             let host = match &mut host {
                 Some(host) => host,
@@ -115,23 +115,24 @@ fn several(
             let mut import = importer(host, &args.start, &mut setup, &path)?;
             // Two files may want the same session id. The later one gets a numbered id.
             import.numbered = true;
-            match wanted.bring(&mut import, &path, &found).await {
-                Ok(done) => told.add(Some(&path), &notes, done),
+            match wanted.bring(&mut import, &path, &transcript).await {
+                Ok(sessions) => summary.add(Some(&path), &notes, sessions),
                 // A store that fails would fail for every other file, too.
                 Err(failure) if failure.area == FailureArea::Store => return Err(failure.into()),
                 Err(failure) => {
-                    told.fail(&failure.at(format_args!("{}: ", path.display())).into(), output);
+                    summary.fail(&failure.at(format_args!("{}: ", path.display())).into(), output);
                 }
             }
         }
-        Ok(told)
+        Ok(summary)
     })?;
-    told.tell(json, output)
+    summary.tell(json, output)
 }
 
 /// Takes the reader's notes about content that it could not carry over.
-fn notes(found: &mut TranscriptRecordings) -> Vec<CarriedProblem> {
-    let live: Vec<Conversation> = found.recordings.iter().map(|it| it.live().clone()).collect();
-    let problems = std::mem::take(&mut found.problems);
+fn notes(transcript: &mut TranscriptRecordings) -> Vec<CarriedProblem> {
+    let live: Vec<Conversation> =
+        transcript.recordings.iter().map(|recording| recording.live().clone()).collect();
+    let problems = std::mem::take(&mut transcript.problems);
     by_conversation(problems, &live).into_iter().flatten().collect()
 }

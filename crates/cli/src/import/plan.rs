@@ -61,7 +61,7 @@ pub struct ImportedSession {
     /// The number of messages that this import added.
     pub new: u64,
     /// Whether this import made the session.
-    pub made: bool,
+    pub is_made: bool,
     /// The dialect of the session's messages.
     pub dialect: &'static str,
     /// The tokens of the imported messages.
@@ -86,7 +86,7 @@ impl ImportPlan<'_> {
             let id = if name == 1 { id.to_owned() } else { format!("{id}-{name}") };
             for round in 1.. {
                 match self.bring_to(recording, &id, now).await? {
-                    Ok(Some(done)) => return Ok(done),
+                    Ok(Some(session)) => return Ok(session),
                     // The session holds another conversation, so the next name is tried.
                     Ok(None) => break,
                     // Somebody else added messages of the same conversation meanwhile. Another attempt compares them
@@ -334,13 +334,13 @@ fn imported(
     stored: &StoredSession,
     prepared: &PreparedConversation,
     count: u64,
-    made: bool,
+    is_made: bool,
 ) -> ImportedSession {
     ImportedSession {
         id: stored.row().new.id.clone(),
         messages: stored.row().head,
         new: count,
-        made,
+        is_made,
         dialect: prepared.kind.name(),
         tokens: prepared.log.tokens(),
         problems: prepared.problems.clone(),

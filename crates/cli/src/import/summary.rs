@@ -18,7 +18,7 @@ const SHOWN: usize = 3;
 /// The outcome of an import of one or more files.
 #[derive(Default)]
 pub struct ImportSummary {
-    done: Vec<ImportedSession>,
+    sessions: Vec<ImportedSession>,
     /// Notes about content that could not be carried over.
     notes: Vec<String>,
     /// The number of files in folders that are no transcripts.
@@ -32,14 +32,14 @@ impl ImportSummary {
         &mut self,
         path: Option<&Path>,
         notes: &[CarriedProblem],
-        done: Vec<ImportedSession>,
+        sessions: Vec<ImportedSession>,
     ) {
-        let problems = done.iter().flat_map(|done| &done.problems);
+        let problems = sessions.iter().flat_map(|session| &session.problems);
         let converted = problems.cloned().map(CarriedProblem::of_conversion);
         let place = path.map(|path| format!("{}: ", path.display())).unwrap_or_default();
         let all = notes.iter().cloned().chain(converted);
         self.notes.extend(all.map(|problem| format!("{place}{problem}")));
-        self.done.extend(done);
+        self.sessions.extend(sessions);
     }
 
     /// Reports a file that cannot be imported. The import of the others goes on.
@@ -52,8 +52,8 @@ impl ImportSummary {
     pub fn tell(&self, json: bool, output: &Output) -> Result<(), CommandError> {
         self.warn(output);
         if json {
-            output.stdout(pretty(&self.done.iter().map(to_json).collect::<Vec<_>>())?)?;
-        } else if !self.done.is_empty() {
+            output.stdout(pretty(&self.sessions.iter().map(to_json).collect::<Vec<_>>())?)?;
+        } else if !self.sessions.is_empty() {
             output.stdout(self.table().render(&output.stdout_style(), 0))?;
         }
         if !json || self.no_transcripts > 0 {
@@ -75,7 +75,7 @@ impl ImportSummary {
     fn table(&self) -> TextTable<5> {
         let table = TextTable::new(["id", "messages", "new", "tokens", "format"]).right([1, 2, 3]);
         let mut table = table.color(0, OutputColor::Bold);
-        for ImportedSession { id, messages, new, dialect, tokens, .. } in &self.done {
+        for ImportedSession { id, messages, new, dialect, tokens, .. } in &self.sessions {
             table.row([
                 id.clone(),
                 number(*messages),
@@ -88,18 +88,20 @@ impl ImportSummary {
     }
 
     fn sum(&self) -> String {
-        let made = self.done.iter().filter(|done| done.made).count() as u64;
-        let new: u64 = self.done.iter().map(|done| done.new).sum();
-        let what = match (made, new) {
-            _ if self.done.is_empty() => "nothing was imported".to_owned(),
+        let created = self.sessions.iter().filter(|session| session.is_made).count() as u64;
+        let new: u64 = self.sessions.iter().map(|session| session.new).sum();
+        let text = match (created, new) {
+            _ if self.sessions.is_empty() => "nothing was imported".to_owned(),
             (0, 0) => "nothing new: all of it was there already".to_owned(),
             (0, new) => format!("{} added", plural(new, "message")),
-            (made, new) => format!("{} made, {}", plural(made, "session"), plural(new, "message")),
+            (created, new) => {
+                format!("{} made, {}", plural(created, "session"), plural(new, "message"))
+            }
         };
         match self.no_transcripts {
-            0 => what,
-            1 => format!("{what}; 1 file holds no transcript"),
-            many => format!("{what}; {} files hold no transcript", number(many)),
+            0 => text,
+            1 => format!("{text}; 1 file holds no transcript"),
+            many => format!("{text}; {} files hold no transcript", number(many)),
         }
     }
 }

@@ -69,10 +69,10 @@ pub fn run(args: &ImportArgs, json: bool, output: &Output) -> Result<(), Command
         // The client may have written since the last look.
         tell(&follower.last().await?, json, output)?;
         if follower.waiting > 0 {
-            let what = plural(follower.waiting as u64, "message");
+            let messages = plural(follower.waiting as u64, "message");
             let note = output.stderr_style().paint(OutputColor::Yellow, "note:");
             output.stderr(&format!(
-                "{note} {what} at the end may not be finished; once it is: midfold import {}\n",
+                "{note} {messages} at the end may not be finished; once it is: midfold import {}\n",
                 follower.at.as_deref().unwrap_or(named).display()
             ));
         }
@@ -81,13 +81,13 @@ pub fn run(args: &ImportArgs, json: bool, output: &Output) -> Result<(), Command
 }
 
 /// Prints a line for each session that got new messages.
-fn tell(done: &[ImportedSession], json: bool, output: &Output) -> Result<(), CommandError> {
-    for done in done.iter().filter(|done| done.new > 0) {
+fn tell(sessions: &[ImportedSession], json: bool, output: &Output) -> Result<(), CommandError> {
+    for session in sessions.iter().filter(|session| session.new > 0) {
         let line = match json {
-            true => to_json(done).to_string(),
+            true => to_json(session).to_string(),
             false => {
-                let new = plural(done.new, "new message");
-                format!("{}: {new}, {} in all", done.id, number(done.messages))
+                let new = plural(session.new, "new message");
+                format!("{}: {new}, {} in all", session.id, number(session.messages))
             }
         };
         output.stdout(line + "\n")?;
@@ -142,25 +142,25 @@ impl<'a> FileFollower<'a> {
 
     /// Looks once, and imports the messages that are complete.
     pub async fn step(&mut self) -> Result<Vec<ImportedSession>, CommandError> {
-        let mut done = Vec::new();
+        let mut sessions = Vec::new();
         let newest = self.newest();
         if newest.is_some() && newest != self.at {
             // The client started another file, so the messages at the end of the old one are complete.
-            done = self.last().await?;
+            sessions = self.last().await?;
             (self.at, self.seen, self.waiting) = (newest, None, 0);
         }
-        let Some(path) = self.at.clone() else { return Ok(done) };
+        let Some(path) = self.at.clone() else { return Ok(sessions) };
         // A file that is being replaced may not exist for a moment.
-        let Some(stamp) = stamp(&path) else { return Ok(done) };
+        let Some(stamp) = stamp(&path) else { return Ok(sessions) };
         // A change is imported at once, without the last message, which may not be complete. The first look without a
         // change imports that too. Then nothing is read until the file changes again.
         // The stamp is taken before the bytes are read, so a write in between counts as a change at the next look.
         let is_quiet = self.seen.replace(stamp) == Some(stamp);
         if !is_quiet || !self.is_done {
             self.is_done = is_quiet;
-            done.extend(self.take(&path, is_quiet).await?);
+            sessions.extend(self.take(&path, is_quiet).await?);
         }
-        Ok(done)
+        Ok(sessions)
     }
 
     /// Imports the messages that are complete now, as the last step.
@@ -176,7 +176,7 @@ impl<'a> FileFollower<'a> {
         path: &Path,
         is_quiet: bool,
     ) -> Result<Vec<ImportedSession>, CommandError> {
-        let found = match input::bytes(path) {
+        let transcript = match input::bytes(path) {
             Ok(bytes) => {
                 TranscriptRecordings::so_far(&bytes.into(), self.from, is_quiet).map_err(|error| {
                     error.advise(Door::Command).at(format_args!("{}: ", path.display()))
@@ -186,18 +186,18 @@ impl<'a> FileFollower<'a> {
         };
         // A file that was just made or is being replaced may be empty or cut. It is an error only if it stays so.
         self.trouble = None;
-        let found = match found {
-            Ok(found) => found,
+        let transcript = match transcript {
+            Ok(transcript) => transcript,
             Err(error) => {
                 self.trouble = is_quiet.then_some(error);
                 return Ok(Vec::new());
             }
         };
-        self.waiting = found.waiting;
+        self.waiting = transcript.waiting;
         let mut import = importer(self.host, &self.args.start, self.setup, path)?;
         // If the client rewrites its file, the import goes on in another session instead of failing.
         import.numbered = true;
-        Ok(ImportSelection::of(self.args, false).bring(&mut import, path, &found).await?)
+        Ok(ImportSelection::of(self.args, false).bring(&mut import, path, &transcript).await?)
     }
 
     /// The file that was named, or the newest file in the folder that was named.

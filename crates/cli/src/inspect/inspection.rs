@@ -59,7 +59,7 @@ impl Inspection {
         let budget = Budget::new(prepared.window).tokens();
         let budget = budget.saturating_sub(policy.trigger.injection_reserve);
         let ratio = u64::from(prepared.meter.ratio.0.max(1));
-        let found = layout(log, &log.units(), policy, budget * 10_000 / ratio, None);
+        let cuts = layout(log, &log.units(), policy, budget * 10_000 / ratio, None);
         let region = |name, fill, range: std::ops::Range<usize>, beside| LayoutRegion {
             name,
             fill,
@@ -67,14 +67,14 @@ impl Inspection {
             tokens: beside + log.tokens_in(range),
         };
         let regions = [
-            region("head", BarFill::Verbatim, 0..found.head_end, log.envelope_tokens()),
-            region("middle", BarFill::Folded, found.middle(), 0),
-            region("tail", BarFill::Verbatim, found.cover_end..log.len(), 0),
+            region("head", BarFill::Verbatim, 0..cuts.head_end, log.envelope_tokens()),
+            region("middle", BarFill::Folded, cuts.middle(), 0),
+            region("tail", BarFill::Verbatim, cuts.cover_end..log.len(), 0),
         ];
-        let asked = if others.is_empty() { std::slice::from_ref(policy) } else { others };
-        let forecasts = forecasts(&prepared, asked);
+        let policies = if others.is_empty() { std::slice::from_ref(policy) } else { others };
+        let forecasts = forecasts(&prepared, policies);
         let policy = policy.name.clone();
-        Self { survey, policy, regions, set_by: floor(found.floor), forecasts, prepared, notes }
+        Self { survey, policy, regions, set_by: floor(cuts.floor), forecasts, prepared, notes }
     }
 
     /// Adds all facts to a page for people.
@@ -183,10 +183,10 @@ impl Inspection {
     fn repeated(&self, page: &mut LabelledPage<'_>) {
         page.section("Repetition");
         let whole = self.prepared.log.tokens();
-        let line = |count: SurveyCount, what: &str| match count.items {
+        let line = |count: SurveyCount, noun: &str| match count.items {
             0 => "none".to_owned(),
             items => format!(
-                "{} {what}; pointing there frees {} tokens ({})",
+                "{} {noun}; pointing there frees {} tokens ({})",
                 number(items),
                 number(count.tokens),
                 percent(count.tokens, whole)
@@ -208,30 +208,30 @@ impl Inspection {
         let table = TextTable::new(["preset", "fires at", "tokens", "messages", "what"]);
         let mut table = table.right([1, 2, 3]).color(0, OutputColor::Bold);
         for FoldForecast { name, threshold, outcome } in &self.forecasts {
-            let (tokens, messages, what) = match outcome {
+            let (tokens, messages, text) = match outcome {
                 Ok(PlanOutcome::Folded(fold)) => {
-                    let what = format!(
+                    let text = format!(
                         "{} folded, {} edited; tail by {}",
                         number(u64::from(fold.evicted)),
                         number(u64::from(fold.accounts.edited)),
                         floor(fold.layout.floor)
                     );
-                    (number(fold.tokens_after), number(u64::from(fold.messages_after)), what)
+                    (number(fold.tokens_after), number(u64::from(fold.messages_after)), text)
                 }
                 Ok(PlanOutcome::Nothing(reason)) => {
                     ("–".into(), "–".into(), format!("nothing: {}", grouped(&reason.to_string())))
                 }
                 Err(PlanError::Floor(floor)) => {
-                    let what =
+                    let text =
                         format!("cannot: at least {} tokens are needed", number(floor.needed));
-                    ("–".into(), "–".into(), what)
+                    ("–".into(), "–".into(), text)
                 }
                 Err(error) => {
                     ("–".into(), "–".into(), format!("cannot: {}", grouped(&error.to_string())))
                 }
             };
             let fires = if *threshold > 0 { number(*threshold) } else { "–".to_owned() };
-            table.row([name.clone(), fires, tokens, messages, what]);
+            table.row([name.clone(), fires, tokens, messages, text]);
         }
         page.text += &table.render(page.style, 2);
     }
@@ -241,7 +241,7 @@ impl Inspection {
         let prepared = &self.prepared;
         let log = &prepared.log;
         let count = |count: &SurveyCount| json!({ "count": count.items, "tokens": count.tokens });
-        let with_name = |name: &str, found: &SurveyCount| json!({ "name": name, "count": found.items, "tokens": found.tokens });
+        let with_name = |name: &str, sum: &SurveyCount| json!({ "name": name, "count": sum.items, "tokens": sum.tokens });
         let regions = self.regions.iter().map(|region| {
             json!({ "name": region.name, "messages": region.messages, "tokens": region.tokens })
         });
@@ -308,10 +308,10 @@ fn forecasts(prepared: &PreparedConversation, policies: &[Policy]) -> Vec<FoldFo
     let mut order: Vec<usize> = (0..policies.len()).collect();
     order.sort_by_cached_key(|at| {
         let policy = &policies[*at];
-        let found = layout(log, &units, policy, usable(policy), None);
-        (found.head_end, found.cover_end)
+        let cuts = layout(log, &units, policy, usable(policy), None);
+        (cuts.head_end, cuts.cover_end)
     });
-    let mut found: Vec<(usize, FoldForecast)> = Vec::with_capacity(policies.len());
+    let mut numbered: Vec<(usize, FoldForecast)> = Vec::with_capacity(policies.len());
     let (mut memo, mut tools) = (GatherMemo::default(), None);
     for at in order {
         let policy = &policies[at];
@@ -322,10 +322,10 @@ fn forecasts(prepared: &PreparedConversation, policies: &[Policy]) -> Vec<FoldFo
         let request = PlanRequest { cause: FoldCause::Manual, ..prepared.plan(policy, &budget) };
         let outcome = plan_sharing(&request, &mut memo);
         let threshold = policy.trigger.line(usable(policy)).tokens;
-        found.push((at, FoldForecast { name: policy.name.clone(), threshold, outcome }));
+        numbered.push((at, FoldForecast { name: policy.name.clone(), threshold, outcome }));
     }
-    found.sort_by_key(|(at, _)| *at);
-    found.into_iter().map(|(_, forecast)| forecast).collect()
+    numbered.sort_by_key(|(at, _)| *at);
+    numbered.into_iter().map(|(_, forecast)| forecast).collect()
 }
 
 fn row(name: String, count: SurveyCount, whole: u64, room: usize) -> [String; 5] {

@@ -28,10 +28,10 @@ pub fn run(
     let count = files.len() as u64;
     let mut list = InspectionList::new();
     let progress = ProgressLine::new(false);
-    for (at, found) in (1..).zip(files) {
-        let name = found.path.display();
+    for (at, file) in (1..).zip(files) {
+        let name = file.path.display();
         progress.say(&format!("{} of {}: {name}", number(at), number(count)));
-        match of_file(&mut reading, &found) {
+        match of_file(&mut reading, &file) {
             Ok(all) => {
                 progress.end();
                 for (at, one) in (1..).zip(&all) {
@@ -68,11 +68,8 @@ pub fn run(
     Ok(())
 }
 
-fn of_file(
-    reading: &mut InspectReader,
-    found: &FoundFile,
-) -> Result<Vec<Inspection>, CommandError> {
-    let input = InputFile::load(&found.path)?;
+fn of_file(reading: &mut InspectReader, file: &FoundFile) -> Result<Vec<Inspection>, CommandError> {
+    let input = InputFile::load(&file.path)?;
     let all = reading.conversations(&input)?.into_iter();
     let inspected = all.map(|(conversation, notes)| {
         let prepared = reading.prepare(conversation, &input.name)?;

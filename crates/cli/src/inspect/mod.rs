@@ -37,9 +37,9 @@ fn one(
     output: &Output,
 ) -> Result<(), CommandError> {
     let input = InputFile::load(file)?;
-    let found = reading.conversations(&input)?;
-    let count = found.len();
-    let chosen = chosen(args.only, found, &input.name)?;
+    let conversations = reading.conversations(&input)?;
+    let count = conversations.len();
+    let chosen = chosen(args.only, conversations, &input.name)?;
     if let Some(fold) = args.fold {
         return folds(chosen, reading, fold, &input.name, output);
     }
@@ -112,12 +112,12 @@ fn chosen(
     let count = all.len();
     let all = (1..).zip(all);
     let Some(only) = only else { return Ok(all.collect()) };
-    let found: Vec<_> = all.filter(|(at, _)| *at == only).collect();
-    if found.is_empty() {
+    let matching: Vec<_> = all.filter(|(at, _)| *at == only).collect();
+    if matching.is_empty() {
         let error = format!("there is no conversation {only} in {name}: it holds {count}");
         return Err(
             CommandError::usage(error).hint(format!("--only takes a number from 1 to {count}"))
         );
     }
-    Ok(found)
+    Ok(matching)
 }

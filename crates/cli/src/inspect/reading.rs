@@ -31,18 +31,18 @@ impl InspectReader {
 
     /// The conversations of a file.
     pub fn conversations(&self, input: &InputFile) -> Result<Vec<NotedConversation>, CommandError> {
-        let found = input.conversations(self.from)?;
-        let notes = by_conversation(found.problems, &found.conversations);
-        Ok(found.conversations.into_iter().zip(notes).collect())
+        let outcome = input.conversations(self.from)?;
+        let notes = by_conversation(outcome.problems, &outcome.conversations);
+        Ok(outcome.conversations.into_iter().zip(notes).collect())
     }
 
     /// One of these conversations with its tokens counted.
     pub fn prepare(
         &mut self,
-        found: Conversation,
+        conversation: Conversation,
         name: &str,
     ) -> Result<PreparedConversation, CommandError> {
-        let prepared = self.setup.prepare(found);
+        let prepared = self.setup.prepare(conversation);
         let place = || format!("{name}: ");
         Ok(prepared.map_err(|error| error.advise(Door::Command).at(place()))?)
     }

@@ -38,9 +38,9 @@ pub async fn find(
     ask.limit = ask.limit.min(HITS);
     let newest = NewestQuery { limit: SEARCHED, ..NewestQuery::default() };
     let sessions = host.overviews().newest(&newest).await?;
-    let (mut text, mut found, mut wrong) = (String::new(), Vec::new(), None);
+    let (mut text, mut matches, mut wrong) = (String::new(), Vec::new(), None);
     for session in &sessions {
-        if found.len() == SHOWN {
+        if matches.len() == SHOWN {
             break;
         }
         match recall::grep(&*host.store, &session.id, &ask).await {
@@ -50,7 +50,7 @@ pub async fn find(
                 text += &style.paint(OutputColor::Cyan, &format!("{}\n", head(session)));
                 text += &heads_bold(&recall::hits_text(&hits), &style);
                 text.push('\n');
-                found.push(
+                matches.push(
                     json!({ "session": session.id, "title": session.title, "hits": hits.found }),
                 );
             }
@@ -60,13 +60,13 @@ pub async fn find(
             Err(error) => wrong = wrong.or(Some(error)),
         }
     }
-    if let Some(error) = wrong.filter(|_| found.is_empty()) {
+    if let Some(error) = wrong.filter(|_| matches.is_empty()) {
         return Err(advise_recall(&*host.store, error, "", Door::Command).await.into());
     }
     if json {
-        return output.stdout(pretty(&found)?);
+        return output.stdout(pretty(&matches)?);
     }
-    if found.is_empty() {
+    if matches.is_empty() {
         let searched = plural(sessions.len() as u64, "session");
         output.stderr(&format!("no message matches in {searched}, the newest ones\n"));
         return Ok(());

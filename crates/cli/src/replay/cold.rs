@@ -7,7 +7,7 @@ use crate::words::{number, plural};
 
 /// The number of requests that found an expired cache, and the cost of each strategy with a cache that lives for five
 /// minutes and for an hour. `None` where no times are known.
-pub fn told(lines: &[StrategyLine<'_>], prices: &PriceTable) -> Option<String> {
+pub fn sentence(lines: &[StrategyLine<'_>], prices: &PriceTable) -> Option<String> {
     let most = lines.iter().map(StrategyLine::sum).max_by_key(|sum| sum.timed)?;
     if most.timed == 0 {
         return None;

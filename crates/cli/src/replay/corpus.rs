@@ -54,7 +54,7 @@ impl ReplayCorpus {
         measure: &ReplayMeasure,
         windows: &[u64],
     ) -> Result<Self, CommandError> {
-        let FolderContent { files: found, closed } = paths::transcripts(files)?;
+        let FolderContent { files: inputs, closed } = paths::transcripts(files)?;
         let setup = MeasureArgs {
             window: None,
             tokenizer: Some(measure.tokenizer.clone()),
@@ -62,9 +62,9 @@ impl ReplayCorpus {
         };
         let smallest = windows.iter().copied().min().unwrap_or(0);
         Ok(Self {
-            count: found.len(),
+            count: inputs.len(),
             strict: !files.iter().any(|path| paths::is_folder(path)),
-            files: found.into_iter(),
+            files: inputs.into_iter(),
             open: Vec::new().into_iter(),
             setup: prepare::setup(&setup, measure.to.as_deref())?,
             from: prepare::format(measure.from.as_deref())?,
@@ -109,15 +109,16 @@ impl ReplayCorpus {
     fn next_file(&mut self) -> Result<bool, CommandError> {
         let Some(FoundFile { path, name }) = self.files.next() else { return Ok(false) };
         let name = name.display().to_string();
-        let found = InputFile::load(&path).and_then(|input| input.recorded(self.from));
-        match found {
-            Ok(found) => {
-                let several = found.conversations.len() > 1;
+        let outcome = InputFile::load(&path).and_then(|input| input.recorded(self.from));
+        match outcome {
+            Ok(outcome) => {
+                let several = outcome.conversations.len() > 1;
                 let named = |(at, conversation)| match several {
                     true => (format!("{name}#{}", at + 1), conversation),
                     false => (name.clone(), conversation),
                 };
-                let all: Vec<_> = found.conversations.into_iter().enumerate().map(named).collect();
+                let all: Vec<_> =
+                    outcome.conversations.into_iter().enumerate().map(named).collect();
                 self.open = all.into_iter();
             }
             Err(error) if self.strict => return Err(error),

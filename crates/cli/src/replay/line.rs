@@ -23,7 +23,10 @@ impl StrategyLine<'_> {
 
     /// The number of each conversation that the strategy did not get through, and the reason.
     pub fn failed(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.ran.each.iter().filter_map(|(at, found)| Some((*at, found.as_ref().err()?.as_str())))
+        self.ran
+            .each
+            .iter()
+            .filter_map(|(at, outcome)| Some((*at, outcome.as_ref().err()?.as_str())))
     }
 
     /// The name of the strategy, with its form where that is not the usual one.

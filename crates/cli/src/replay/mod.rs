@@ -83,8 +83,8 @@ pub fn jobs(measure: &ReplayMeasure) -> usize {
 /// The prices that `--prices` and `--cache-lifetime` ask for.
 pub fn prices(measure: &ReplayMeasure) -> Result<PriceTable, CommandError> {
     let prices = measure.prices.clone();
-    let said = Settings { prices, ..Settings::default() };
-    let prices = named_prices(&said.over(config::settings()?), &HOST)?;
+    let flags = Settings { prices, ..Settings::default() };
+    let prices = named_prices(&flags.over(config::settings()?), &HOST)?;
     Ok(match measure.cache_lifetime {
         None => prices,
         Some(CacheLifetime::FiveMinutes) => prices.living(Some(FIVE_MINUTES)),
@@ -120,10 +120,12 @@ pub fn enough(
 /// Fails where an engine answered for no conversation, because it then measured nothing.
 fn got_through(outcome: &WorkOutcome, runs: &[StrategyRun]) -> Result<(), CommandError> {
     let silent = |(run, ran): &(&StrategyRun, &RunOutcome)| {
-        run.is_engine() && !ran.each.is_empty() && ran.each.iter().all(|(_, found)| found.is_err())
+        run.is_engine()
+            && !ran.each.is_empty()
+            && ran.each.iter().all(|(_, result)| result.is_err())
     };
     let Some((run, ran)) = runs.iter().zip(&outcome.results).find(silent) else { return Ok(()) };
-    let why = ran.each.iter().find_map(|(_, found)| found.as_ref().err());
+    let why = ran.each.iter().find_map(|(_, result)| result.as_ref().err());
     Err(CommandError::failed(format!(
         "--engine {} failed in every conversation: {}",
         run.name,

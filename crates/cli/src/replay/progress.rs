@@ -9,24 +9,24 @@ use crate::words::plural;
 /// Counts the finished replays and shows their number.
 pub struct ReplayProgress {
     line: output::ProgressLine,
-    done: AtomicUsize,
+    count: AtomicUsize,
 }
 
 impl ReplayProgress {
     pub fn new(json: bool) -> Self {
-        Self { line: output::ProgressLine::new(json), done: AtomicUsize::new(0) }
+        Self { line: output::ProgressLine::new(json), count: AtomicUsize::new(0) }
     }
 
     /// Counts one finished replay of a conversation.
     pub fn step(&self, recorded: &CorpusConversation) {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        let replays = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         if self.line.is_shown() {
-            let done = plural(done as u64, "replay");
+            let text = plural(replays as u64, "replay");
             let place = match recorded.file {
                 (_, 1) => String::new(),
                 (at, count) => format!("file {at} of {count}, "),
             };
-            self.line.say(&format!("{place}{done}, {}", recorded.name));
+            self.line.say(&format!("{place}{text}, {}", recorded.name));
         }
     }
 

@@ -109,12 +109,12 @@ impl ReplayNarrator for UrlModel {
 /// All strategies that the command line asks for, window by window.
 pub fn runs(args: &ReplayArgs, windows: &[u64]) -> Result<Vec<StrategyRun>, CommandError> {
     let mut named: Vec<(String, Option<Policy>)> = Vec::new();
-    let asked: Vec<&str> =
+    let names: Vec<&str> =
         match (args.preset.is_empty(), args.policy.is_empty() && args.engine.is_empty()) {
             (true, true) => strategy_names(),
             _ => args.preset.iter().map(String::as_str).collect(),
         };
-    for name in asked {
+    for name in names {
         named.push((name.to_owned(), midfold_eval::strategy(name)?));
     }
     for path in &args.policy {

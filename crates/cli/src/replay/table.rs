@@ -78,7 +78,7 @@ fn lines<'a>(
     let through: HashSet<usize> = lines
         .iter()
         .filter(|line| !line.run.is_raw())
-        .flat_map(|line| line.ran.each.iter().filter(|(_, found)| found.is_ok()))
+        .flat_map(|line| line.ran.each.iter().filter(|(_, outcome)| outcome.is_ok()))
         .map(|(at, _)| *at)
         .collect();
     for line in &mut lines {
@@ -124,7 +124,7 @@ fn one_window(
     out += &grid(style, lines, judged(window, prices), shown);
     out += "\n";
     out += &grid(style, lines, details(), shown);
-    if let Some(text) = cold::told(lines, prices) {
+    if let Some(text) = cold::sentence(lines, prices) {
         out += "\n";
         out += &paragraph(style, OutputColor::Dim, &text);
     }
@@ -325,12 +325,12 @@ fn best(column: &FigureColumn<'_>, lines: &[StrategyLine<'_>]) -> Option<f64> {
     let values: Vec<f64> = fair.filter_map(|line| (column.value)(line)).collect();
     let least = values.iter().copied().reduce(f64::min)?;
     let most = values.iter().copied().reduce(f64::max)?;
-    let found = match column.best {
+    let best_value = match column.best {
         BestEnd::High => most,
         BestEnd::Low => least,
         BestEnd::None => return None,
     };
-    ((column.text)(least) != (column.text)(most)).then_some(found)
+    ((column.text)(least) != (column.text)(most)).then_some(best_value)
 }
 
 /// Whether a figure is as good as the best one when both are rounded as shown.

@@ -79,8 +79,8 @@ pub fn work(
     for ran in &mut results {
         // Threads end in any order, and a report should not depend on it: the last digits of a sum do.
         ran.each.sort_by_key(|(at, _)| *at);
-        for found in ran.each.iter().filter_map(|(_, found)| found.as_ref().ok()) {
-            ran.totals.add(&found.measures);
+        for result in ran.each.iter().filter_map(|(_, result)| result.as_ref().ok()) {
+            ran.totals.add(&result.measures);
         }
     }
     Ok(WorkOutcome { conversations: state.conversations, results, skipped: state.corpus.skipped })
@@ -95,16 +95,16 @@ fn worker(task: &WorkTask<'_>, state: &Mutex<WorkState>, progress: &ReplayProgre
         // The lock is released at the end of this line, so that other threads go on while this one replays.
         let next = lock(state).next(task);
         let Some((at, recorded, run)) = next else { return };
-        let found = one(task, &recorded, &task.runs[run]);
+        let result = one(task, &recorded, &task.runs[run]);
         progress.step(&recorded);
         let mut state = lock(state);
         let ran = &mut state.results[run];
         ran.conversations += 1;
-        let found = found.map(|found| match task.details {
-            true => found,
-            false => ReplayResult { measures: found.measures, ..ReplayResult::default() },
+        let result = result.map(|result| match task.details {
+            true => result,
+            false => ReplayResult { measures: result.measures, ..ReplayResult::default() },
         });
-        ran.each.push((at, found));
+        ran.each.push((at, result));
     }
 }
 

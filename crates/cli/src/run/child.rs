@@ -72,7 +72,7 @@ mod unix {
     pub fn from_keyboard(pid: Option<u32>, signal: Signal) {
         let terminal = File::open("/dev/tty");
         let in_front =
-            terminal.is_ok_and(|it| tcgetpgrp(&it).is_ok_and(|group| group == getpgrp()));
+            terminal.is_ok_and(|file| tcgetpgrp(&file).is_ok_and(|group| group == getpgrp()));
         if !in_front {
             pass(pid, signal);
         }

@@ -26,9 +26,9 @@ impl TemporaryFile {
         let folder = std::env::temp_dir().join(name);
         private::folder(&folder)?;
         // Made before the file, so that its drop removes the folder if the file cannot be written.
-        let made = Self { path: folder.join(FILE) };
-        private::file(&made.path)?.write_all(text.as_bytes())?;
-        Ok(made)
+        let temporary = Self { path: folder.join(FILE) };
+        private::file(&temporary.path)?.write_all(text.as_bytes())?;
+        Ok(temporary)
     }
 
     pub fn path(&self) -> &Path {
@@ -84,10 +84,10 @@ fn runs(_: (u32, u64)) -> bool {
 
 /// The time when a process started, in clock ticks since the system started. `None` where the system does not say.
 fn started(pid: u32) -> Option<u64> {
-    let said = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The program's name is in brackets and may hold spaces and brackets itself, so fields are counted after the last
     // bracket.
-    let rest = said.rsplit_once(") ")?.1;
+    let rest = stat.rsplit_once(") ")?.1;
     rest.split(' ').nth(19)?.parse().ok()
 }
 

@@ -35,20 +35,23 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         home: env::home(),
         folder: std::env::current_dir().unwrap_or_default(),
         variable: &env::get,
-        arguments: arguments.iter().map(|it| it.to_string_lossy().into_owned()).collect(),
+        arguments: arguments
+            .iter()
+            .map(|argument| argument.to_string_lossy().into_owned())
+            .collect(),
     };
     let own = client.as_ref().and_then(|client| client.own(&around));
-    let (said, below) = (serving::flags(&args.proxy), serving::below()?);
+    let (flags, below) = (serving::flags(&args.proxy), serving::below()?);
     let upstreams = serve::upstreams(&below, UpstreamTable::default())?;
     let upstreams = before(client.as_ref(), own.as_ref(), upstreams)?;
-    let upstreams = serve::upstreams(&said, upstreams)?;
-    let said = said.over(below);
-    let (mut config, policy) = serve::configured(&args.proxy, &said, upstreams.clone())?;
+    let upstreams = serve::upstreams(&flags, upstreams)?;
+    let settings = flags.over(below);
+    let (mut config, policy) = serve::configured(&args.proxy, &settings, upstreams.clone())?;
     config.drain = DRAIN;
     // No request comes after the agent has ended, so its last step becomes history then.
     config.rules = config.rules.with_last_steps();
     if !args.quiet && !json {
-        saving::say_start(&policy, serve::recalls(&said), output);
+        saving::say_start(&policy, serve::recalls(&settings), output);
     }
     let began = now();
     block_on(async {
@@ -56,10 +59,10 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         let running = midfold_serve::start(config).await;
         let running = running.map_err(|error| CommandError::failed(error.to_string()))?;
         let front = ProxyFront { origin: format!("http://{}", running.address()), upstreams };
-        let told = client.map_or_else(ClientInstructions::default, |client| {
-            client.told(&around, &front, own.as_ref())
+        let instructions = client.map_or_else(ClientInstructions::default, |client| {
+            client.instructions(&around, &front, own.as_ref())
         });
-        let ended = start(program, arguments, args.client.is_some(), &front, told).await;
+        let ended = start(program, arguments, args.client.is_some(), &front, instructions).await;
         // Stopped before an error is returned, so that the last conversations are written in any case.
         let (busiest, learned) = (running.busiest_session(), running.learned_windows());
         let totals = RunningServer::stop(running).await;
@@ -128,14 +131,16 @@ async fn start(
     arguments: &[OsString],
     is_named: bool,
     front: &ProxyFront,
-    told: ClientInstructions,
+    instructions: ClientInstructions,
 ) -> Result<u8, CommandError> {
     file::sweep();
     // Kept until the program has ended: dropping it removes the file.
-    let file = told.file.as_deref().map(file::TemporaryFile::new).transpose().map_err(|error| {
-        CommandError::failed(format!("no file can be made for the client: {}", reason(&error)))
-    })?;
-    let mut more: Vec<OsString> = told.arguments.into_iter().map(OsString::from).collect();
+    let file = instructions.file.as_deref().map(file::TemporaryFile::new).transpose().map_err(
+        |error| {
+            CommandError::failed(format!("no file can be made for the client: {}", reason(&error)))
+        },
+    )?;
+    let mut more: Vec<OsString> = instructions.arguments.into_iter().map(OsString::from).collect();
     more.extend(file.as_ref().map(|file| file.path().into()));
     let mut command = Command::new(program);
     // A known program takes the added arguments first. With `--client` the program may be an interpreter, whose first
@@ -150,7 +155,7 @@ async fn start(
         command.env(variable.name, front.value(variable, before.as_deref()));
     }
     // Last, because the variables of a known client override the common ones.
-    command.envs(told.variables);
+    command.envs(instructions.variables);
     // `file` lives until here, because a client may read it at any time.
     let ended = child::run(command).await;
     ended.map(child::code).map_err(|error| not_started(program, &error))
@@ -164,8 +169,8 @@ fn direct() -> Vec<(&'static str, String)> {
         return Vec::new();
     }
     let names = ["NO_PROXY", "no_proxy"];
-    let said = names.iter().find_map(|name| env::get(name));
-    let all = said.map_or("127.0.0.1".to_owned(), |said| format!("{said},127.0.0.1"));
+    let no_proxy = names.iter().find_map(|name| env::get(name));
+    let all = no_proxy.map_or("127.0.0.1".to_owned(), |no_proxy| format!("{no_proxy},127.0.0.1"));
     names.map(|name| (name, all.clone())).into()
 }
 

@@ -30,16 +30,22 @@ pub async fn run(
     let mut stored = host.session(&args.id).await?;
     let kind = DialectKind::from_name(&stored.row().new.dialect);
     let events = input.events_for(kind.unwrap_or(DialectKind::OpenAiChat), &args.id)?;
-    let done =
+    let appended =
         midfold::append(&mut stored, events, args.key.clone(), args.expect, runtime::now()).await?;
     if json {
-        let seqs: Vec<u64> = (done.first..done.first + done.count).collect();
-        return output.stdout(format!("{}\n", json!({ "seqs": seqs, "repeated": done.repeated })));
+        let seqs: Vec<u64> = (appended.first..appended.first + appended.count).collect();
+        return output
+            .stdout(format!("{}\n", json!({ "seqs": seqs, "repeated": appended.repeated })));
     }
-    if done.repeated {
+    if appended.repeated {
         output.stderr("this key was used for the same messages before: nothing was appended\n");
     } else {
-        tracing::info!(session = args.id, first = done.first, messages = done.count, "appended");
+        tracing::info!(
+            session = args.id,
+            first = appended.first,
+            messages = appended.count,
+            "appended"
+        );
     }
     Ok(())
 }

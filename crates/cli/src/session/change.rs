@@ -43,11 +43,12 @@ pub async fn policy(
             false => output.stdout(policy.to_toml()),
         };
     };
-    let done = view::policy(&mut stored, &policy, false, runtime::now()).await.map_err(refused)?;
+    let change =
+        view::policy(&mut stored, &policy, false, runtime::now()).await.map_err(refused)?;
     if json {
-        return output.stdout(json_line(&done)?);
+        return output.stdout(json_line(&change)?);
     }
-    let (before, after) = (done.before, stored.status(runtime::now()).await?);
+    let (before, after) = (change.before, stored.status(runtime::now()).await?);
     let style = output.stdout_style();
     let mut page = LabelledPage { style: &style, text: String::new() };
     page.title(OutputColor::Green, &format!("Policy: {} → {}", before.policy, after.policy));

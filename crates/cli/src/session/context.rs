@@ -31,34 +31,34 @@ pub async fn run(
     }
     let before = stored.row().active;
     let now = runtime::now();
-    let sent = stored.context(!args.no_record, now).await?;
-    emit(&stored, &sent, before, args.output.as_deref(), json, output)
+    let numbered = stored.context(!args.no_record, now).await?;
+    emit(&stored, &numbered, before, args.output.as_deref(), json, output)
 }
 
 fn emit(
     stored: &StoredSession,
-    sent: &NumberedContext,
+    numbered: &NumberedContext,
     before: Option<Hash>,
     file: Option<&Path>,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
-    let messages = list(&sent.context);
-    let result = if json { object(stored, sent, &messages) } else { messages };
-    let tokens = sent.context.tokens();
+    let messages = list(&numbered.context);
+    let result = if json { object(stored, numbered, &messages) } else { messages };
+    let tokens = numbered.context.tokens();
     let is_exact = counts_exactly(stored);
     let mut note = format!(
         "{}, {} tokens",
-        plural(sent.context.len() as u64, "message"),
+        plural(numbered.context.len() as u64, "message"),
         about(tokens, is_exact)
     );
-    if let Some(fold) = sent.folded {
+    if let Some(fold) = numbered.folded {
         let how = if before.is_some() { "folded again" } else { "folded" };
         note += &format!("; {how} now (fold {})", short(fold));
     } else if let Some(fold) = stored.row().active {
         note += &format!("; read through fold {}", short(fold));
     }
-    match sent.call {
+    match numbered.call {
         Some(call) => note += &format!("; call {}", number(call)),
         None => note += "; not recorded",
     }
@@ -75,15 +75,15 @@ fn emit(
     }
 }
 
-fn object(stored: &StoredSession, sent: &NumberedContext, messages: &[u8]) -> Vec<u8> {
+fn object(stored: &StoredSession, numbered: &NumberedContext, messages: &[u8]) -> Vec<u8> {
     let about = json!({
         "session": stored.row().new.id,
-        "call": sent.call,
+        "call": numbered.call,
         "fold": stored.row().active,
-        "folded": sent.folded.is_some(),
+        "folded": numbered.folded.is_some(),
         "events": stored.row().head,
-        "count": sent.context.len(),
-        "tokens": sent.context.tokens(),
+        "count": numbered.context.len(),
+        "tokens": numbered.context.tokens(),
         "counter": stored.row().new.counter,
     });
     super::text::object_with(&about, messages)
@@ -104,18 +104,18 @@ pub async fn recover(
     let mut stored = host.session(&args.id).await?;
     let before = stored.row().active;
     let refused = RefusedRequest { status: args.status, body: &body, reply: 0 };
-    let RecoveryOutcome { judged, tokens, sent } =
+    let RecoveryOutcome { judged, tokens, retry: numbered } =
         midfold::recover(&mut stored, &refused, runtime::now()).await?;
-    let Some(sent) = sent else { return Err(judged.no_overflow().into()) };
+    let Some(numbered) = numbered else { return Err(judged.no_overflow().into()) };
     if !json {
-        output.stderr(&told(&judged.diagnosis, tokens));
+        output.stderr(&refusal_text(&judged.diagnosis, tokens));
     }
-    emit(&stored, &sent, before, args.output.as_deref(), json, output)
+    emit(&stored, &numbered, before, args.output.as_deref(), json, output)
 }
 
-fn told(found: &Diagnosis, tokens: u64) -> String {
+fn refusal_text(diagnosis: &Diagnosis, tokens: u64) -> String {
     let named = |n: Option<u64>| n.map(number);
-    match found {
+    match diagnosis {
         Diagnosis::Overflow { have, limit } => match (named(*have), named(*limit)) {
             (Some(have), Some(limit)) => {
                 format!("too long: {have} tokens, and {limit} are allowed; compacted\n")

@@ -9,68 +9,68 @@ use crate::words::{about, number, plural, printable};
 
 /// The page of a compaction. With `is_provided` the provider has counted prompts of this session, so the tokens are not
 /// our estimate.
-pub fn page(done: &CompactionView, is_provided: bool, style: &OutputStyle) -> String {
+pub fn page(view: &CompactionView, is_provided: bool, style: &OutputStyle) -> String {
     let mut page = LabelledPage { style, text: String::new() };
-    match &done.fold {
-        None => unchanged(&mut page, done, is_provided),
-        Some(fold) => folded(&mut page, done, fold),
+    match &view.fold {
+        None => unchanged(&mut page, view, is_provided),
+        Some(fold) => folded(&mut page, view, fold),
     }
     page.text
 }
 
-fn unchanged(page: &mut LabelledPage<'_>, done: &CompactionView, is_provided: bool) {
-    let messages = plural(done.summary.before.messages, "message");
-    let what = if done.preview { "Nothing would change" } else { "Nothing changed" };
-    page.title(OutputColor::Yellow, &format!("{what}: {messages}"));
-    page.field("why", done.summary.reason.as_deref().unwrap_or_default());
-    let tokens = about(done.summary.before.tokens, !done.estimate && !is_provided);
-    let how = if is_provided { "after the provider's own counts".to_owned() } else { how(done) };
+fn unchanged(page: &mut LabelledPage<'_>, view: &CompactionView, is_provided: bool) {
+    let messages = plural(view.summary.before.messages, "message");
+    let title = if view.preview { "Nothing would change" } else { "Nothing changed" };
+    page.title(OutputColor::Yellow, &format!("{title}: {messages}"));
+    page.field("why", view.summary.reason.as_deref().unwrap_or_default());
+    let tokens = about(view.summary.before.tokens, !view.estimate && !is_provided);
+    let how = if is_provided { "after the provider's own counts".to_owned() } else { how(view) };
     page.field("tokens", &format!("{tokens} (unchanged), {how}"));
 }
 
-fn folded(page: &mut LabelledPage<'_>, done: &CompactionView, fold: &FoldBrief) {
-    let what = if done.preview { "Would compact" } else { "Compacted" };
-    let after = plural(done.summary.after.messages, "message");
+fn folded(page: &mut LabelledPage<'_>, view: &CompactionView, fold: &FoldBrief) {
+    let heading = if view.preview { "Would compact" } else { "Compacted" };
+    let after = plural(view.summary.after.messages, "message");
     page.title(
         OutputColor::Green,
-        &format!("{what}: {} → {after}", number(done.summary.before.messages)),
+        &format!("{heading}: {} → {after}", number(view.summary.before.messages)),
     );
-    let (before, after) = (done.summary.before.tokens, done.summary.after.tokens);
+    let (before, after) = (view.summary.before.tokens, view.summary.after.tokens);
     let part = before.abs_diff(after) * 100 / before.max(1);
     let change = if after > before { format!("+{part} %") } else { format!("−{part} %") };
-    let [first, second] = [before, after].map(|tokens| about(tokens, !done.estimate));
-    page.field("tokens", &format!("{first} → {second} ({change}), {}", how(done)));
-    if let Some(note) = note(done) {
+    let [first, second] = [before, after].map(|tokens| about(tokens, !view.estimate));
+    page.field("tokens", &format!("{first} → {second} ({change}), {}", how(view)));
+    if let Some(note) = note(view) {
         page.field("note", note);
     }
-    page.field("kept", &kept(fold));
-    page.field("instead", done.summary.instead.as_deref().unwrap_or_default());
-    if !done.preview {
+    page.field("kept", &kept_counts(fold));
+    page.field("instead", view.summary.instead.as_deref().unwrap_or_default());
+    if !view.preview {
         let number = number(fold.number.unwrap_or_default());
         page.field("fold", &format!("{number} ({:?})", fold.id));
-        page.field("undo", &format!("midfold session undo {}", done.session));
+        page.field("undo", &format!("midfold session undo {}", view.session));
         return;
     }
     page.field("fold", "this is a preview: nothing was changed");
-    if let Some(check) = &done.cache {
+    if let Some(check) = &view.cache {
         crate::compact::cache::show(page, check);
     }
-    if let Some(recap) = &done.summary.recap {
+    if let Some(recap) = &view.summary.recap {
         let title = "The model would read this where messages were folded:";
         let title = page.style.paint(OutputColor::Bold, title);
         page.text += &format!("\n{title}\n\n{}\n", printable(recap.trim_end()));
     }
 }
 
-fn how(done: &CompactionView) -> String {
-    match done.estimate {
-        false => format!("counted with {}", done.counter),
-        true => format!("an estimate ({})", done.counter),
+fn how(view: &CompactionView) -> String {
+    match view.estimate {
+        false => format!("counted with {}", view.counter),
+        true => format!("an estimate ({})", view.counter),
     }
 }
 
 /// The number of messages with each fate, whose letters are those of [`FoldBrief::fates`].
-fn kept(fold: &FoldBrief) -> String {
+fn kept_counts(fold: &FoldBrief) -> String {
     let count = |letters: &[char]| -> u64 {
         let of = fold.fates.iter().filter(|(letter, _)| letters.contains(letter));
         of.map(|(_, count)| u64::from(*count)).sum()
@@ -83,7 +83,7 @@ fn kept(fold: &FoldBrief) -> String {
         (count(&['m']), "behind the marker"),
     ];
     let there = parts.iter().filter(|(count, _)| *count > 0);
-    let texts: Vec<_> = there.map(|(count, what)| format!("{} {what}", number(*count))).collect();
+    let texts: Vec<_> = there.map(|(count, noun)| format!("{} {noun}", number(*count))).collect();
     let pinned = match count(&['p']) {
         0 => String::new(),
         count => format!("; {} pinned", number(count)),
@@ -93,12 +93,12 @@ fn kept(fold: &FoldBrief) -> String {
 
 /// A note for a compaction with more tokens than before, which could look like a mistake. `None` where there are not
 /// more.
-fn note(done: &CompactionView) -> Option<&'static str> {
-    if done.summary.after.tokens <= done.summary.before.tokens {
+fn note(view: &CompactionView) -> Option<&'static str> {
+    if view.summary.after.tokens <= view.summary.before.tokens {
         return None;
     }
-    let fewer = done.summary.after.messages < done.summary.before.messages;
-    Some(match (fewer, done.summary.recap.is_some()) {
+    let fewer = view.summary.after.messages < view.summary.before.messages;
+    Some(match (fewer, view.summary.recap.is_some()) {
         (true, true) => {
             "there are fewer messages but more tokens: the recap is denser than what it replaces"
         }

@@ -25,12 +25,12 @@ pub async fn compact(
     if args.focus.is_some() {
         words::unheeded(stored.whole().await?.policy(), output);
     }
-    let done = view::compact(&mut stored, args.focus.as_deref(), args.dry_run, now).await?;
+    let compaction = view::compact(&mut stored, args.focus.as_deref(), args.dry_run, now).await?;
     if json {
-        return output.stdout(json_line(&done)?);
+        return output.stdout(json_line(&compaction)?);
     }
     let is_provided = before.last_prompt_tokens > 0 || before.meter.samples > 0;
-    output.stdout(feedback::page(&done, is_provided, &output.stdout_style()))
+    output.stdout(feedback::page(&compaction, is_provided, &output.stdout_style()))
 }
 
 pub async fn undo(
@@ -49,26 +49,26 @@ pub async fn undo(
         return Err(CommandError::failed(format!("session `{}` is not folded", args.id))
             .hint("there is nothing to take back: its context is the whole log"));
     }
-    let done = view::undo(&mut stored, named, false, runtime::now()).await?;
+    let change = view::undo(&mut stored, named, false, runtime::now()).await?;
     if json {
-        return output.stdout(json_line(&done)?);
+        return output.stdout(json_line(&change)?);
     }
     let fold = |number: u64| {
         let at = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
         let id = at.and_then(|at| folds.get(at)).map(|fold| fold.id);
         id.map_or_else(|| number.to_string(), |id| words::fold(number, id))
     };
-    let taken: Vec<_> = done.undone.iter().map(|number| fold(*number)).collect();
-    let through = match done.active {
+    let undone: Vec<_> = change.undone.iter().map(|number| fold(*number)).collect();
+    let through = match change.active {
         Some(number) => format!("it is read through {} again", fold(number)),
         None => "it is the whole log again".to_owned(),
     };
     let due = super::show::due(&stored.status(runtime::now()).await?);
     output.stdout(format!(
         "Took back {}\n  context      {}, {} tokens: {through}\n  next fold    {due}\n",
-        taken.join(" and "),
-        plural(done.after.messages, "message"),
-        words::about(done.after.tokens, counts_exactly(&stored)),
+        undone.join(" and "),
+        plural(change.after.messages, "message"),
+        words::about(change.after.tokens, counts_exactly(&stored)),
     ))
 }
 
@@ -84,8 +84,8 @@ pub fn find<'a>(
     }
     let starts =
         |fold: &&Fold| name.len() >= 4 && fold.id.to_hex().starts_with(&name.to_lowercase());
-    let mut found = folds.iter().filter(starts);
-    match (found.next(), found.next()) {
+    let mut matching = folds.iter().filter(starts);
+    match (matching.next(), matching.next()) {
         (Some(fold), None) => {
             let at = folds.iter().position(|known| known.id == fold.id).unwrap_or(0);
             Ok((at as u64 + 1, fold))
@@ -113,20 +113,20 @@ pub async fn pin(
     output: &Output,
 ) -> Result<(), CommandError> {
     let mut stored = host.session(&args.id).await?;
-    let done = view::pin(&mut stored, args.seq, pinned, false).await?;
+    let change = view::pin(&mut stored, args.seq, pinned, false).await?;
     if json {
-        return output.stdout(json_line(&done)?);
+        return output.stdout(json_line(&change)?);
     }
-    let list: Vec<_> = done.pins.iter().map(u32::to_string).collect();
+    let list: Vec<_> = change.pins.iter().map(u32::to_string).collect();
     let all = if list.is_empty() { "none".to_owned() } else { list.join(", ") };
     let seq = args.seq;
-    let what = match (pinned, !done.changed) {
+    let text = match (pinned, !change.changed) {
         (true, false) => format!("Pinned message {seq}"),
         (true, true) => format!("Nothing changed: message {seq} is pinned already"),
         (false, false) => format!("Unpinned message {seq}"),
         (false, true) => format!("Nothing changed: message {seq} is not pinned"),
     };
-    output.stdout(format!("{what}; pinned now: {all}\n"))
+    output.stdout(format!("{text}; pinned now: {all}\n"))
 }
 
 pub async fn fork(

@@ -54,15 +54,15 @@ fn emit(
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
-    let sent = &injected.sent;
-    let messages = super::text::join(sent.messages().map(|(bytes, _)| bytes));
+    let context = &injected.injected;
+    let messages = super::text::join(context.messages().map(|(bytes, _)| bytes));
     let result = match json {
         true => {
             let about = json!({
                 "session": args.id,
                 "call": injected.call,
-                "tokens": sent.tokens(),
-                "injections": sent.injections(),
+                "tokens": context.tokens(),
+                "injections": context.injections(),
             });
             super::text::object_with(&about, &messages)
         }
@@ -76,10 +76,10 @@ fn emit(
         let each = |one: &midfold::core::inject::Injection| {
             format!("{} {} tokens", one.hook, number(one.tokens))
         };
-        let hooks: Vec<String> = sent.injections().iter().map(each).collect();
-        let count = plural(sent.messages().count() as u64, "message");
+        let hooks: Vec<String> = context.injections().iter().map(each).collect();
+        let count = plural(context.messages().count() as u64, "message");
         let note =
-            format!("{count}, {} tokens; injected: {}", number(sent.tokens()), hooks.join(", "));
+            format!("{count}, {} tokens; injected: {}", number(context.tokens()), hooks.join(", "));
         output.stderr(&format!("{}\n", output.stderr_style().paint(OutputColor::Dim, &note)));
     }
     match to_file {

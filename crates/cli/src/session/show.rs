@@ -79,7 +79,7 @@ pub async fn status(
     };
     page.field("calls", &format!("{} recorded; {last}", number(calls)));
     narration(&mut page, &rules, &status, &jobs.iter().map(|job| job.state).collect::<Vec<_>>());
-    made(&mut page, &stored);
+    origin(&mut page, &stored);
     output.stdout(page.text)
 }
 
@@ -110,9 +110,9 @@ fn context(
     );
     page.field("context", &text);
     let reserve = status.context_length.saturating_sub(status.budget_tokens);
-    let kept =
+    let reserved =
         if reserve > 0 { format!(", {} of them reserved", number(reserve)) } else { String::new() };
-    page.field("window", &format!("{} tokens{kept}", number(status.context_length)));
+    page.field("window", &format!("{} tokens{reserved}", number(status.context_length)));
 }
 
 fn policy(status: &SessionStatus) -> String {
@@ -167,7 +167,7 @@ fn narration(
     let there: Vec<_> = parts
         .iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{} {what}", number(*count)))
+        .map(|(count, noun)| format!("{} {noun}", number(*count)))
         .collect();
     let mut text = if there.is_empty() {
         "no jobs yet".to_owned()
@@ -183,7 +183,7 @@ fn narration(
     page.field("narration", &text);
 }
 
-fn made(page: &mut LabelledPage<'_>, stored: &StoredSession) {
+fn origin(page: &mut LabelledPage<'_>, stored: &StoredSession) {
     let new = &stored.row().new;
     let meta = stored.meta();
     page.field(
@@ -210,8 +210,8 @@ pub async fn list(
     output: &Output,
 ) -> Result<(), CommandError> {
     let most = u32::try_from(args.limit.max(1)).unwrap_or(u32::MAX);
-    let asked = NewestQuery { limit: most.saturating_add(1), ..NewestQuery::default() };
-    let mut all = host.overviews().newest(&asked).await?;
+    let query = NewestQuery { limit: most.saturating_add(1), ..NewestQuery::default() };
+    let mut all = host.overviews().newest(&query).await?;
     let are_more = all.len() > args.limit;
     all.truncate(args.limit.max(1));
     if json {
@@ -225,14 +225,16 @@ pub async fn list(
     let table = TextTable::new(["session", "changed", "messages", "full", "folds", "title"]);
     let table = table.right([2, 3, 4]).color(0, OutputColor::Bold).color(1, OutputColor::Dim);
     let mut table = table.cut(5);
-    for it in &all {
+    for session in &all {
         table.row([
-            it.id.clone(),
-            age(it.changed, runtime::now()),
-            number(it.events),
-            (it.fill * 100).checked_div(it.window).map_or("–".to_owned(), |it| format!("{it} %")),
-            number(it.folds),
-            it.title.clone().or_else(|| it.source.clone()).unwrap_or_default(),
+            session.id.clone(),
+            age(session.changed, runtime::now()),
+            number(session.events),
+            (session.fill * 100)
+                .checked_div(session.window)
+                .map_or("–".to_owned(), |percent| format!("{percent} %")),
+            number(session.folds),
+            session.title.clone().or_else(|| session.source.clone()).unwrap_or_default(),
         ]);
     }
     let mut text = table.render(&style, 0);

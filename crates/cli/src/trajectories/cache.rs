@@ -59,11 +59,11 @@ impl AnswerCache {
         let place = self.place(key);
         let part = place.with_extension(format!("{}.part", std::process::id()));
         let entry = CacheEntry { key: key.to_hex(), reply };
-        let made = serde_json::to_vec(&entry).map_err(io::Error::other).and_then(|json| {
+        let outcome = serde_json::to_vec(&entry).map_err(io::Error::other).and_then(|json| {
             fs::create_dir_all(place.parent().unwrap_or(&self.folder))?;
             fs::write(&part, json)?;
             fs::rename(&part, &place)
         });
-        made.map_err(|error| unwritable(&place, &error))
+        outcome.map_err(|error| unwritable(&place, &error))
     }
 }

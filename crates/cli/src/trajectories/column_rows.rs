@@ -32,23 +32,23 @@ pub fn rows(
         compress_with(&chunk.batch, &options, &pass).map_err(|error| failed(&error))?;
     // The rows before are as large as those made of them, and nothing reads them any more.
     drop(chunk.batch);
-    let mut done = ChunkOutcome::default();
+    let mut outcome = ChunkOutcome::default();
     let name = path.display().to_string();
-    let mut kept = Vec::with_capacity(compressed.rows.len());
+    let mut mask = Vec::with_capacity(compressed.rows.len());
     for (at, report) in compressed.rows.iter().enumerate() {
         let place = ("row", chunk.from.line + at as u64 + 1);
-        kept.push(row(job, &name, place, report, &mut done));
+        mask.push(row(job, &name, place, report, &mut outcome));
     }
-    let batch = match kept.iter().all(|kept| *kept) {
+    let batch = match mask.iter().all(|is_kept| *is_kept) {
         true => compressed.batch,
-        false => filter_record_batch(&compressed.batch, &BooleanArray::from(kept))
+        false => filter_record_batch(&compressed.batch, &BooleanArray::from(mask))
             .map_err(|error| failed(&error))?,
     };
     // Files may differ in which columns are nullable. The output has one schema for all of them.
     let batch = RecordBatch::try_new(Arc::clone(&table.output), batch.columns().to_vec())
         .map_err(|error| failed(&error))?;
-    done.output = table.part(&batch).map_err(|error| failed(&error))?;
-    Ok(done)
+    outcome.output = table.part(&batch).map_err(|error| failed(&error))?;
+    Ok(outcome)
 }
 
 /// Adds the report of a row to the outcome. Returns whether the row is written.
@@ -57,22 +57,22 @@ fn row(
     file: &str,
     place: (&str, u64),
     report: &RowReport,
-    done: &mut ChunkOutcome,
+    outcome: &mut ChunkOutcome,
 ) -> bool {
     match report {
         RowReport::Failed { code, reason } => {
-            done.reject(file, place, code, reason);
+            outcome.reject(file, place, code, reason);
             false
         }
         RowReport::Done { metrics, .. }
             if report.status() == RowStatus::OverLimit && !job.save_over_limit =>
         {
-            done.over_limit(file, place, metrics.compressed_tokens);
+            outcome.over_limit(file, place, metrics.compressed_tokens);
             false
         }
         RowReport::Done { metrics, counted, .. } => {
-            done.totals.add(metrics);
-            done.counted += u64::from(*counted);
+            outcome.totals.add(metrics);
+            outcome.counted += u64::from(*counted);
             true
         }
     }

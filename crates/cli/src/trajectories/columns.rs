@@ -46,11 +46,11 @@ impl ColumnTable {
     /// Reads the columns of these files. Fails where they differ. `column` is the user's name for the column with the
     /// turns; without it the column is searched for.
     pub fn of(files: &[PathBuf], column: Option<&str>) -> Result<Self, CommandError> {
-        let mut found: Option<(&Path, SchemaRef)> = None;
+        let mut known: Option<(&Path, SchemaRef)> = None;
         for path in files {
             let schema = open(path).map_err(|error| unreadable(path, &error))?.schema().clone();
-            match &found {
-                None => found = Some((path, schema)),
+            match &known {
+                None => known = Some((path, schema)),
                 Some((_, first)) if first.fields() == schema.fields() => {}
                 Some((first, _)) => {
                     return Err(CommandError::failed(format!(
@@ -62,7 +62,7 @@ impl ColumnTable {
                 }
             }
         }
-        let (first, schema) = found.unwrap_or((Path::new(""), Arc::new(Schema::empty())));
+        let (first, schema) = known.unwrap_or((Path::new(""), Arc::new(Schema::empty())));
         let mut table = Self {
             output: Arc::clone(&schema),
             schema,

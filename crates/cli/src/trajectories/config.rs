@@ -119,14 +119,14 @@ const KEYS: &[(&str, &[(&str, KeyUse)])] = &[
 ];
 
 impl JobFile {
-    /// Reads a file. `asked` says that the command line names a model.
-    pub fn load(path: &Path, asked: bool) -> Result<Self, CommandError> {
+    /// Reads a file. `is_asked` says that the command line names a model.
+    pub fn load(path: &Path, is_asked: bool) -> Result<Self, CommandError> {
         let name = path.display().to_string();
-        Self::parse(&name, &InputFile::text(path)?, asked)
+        Self::parse(&name, &InputFile::text(path)?, is_asked)
     }
 
-    /// Parses the text of a file with this name. `asked` is as for [`Self::load`].
-    pub fn parse(name: &str, text: &str, asked: bool) -> Result<Self, CommandError> {
+    /// Parses the text of a file with this name. `is_asked` is as for [`Self::load`].
+    pub fn parse(name: &str, text: &str, is_asked: bool) -> Result<Self, CommandError> {
         let parsed = serde_saphyr::from_str::<Value>(text);
         let whole = match parsed {
             Ok(Value::Object(whole)) => whole,
@@ -151,7 +151,7 @@ impl JobFile {
             false => Some(String::new()),
         };
         let summariser = file.summariser()?;
-        let asked = asked || summariser.base_url.is_some();
+        let is_asked = is_asked || summariser.base_url.is_some();
         Ok(Self {
             tokenizer: file.get("tokenizer", "name")?,
             target: file.get("compression", "target_max_tokens")?,
@@ -168,7 +168,7 @@ impl JobFile {
             row_metrics: file.get("metrics", "per_trajectory")?.unwrap_or(true),
             metrics_file,
             summariser,
-            notes: file.notes(asked),
+            notes: file.notes(is_asked),
         })
     }
 }
@@ -182,8 +182,8 @@ impl JobFile {
             ("gpt", self.first_gpt),
             ("tool", self.first_tool),
         ];
-        let kept = turns.into_iter().filter(|(_, kept)| kept.unwrap_or(true));
-        kept.map(|(turn, _)| turn.to_owned()).collect()
+        let protected = turns.into_iter().filter(|(_, is_kept)| is_kept.unwrap_or(true));
+        protected.map(|(turn, _)| turn.to_owned()).collect()
     }
 }
 
@@ -218,10 +218,10 @@ impl WrittenJobFile<'_> {
 
     fn summariser(&self) -> Result<SummariserSettings, CommandError> {
         let seconds = |section, key| {
-            let found = self.get::<f64>(section, key)?;
-            match found.filter(|found| !(0.0..=1e9).contains(found)) {
+            let number = self.get::<f64>(section, key)?;
+            match number.filter(|number| !(0.0..=1e9).contains(number)) {
                 Some(_) => Err(self.wrong(section, key, "no number of seconds")),
-                None => Ok(found),
+                None => Ok(number),
             }
         };
         let temperature = self.get::<f64>("summarization", "temperature")?;
@@ -241,18 +241,18 @@ impl WrittenJobFile<'_> {
         })
     }
 
-    fn wrong(&self, section: &str, key: &str, what: &str) -> CommandError {
-        CommandError::usage(format!("{}: {section}.{key} is {what}", self.name))
+    fn wrong(&self, section: &str, key: &str, reason: &str) -> CommandError {
+        CommandError::usage(format!("{}: {section}.{key} is {reason}", self.name))
     }
 
     /// A note on first turns that the file does not protect, but that stay because a later one is protected. `None`
     /// where there are none.
     fn shadowed(&self) -> Option<String> {
         const TURNS: [&str; 4] = ["first_system", "first_human", "first_gpt", "first_tool"];
-        let kept = |key| self.get::<bool>("protected_turns", key).ok().flatten().unwrap_or(true);
-        let last = TURNS.iter().rposition(|key| kept(key))?;
+        let is_kept = |key| self.get::<bool>("protected_turns", key).ok().flatten().unwrap_or(true);
+        let last = TURNS.iter().rposition(|key| is_kept(key))?;
         let first = &TURNS[..last.min(2)];
-        let let_go: Vec<&str> = first.iter().filter(|key| !kept(key)).copied().collect();
+        let let_go: Vec<&str> = first.iter().filter(|key| !is_kept(key)).copied().collect();
         let of = TURNS[last];
         (!let_go.is_empty()).then(|| {
             let names = let_go.join(", ");
@@ -263,8 +263,8 @@ impl WrittenJobFile<'_> {
         })
     }
 
-    /// Notes on settings of the file that have no effect. `asked` says that a model writes the summaries.
-    fn notes(&self, asked: bool) -> Vec<String> {
+    /// Notes on settings of the file that have no effect. `is_asked` says that a model writes the summaries.
+    fn notes(&self, is_asked: bool) -> Vec<String> {
         let mut idle = Vec::new();
         let mut named = Vec::new();
         let mut unknown = Vec::new();
@@ -277,7 +277,7 @@ impl WrittenJobFile<'_> {
             for key in values.keys() {
                 match keys.iter().find(|(name, _)| name == key) {
                     Some((_, Yes)) => {}
-                    Some((_, Model)) if asked => {}
+                    Some((_, Model)) if is_asked => {}
                     Some((_, Model)) => idle.push(format!("{section}.{key}")),
                     Some((_, Named)) => named.push(format!("{section}.{key}")),
                     None => unknown.push(format!("{section}.{key}")),

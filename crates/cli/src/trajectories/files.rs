@@ -92,18 +92,18 @@ fn rows_in(
     const OURS: [&str; 3] = [".rejects.jsonl", ".metrics.json", ".manifest.json"];
     if output == RowFileKind::Parquet {
         let is_parquet = |name: &str| name.ends_with(".parquet");
-        let found = files_in(folder, &is_parquet).map_err(|error| unreadable(folder, &error))?;
-        return match found.is_empty() {
+        let files = files_in(folder, &is_parquet).map_err(|error| unreadable(folder, &error))?;
+        return match files.is_empty() {
             true => Err(CommandError::failed(format!(
                 "{}: there is no .parquet file in this folder",
                 folder.display()
             ))),
-            false => Ok(found),
+            false => Ok(files),
         };
     }
-    let found = transcripts(std::slice::from_ref(&folder.to_owned()))?;
-    closed.extend(found.closed);
-    let paths = found.files.into_iter().map(|file| file.path);
+    let content = transcripts(std::slice::from_ref(&folder.to_owned()))?;
+    closed.extend(content.closed);
+    let paths = content.files.into_iter().map(|file| file.path);
     let is_ours = |path: &PathBuf| OURS.iter().any(|end| path.to_string_lossy().ends_with(end));
     Ok(paths.filter(|path| !is_ours(path)).collect())
 }

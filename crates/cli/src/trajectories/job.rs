@@ -20,7 +20,7 @@ pub struct TrajectoryJob {
     pub chunk: usize,
     pub summaries: SummarySource,
     /// The outcome of asking a model for summaries. `None` where no model is asked.
-    pub asked: Option<AskOutcome>,
+    pub ask_outcome: Option<AskOutcome>,
     pub format: OutputFormat,
     /// How inputs that are no rows become rows.
     pub transcripts: TranscriptRows,

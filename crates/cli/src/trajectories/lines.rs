@@ -156,7 +156,7 @@ impl<'a> LineChunks<'a> {
 
 fn open(path: &Path, transcripts: &TranscriptRows, offset: u64) -> io::Result<OpenLines> {
     let plain = |lines: Box<dyn Read>| Ok(OpenLines { lines, read: None });
-    let made = |rows: Vec<u8>| {
+    let open_rows = |rows: Vec<u8>| {
         let mut rows = Cursor::new(rows);
         rows.set_position(offset);
         plain(Box::new(rows))
@@ -164,20 +164,20 @@ fn open(path: &Path, transcripts: &TranscriptRows, offset: u64) -> io::Result<Op
     if is_stdin(path) {
         return match transcripts.look(path, stdin(), None)? {
             InputRows::Own(read) => plain(Box::new(Cursor::new(read).chain(stdin()))),
-            InputRows::Made(rows) => made(rows),
+            InputRows::Made(rows) => open_rows(rows),
         };
     }
     let is_gzip = path.extension().is_some_and(|end| end == "gz");
     if is_gzip || SessionFolder::of(path).is_some() {
         let all = input::bytes(path).map_err(|failure| io::Error::other(failure.to_string()))?;
         return match transcripts.look(path, &all[..], Some(all.len() as u64))? {
-            InputRows::Own(rows) | InputRows::Made(rows) => made(rows),
+            InputRows::Own(rows) | InputRows::Made(rows) => open_rows(rows),
         };
     }
     if RowFileKind::of(path) == RowFileKind::Packed {
         let (lines, _) = packed::open(path, 0)?;
         return match transcripts.look(path, lines, Some(path.metadata()?.len()))? {
-            InputRows::Made(rows) => made(rows),
+            InputRows::Made(rows) => open_rows(rows),
             InputRows::Own(_) => {
                 let (lines, read) = packed::open(path, offset)?;
                 Ok(OpenLines { lines, read: Some(read) })
@@ -186,7 +186,7 @@ fn open(path: &Path, transcripts: &TranscriptRows, offset: u64) -> io::Result<Op
     }
     let mut file = File::open(path)?;
     match transcripts.look(path, &file, Some(file.metadata()?.len()))? {
-        InputRows::Made(rows) => made(rows),
+        InputRows::Made(rows) => open_rows(rows),
         InputRows::Own(_) => {
             file.seek(SeekFrom::Start(offset))?;
             plain(Box::new(file))

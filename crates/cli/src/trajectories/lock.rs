@@ -55,9 +55,9 @@ impl Drop for RunLock {
 #[cfg(unix)]
 fn is_there(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
-    let ours = file.metadata()?;
+    let own = file.metadata()?;
     match fs::metadata(path) {
-        Ok(there) => Ok((there.dev(), there.ino()) == (ours.dev(), ours.ino())),
+        Ok(there) => Ok((there.dev(), there.ino()) == (own.dev(), own.ino())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }

@@ -221,7 +221,7 @@ impl RowSink {
     /// Writes the rows of a chunk, and then records in the manifest that they are done.
     pub fn take(
         &mut self,
-        done: &ChunkOutcome,
+        outcome: &ChunkOutcome,
         to: LinePosition,
         paths: &OutputPaths,
     ) -> Result<(), CommandError> {
@@ -235,16 +235,16 @@ impl RowSink {
         };
         // Rows first: after a crash the files may be longer than the manifest says, and `resume` cuts them. A manifest
         // that is ahead of its files could not be repaired.
-        put(&mut self.output, &done.output, &paths.output_part)?;
-        put(&mut self.rejects, &done.rejects, &paths.rejects_part)?;
+        put(&mut self.output, &outcome.output, &paths.output_part)?;
+        put(&mut self.rejects, &outcome.rejects, &paths.rejects_part)?;
         if sync {
             self.synced = Instant::now();
         }
         let manifest = &mut self.manifest;
-        manifest.output += done.output.len() as u64;
-        manifest.rejects += done.rejects.len() as u64;
-        manifest.totals.merge(&done.totals);
-        manifest.counted += done.counted;
+        manifest.output += outcome.output.len() as u64;
+        manifest.rejects += outcome.rejects.len() as u64;
+        manifest.totals.merge(&outcome.totals);
+        manifest.counted += outcome.counted;
         manifest.position = to;
         manifest.save(paths)
     }

@@ -79,7 +79,7 @@ pub fn run(args: &TrajectoriesArgs, json: bool, output: &Output) -> Result<(), C
     let (begun, resumed) = (Instant::now(), sink.manifest().rows());
     if let Some(options) = options.filter(|_| !sink.manifest().is_finished()) {
         let from = sink.manifest().position;
-        let (written, asked) = passes::ask(&options, |wanted| {
+        let (written, ask_outcome) = passes::ask(&options, |wanted| {
             job.summaries = wanted;
             let looked = work::look(&job, &inputs, from);
             // This drops the source of the first passes, which closes the queue. Otherwise the asking thread would wait
@@ -87,7 +87,7 @@ pub fn run(args: &TrajectoriesArgs, json: bool, output: &Output) -> Result<(), C
             job.summaries = SummarySource::Computed;
             looked
         })?;
-        (job.summaries, job.asked) = (written, Some(asked));
+        (job.summaries, job.ask_outcome) = (written, Some(ask_outcome));
     }
     let mut manifest = work::work(&job, &inputs, &paths, sink, json)?;
     manifest.finish(now(), begun.elapsed());
@@ -165,7 +165,7 @@ fn job(
         chunk,
         format,
         summaries: SummarySource::Computed,
-        asked: None,
+        ask_outcome: None,
         transcripts: TranscriptRows::new(shape),
     };
     Ok((job, note))
@@ -216,10 +216,10 @@ fn format(args: &TrajectoriesArgs, inputs: &InputFiles) -> Result<OutputFormat, 
 /// The counter that the user names, or the one that the file names. If midfold has no such tokenizer, a similar one is
 /// taken, and a note says so.
 fn counter(
-    asked: Option<&str>,
+    wanted: Option<&str>,
     config: &JobFile,
 ) -> Result<(Arc<dyn Counter>, Option<String>), CommandError> {
-    if let Some(name) = asked {
+    if let Some(name) = wanted {
         return Ok((tokenizer(name, &HOST)?, None));
     }
     let Some(name) = &config.tokenizer else {
@@ -247,7 +247,7 @@ fn fingerprint(
     options: Option<&SummaryOptions>,
     inputs: &InputFiles,
 ) -> String {
-    let what = format!(
+    let facts = format!(
         "{} {:?} {} {} {} {:?} {:?} {}",
         env!("CARGO_PKG_VERSION"),
         job.settings,
@@ -258,5 +258,5 @@ fn fingerprint(
         options.map(SummaryOptions::identity),
         job.transcripts.shape.name(),
     );
-    midfold::core::Hash::ROOT.chain(what.as_bytes()).to_hex()
+    midfold::core::Hash::ROOT.chain(facts.as_bytes()).to_hex()
 }

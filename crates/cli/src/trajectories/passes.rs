@@ -184,7 +184,7 @@ struct PassState {
     in_a_row: u32,
     /// The failure after which no more requests are made. `None` while requests go on.
     hopeless: Option<FailureClass>,
-    told: AskOutcome,
+    ask_outcome: AskOutcome,
     /// The time when the progress line was last written.
     shown: Option<Instant>,
 }
@@ -223,14 +223,14 @@ impl SummarySource {
             && let Some(cut) = trimmed(line, &settings.aligned)?
         {
             let settings = TrajectorySettings { trim_turns: false, ..settings.clone() };
-            let done = self.compress(&cut, &settings, counter)?;
-            return Ok(CompressedRow { bytes: done.bytes.or(Some(cut)), ..done });
+            let compressed = self.compress(&cut, &settings, counter)?;
+            return Ok(CompressedRow { bytes: compressed.bytes.or(Some(cut)), ..compressed });
         }
         if matches!(self, Self::Computed) {
             return compress(line, settings, counter);
         }
         let folding = match plan_row(line, settings, counter)? {
-            PlannedRow::Done(done) => return Ok(done),
+            PlannedRow::Done(row) => return Ok(row),
             PlannedRow::Fold(folding) => folding,
         };
         match self {
@@ -256,14 +256,14 @@ impl SummaryNeed {
             // This block ends before the request is sent. Sending waits for room in the queue, and the asking thread
             // needs this lock to make room.
             let mut state = self.shared.lock();
-            state.told.rows += 1;
+            state.ask_outcome.rows += 1;
             let known = state.under_way.contains(&key) || state.failed.contains_key(&key);
             // The cache holds answers of this run and of earlier ones.
             if known || state.hopeless.is_some() || self.cache.has(&key) {
                 return;
             }
             state.under_way.insert(key);
-            state.told.spans += 1;
+            state.ask_outcome.spans += 1;
         }
         // Blocks while the queue is full, so that planning does not run far ahead of asking.
         let _ = self.queue.blocking_send(folding.request(&self.ask));
@@ -281,12 +281,13 @@ impl SummaryText {
     ) -> Result<CompressedRow, RowError> {
         let key = folding.key(&self.ask);
         let Some(reply) = self.cache.get(&key) else {
-            let (class, made) = match self.failed.get(&key) {
+            let (class, attempts) = match self.failed.get(&key) {
                 Some((class, calls)) => (Some(class), *calls),
                 None => (self.hopeless.as_ref(), 0),
             };
             let class = class.map_or("not-asked", |class| class.as_str());
-            let spent = SummaryCost { calls: made, errors: made, refused: Some(class.to_owned()) };
+            let spent =
+                SummaryCost { calls: attempts, errors: attempts, refused: Some(class.to_owned()) };
             return folding.finish(None, &spent, settings, counter);
         };
         folding.finish_reply(&self.ask, &reply, settings, counter)
@@ -315,18 +316,18 @@ pub fn ask(
             block_on(summarise(options, client, cache.clone(), Arc::clone(shared), wanted))
         });
         let looked = look(summaries);
-        let asked = asking
+        let outcome = asking
             .join()
             .unwrap_or_else(|_| Err(CommandError::failed("the thread that asks has died")));
         // Where planning fails, it closes the queue, and the asking thread ends as well. The error of planning comes
         // first.
-        looked.and(asked)
+        looked.and(outcome)
     })?;
     let state = std::mem::take(&mut *shared.lock());
-    let PassState { failed, hopeless, told, .. } = state;
-    let told = AskOutcome { model: options.name.clone(), ..told };
+    let PassState { failed, hopeless, ask_outcome, .. } = state;
+    let ask_outcome = AskOutcome { model: options.name.clone(), ..ask_outcome };
     let written = SummaryText { ask: options.ask.clone(), cache, failed, hopeless };
-    Ok((SummarySource::Written(written), told))
+    Ok((SummarySource::Written(written), ask_outcome))
 }
 
 /// The second pass: asks for each request in the queue, until the queue is closed.
@@ -343,9 +344,9 @@ async fn summarise(
     let mut next = Instant::now();
     let mut work = JoinSet::new();
     while let Some(request) = wanted.recv().await {
-        while let Some(done) = work.try_join_next() {
+        while let Some(joined) = work.try_join_next() {
             // A task that panicked brings no answer. The last pass computes the summary of such a span.
-            done.unwrap_or(Ok(()))?;
+            joined.unwrap_or(Ok(()))?;
         }
         let Ok(permit) = Arc::clone(&room).acquire_owned().await else { break };
         // Another call may have shown meanwhile that the server is not there.
@@ -360,7 +361,7 @@ async fn summarise(
         let (client, cache, shared) = (Arc::clone(&client), cache.clone(), Arc::clone(&shared));
         work.spawn(async move {
             let answer = client.summarise(&request).await;
-            let kept = match &answer {
+            let cached = match &answer {
                 Ok(reply) => cache.put(&request.id, reply),
                 Err(_) => Ok(()),
             };
@@ -370,11 +371,11 @@ async fn summarise(
                 state.show(line);
             }
             drop((state, permit));
-            kept
+            cached
         });
     }
-    while let Some(done) = work.join_next().await {
-        done.unwrap_or(Ok(()))?;
+    while let Some(joined) = work.join_next().await {
+        joined.unwrap_or(Ok(()))?;
     }
     line.end();
     Ok(())
@@ -387,15 +388,15 @@ impl PassState {
             Ok(reply) => {
                 let calls = u64::from(reply.calls.max(1));
                 self.in_a_row = 0;
-                self.told.answers += 1;
-                self.told.calls += calls;
+                self.ask_outcome.answers += 1;
+                self.ask_outcome.calls += calls;
                 // Each call before the last one failed.
-                self.told.errors += calls - 1;
+                self.ask_outcome.errors += calls - 1;
             }
             Err(failure) => {
                 let calls = u64::from(failure.calls);
-                self.told.calls += calls;
-                self.told.errors += calls;
+                self.ask_outcome.calls += calls;
+                self.ask_outcome.errors += calls;
                 self.fail(*key, failure.class, calls);
             }
         }
@@ -407,7 +408,7 @@ impl PassState {
             return;
         }
         self.shown = Some(Instant::now());
-        let AskOutcome { spans, answers, errors, .. } = &self.told;
+        let AskOutcome { spans, answers, errors, .. } = &self.ask_outcome;
         line.say(&format!(
             "{} of {} spans answered, {} calls failed",
             number(*answers),
@@ -430,7 +431,7 @@ impl PassState {
         let given_up = self.hopeless.is_some();
         if given_up && self.under_way.remove(key) {
             // The span was counted when it was queued, and nobody asks for it now.
-            self.told.spans -= 1;
+            self.ask_outcome.spans -= 1;
         }
         given_up
     }

@@ -40,11 +40,11 @@ impl TrajectoryProgress {
             last: None,
             first: (0, 0),
         };
-        progress.first = (manifest.rows(), progress.done(manifest));
+        progress.first = (manifest.rows(), progress.bytes_done(manifest));
         progress
     }
 
-    fn done(&self, manifest: &RunManifest) -> u64 {
+    fn bytes_done(&self, manifest: &RunManifest) -> u64 {
         let position = manifest.position;
         self.before.get(position.file).copied().unwrap_or(0) + position.read
     }
@@ -55,8 +55,8 @@ impl TrajectoryProgress {
         }
         self.last = Some(Instant::now());
         let seconds = self.begun.elapsed().as_secs_f64().max(0.001);
-        let done = self.done(manifest);
-        let rate = (done - self.first.1.min(done)) as f64 / seconds;
+        let bytes_done = self.bytes_done(manifest);
+        let rate = (bytes_done - self.first.1.min(bytes_done)) as f64 / seconds;
         let rows = (manifest.rows() - self.first.0) as f64 / seconds;
         let mut line = format!(
             "{} rows, {} rows/s, {:.0} MB/s",
@@ -65,11 +65,11 @@ impl TrajectoryProgress {
             rate / 1e6
         );
         if let Some(bytes) = self.bytes.filter(|_| rate > 0.0) {
-            let left = bytes.saturating_sub(done) as f64 / rate;
+            let remaining = bytes.saturating_sub(bytes_done) as f64 / rate;
             line += &format!(
                 ", {} %, {} left",
-                done * 100 / bytes.max(1),
-                duration(Duration::from_secs_f64(left))
+                bytes_done * 100 / bytes.max(1),
+                duration(Duration::from_secs_f64(remaining))
             );
         }
         self.line.say(&line);
@@ -96,8 +96,8 @@ pub fn document(manifest: &RunManifest, job: &TrajectoryJob) -> Value {
     let saved = signed(totals.tokens_before, totals.tokens_after);
     let removed = signed(totals.turns_before, totals.turns_after);
     let settings = &job.settings;
-    let lost = job.transcripts.lost().into_iter().map(|(code, count, _)| (code, count));
-    let lost: BTreeMap<_, _> = lost.collect();
+    let losses = job.transcripts.losses().into_iter().map(|(code, count, _)| (code, count));
+    let losses: BTreeMap<_, _> = losses.collect();
     json!({
         "summary": {
             "total_trajectories": totals.trajectories,
@@ -143,7 +143,7 @@ pub fn document(manifest: &RunManifest, job: &TrajectoryJob) -> Value {
             "placement": settings.limits.placement.name(),
             "trainer": settings.trainer.map(midfold::formats::trajectory::Trainer::name),
             "rejected": totals.rejected,
-            "lost": lost,
+            "lost": losses,
         },
     })
 }
@@ -151,22 +151,22 @@ pub fn document(manifest: &RunManifest, job: &TrajectoryJob) -> Value {
 /// The calls of this run. A row's own metrics count the calls for its summary even if an earlier run made them.
 fn summarization(manifest: &RunManifest, job: &TrajectoryJob) -> Value {
     let mut totals = manifest.totals.clone();
-    if let Some(asked) = &job.asked {
-        (totals.calls, totals.call_errors) = (asked.calls, asked.errors);
+    if let Some(ask_outcome) = &job.ask_outcome {
+        (totals.calls, totals.call_errors) = (ask_outcome.calls, ask_outcome.errors);
     }
-    let mut found = json!({
+    let mut section = json!({
         "total_api_calls": totals.calls,
         "total_errors": totals.call_errors,
         "success_rate": totals.success_rate(),
     });
-    if let Some(asked) = &job.asked {
-        found["model"] = json!(asked.model);
-        found["rows"] = json!(asked.rows);
-        found["spans_asked"] = json!(asked.spans);
-        found["answers"] = json!(asked.answers);
-        found["computed_instead"] = json!(totals.refused);
+    if let Some(ask_outcome) = &job.ask_outcome {
+        section["model"] = json!(ask_outcome.model);
+        section["rows"] = json!(ask_outcome.rows);
+        section["spans_asked"] = json!(ask_outcome.spans);
+        section["answers"] = json!(ask_outcome.answers);
+        section["computed_instead"] = json!(totals.refused);
     }
-    found
+    section
 }
 
 fn signed(before: u64, after: u64) -> i64 {
@@ -220,15 +220,15 @@ pub fn text(
         let columns = QUANTILES.map(|p| format!("{:>12}", number(spread.quantile(p))));
         field(name, &columns.concat());
     }
-    if let Some(asked) = &job.asked {
-        let told = format!(
+    if let Some(ask_outcome) = &job.ask_outcome {
+        let words = format!(
             "{} to be written by {}; asked about {} in {}",
-            plural(asked.rows, "row"),
-            asked.model,
-            plural(asked.spans, "span"),
-            plural(asked.calls, "call")
+            plural(ask_outcome.rows, "row"),
+            ask_outcome.model,
+            plural(ask_outcome.spans, "span"),
+            plural(ask_outcome.calls, "call")
         );
-        field("model", &told);
+        field("model", &words);
         if !totals.refused.is_empty() {
             let count: u64 = totals.refused.values().sum();
             let computed =
@@ -256,18 +256,18 @@ pub fn text(
             field("", &format!("{} {code}: {remedy}", number(count)));
         }
     }
-    for (at, (code, count, example)) in job.transcripts.lost().into_iter().enumerate() {
+    for (at, (code, count, example)) in job.transcripts.losses().into_iter().enumerate() {
         let name = if at == 0 { "lost" } else { "" };
         field(name, &format!("{} {code}: {example}", number(count)));
     }
     if let Some(other) = job.transcripts.other_shape() {
-        let told = format!(
+        let words = format!(
             "two were written: rows stay {}, and those of transcripts are {} (--shape {} makes them alike)",
             other.name(),
             job.transcripts.shape.name(),
             other.name()
         );
-        field("shapes", &told);
+        field("shapes", &words);
     }
     if resumed > 0 {
         field("resumed", &format!("after {} rows that were done before", number(resumed)));

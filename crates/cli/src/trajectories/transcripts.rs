@@ -24,7 +24,7 @@ pub struct TranscriptRows {
     /// The shape of the rows.
     pub shape: TurnShape,
     /// What the rows of each file could not carry over, by code: counted once, however often the file is read.
-    lost: Mutex<BTreeMap<PathBuf, LossCounts>>,
+    losses: Mutex<BTreeMap<PathBuf, LossCounts>>,
     /// Which of [`TurnShape::ALL`] were written.
     written: [AtomicBool; TurnShape::ALL.len()],
 }
@@ -43,7 +43,7 @@ type LossCounts = BTreeMap<&'static str, (u64, String)>;
 impl TranscriptRows {
     /// Rows of this shape; nothing is lost yet.
     pub fn new(shape: TurnShape) -> Self {
-        Self { shape, lost: Mutex::default(), written: Default::default() }
+        Self { shape, losses: Mutex::default(), written: Default::default() }
     }
 
     /// Finds out what an input is. `size` is that of a file; `None` for a stream, which is read no further than it has
@@ -55,7 +55,8 @@ impl TranscriptRows {
         size: Option<u64>,
     ) -> io::Result<InputRows> {
         let read = first_lines(&mut input)?;
-        let mut lines = read.split(|byte| *byte == b'\n').filter(|it| !it.trim_ascii().is_empty());
+        let mut lines =
+            read.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
         // A file with a row among its first lines is one of rows, whatever is wrong with the others.
         if lines.any(is_row) || !may_be_transcript(&read, size) {
             return Ok(InputRows::Own(read));
@@ -76,8 +77,8 @@ impl TranscriptRows {
             return Some(rows);
         }
         let outcome = read_recorded(input, None).ok()?;
-        let mut lost = LossCounts::new();
-        count(&mut lost, outcome.problems);
+        let mut losses = LossCounts::new();
+        count(&mut losses, outcome.problems);
         let mut rows = Vec::new();
         for conversation in outcome.conversations {
             if is_of_rows(conversation.format) && conversation.envelope.wrapper.is_some() {
@@ -86,10 +87,10 @@ impl TranscriptRows {
             let (row, problems) = row_of(conversation, self.shape);
             rows.extend(row);
             rows.push(b'\n');
-            count(&mut lost, problems);
+            count(&mut losses, problems);
         }
-        let all = || self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-        all().insert(path.to_owned(), lost);
+        let all = || self.losses.lock().unwrap_or_else(PoisonError::into_inner);
+        all().insert(path.to_owned(), losses);
         Some(rows)
     }
 
@@ -104,7 +105,7 @@ impl TranscriptRows {
     /// The shape of the rows that were there before, where rows of transcripts were written beside them in another one.
     pub fn other_shape(&self) -> Option<TurnShape> {
         let is_mixed = self.written.iter().all(|written| written.load(Ordering::Relaxed));
-        let is_made = !self.lost.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        let is_made = !self.losses.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
         TurnShape::ALL
             .into_iter()
             .find(|shape| *shape != self.shape)
@@ -112,10 +113,10 @@ impl TranscriptRows {
     }
 
     /// All kinds of losses, the most frequent one first.
-    pub fn lost(&self) -> Vec<(&'static str, u64, String)> {
-        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn losses(&self) -> Vec<(&'static str, u64, String)> {
+        let losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
         let mut kinds = LossCounts::new();
-        for (code, (count, example)) in lost.values().flatten() {
+        for (code, (count, example)) in losses.values().flatten() {
             kinds.entry(code).or_insert_with(|| (0, example.clone())).0 += count;
         }
         let kinds = kinds.into_iter().map(|(code, (count, example))| (code, count, example));
@@ -125,9 +126,9 @@ impl TranscriptRows {
     }
 }
 
-fn count(lost: &mut LossCounts, problems: Vec<ReadProblem>) {
+fn count(losses: &mut LossCounts, problems: Vec<ReadProblem>) {
     for ReadProblem { code, detail, .. } in problems {
-        lost.entry(code).or_insert((0, detail)).0 += 1;
+        losses.entry(code).or_insert((0, detail)).0 += 1;
     }
 }
 

@@ -59,8 +59,8 @@ pub fn look(
     from: LinePosition,
 ) -> Result<(), CommandError> {
     threads(job, inputs, from, |results, permits| {
-        for (_, _, done) in results {
-            done?;
+        for (_, _, outcome) in results {
+            outcome?;
             give_back(permits);
         }
         Ok(())
@@ -94,10 +94,10 @@ fn threads(
         }
         // The workers have senders of their own. Without this one the results end when the last worker does.
         drop(result);
-        let taken = take(&results, &permits);
+        let outcome = take(&results, &permits);
         // This closes the channels, so that threads that still read or compress stop.
         drop((results, permits));
-        taken
+        outcome
     })
 }
 
@@ -154,13 +154,13 @@ fn worker(
         // The lock is released at the end of this line, so that other workers go on while this one compresses.
         let next = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((seq, chunk)) = next else { return };
-        let (to, done) = match chunk {
+        let (to, outcome) = match chunk {
             Ok(WorkChunk::Lines(chunk)) => (chunk.to, lines_of(job, inputs, &chunk)),
             #[cfg(feature = "parquet")]
             Ok(WorkChunk::Rows(chunk)) => (chunk.to, rows_of(job, inputs, chunk)),
             Err((path, error)) => (LinePosition::default(), Err(unreadable(&path, &error))),
         };
-        if result.send((seq, to, done)).is_err() {
+        if result.send((seq, to, outcome)).is_err() {
             return;
         }
     }
@@ -176,12 +176,12 @@ fn write(
     // Chunks end in any order. The manifest names one position, so all rows before it have to be written.
     let mut waiting = BTreeMap::new();
     let mut wanted = 0;
-    for (seq, to, done) in results {
-        waiting.insert(seq, (to, done));
+    for (seq, to, outcome) in results {
+        waiting.insert(seq, (to, outcome));
         // Chunks are done in any order, and written in that of the input. A permit goes back only after the write,
         // because a chunk that waits for an earlier one takes memory, too.
-        while let Some((to, done)) = waiting.remove(&wanted) {
-            sink.take(&done?, to, paths)?;
+        while let Some((to, outcome)) = waiting.remove(&wanted) {
+            sink.take(&outcome?, to, paths)?;
             progress.show(sink.manifest());
             give_back(permits);
             wanted += 1;
@@ -206,31 +206,31 @@ fn lines_of(
     inputs: &InputFiles,
     chunk: &lines::LineChunk,
 ) -> Result<ChunkOutcome, CommandError> {
-    let mut done = rows(job, inputs, chunk);
+    let mut outcome = rows(job, inputs, chunk);
     if matches!(job.format, OutputFormat::Packed) {
-        done.output = packed::pack(&done.output)
+        outcome.output = packed::pack(&outcome.output)
             .map_err(|error| unwritable(Path::new("the output"), &error))?;
     }
-    Ok(done)
+    Ok(outcome)
 }
 
 fn rows(job: &TrajectoryJob, inputs: &InputFiles, chunk: &lines::LineChunk) -> ChunkOutcome {
-    let mut done =
+    let mut outcome =
         ChunkOutcome { output: Vec::with_capacity(chunk.bytes.len()), ..ChunkOutcome::default() };
     let name = inputs.files[chunk.from.file].display().to_string();
     if chunk.too_long {
         let reason = format!("longer than {} MB", LONGEST >> 20);
-        done.reject(&name, ("line", chunk.to.line), "too-long", &reason);
+        outcome.reject(&name, ("line", chunk.to.line), "too-long", &reason);
     }
     for (at, line) in split(&chunk.bytes).enumerate() {
         let number = chunk.from.line + at as u64 + 1;
         let first = number == 1;
         let line = if first { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
         if !line.trim_ascii().is_empty() {
-            row(job, &name, number, line, &mut done);
+            row(job, &name, number, line, &mut outcome);
         }
     }
-    done
+    outcome
 }
 
 fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -243,19 +243,19 @@ fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-fn row(job: &TrajectoryJob, name: &str, number: u64, line: &[u8], done: &mut ChunkOutcome) {
-    let found = match job.summaries.compress(line, &job.settings, &*job.counter) {
-        Ok(found) => found,
+fn row(job: &TrajectoryJob, name: &str, number: u64, line: &[u8], outcome: &mut ChunkOutcome) {
+    let compressed = match job.summaries.compress(line, &job.settings, &*job.counter) {
+        Ok(compressed) => compressed,
         Err(error) => {
-            return done.reject(name, ("line", number), error.code(), &error.to_string());
+            return outcome.reject(name, ("line", number), error.code(), &error.to_string());
         }
     };
-    if found.metrics.still_over_limit && !job.save_over_limit {
-        return done.over_limit(name, ("line", number), found.metrics.compressed_tokens);
+    if compressed.metrics.still_over_limit && !job.save_over_limit {
+        return outcome.over_limit(name, ("line", number), compressed.metrics.compressed_tokens);
     }
-    done.output.extend_from_slice(found.bytes.as_deref().unwrap_or(line));
-    done.output.push(b'\n');
-    job.transcripts.wrote(found.shape);
-    done.totals.add(&found.metrics);
-    done.counted += u64::from(found.counted);
+    outcome.output.extend_from_slice(compressed.bytes.as_deref().unwrap_or(line));
+    outcome.output.push(b'\n');
+    job.transcripts.wrote(compressed.shape);
+    outcome.totals.add(&compressed.metrics);
+    outcome.counted += u64::from(compressed.counted);
 }

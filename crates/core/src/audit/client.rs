@@ -33,23 +33,23 @@ struct ClientLog {
 
 impl ClientLog {
     fn fault(&mut self, log: &EventLog, call: &CallRecord, numbers: NumberForm) -> Option<String> {
-        let sent = call.client?;
+        let recorded = call.client?;
         let events = call.events as usize;
         if events > log.len() {
             return None;
         }
-        let begins = ClientChain::from_record(sent.begins);
-        let found = ClientHistory::of(&self.walk(log, begins, events, numbers));
-        if found.exchanges != sent.exchanges {
+        let begins = ClientChain::from_record(recorded.begins);
+        let computed = ClientHistory::of(&self.walk(log, begins, events, numbers));
+        if computed.exchanges != recorded.exchanges {
             return Some(format!(
                 "the log has {} hidden exchanges among the first {events} events, {} took place",
-                found.exchanges, sent.exchanges
+                computed.exchanges, recorded.exchanges
             ));
         }
-        if found.places != sent.places {
+        if computed.places != recorded.places {
             return Some("a hidden exchange took place behind another history".to_owned());
         }
-        (found.hash != sent.hash).then(|| {
+        (computed.hash != recorded.hash).then(|| {
             "without its hidden exchanges the log has another history than the client sent"
                 .to_owned()
         })

@@ -98,15 +98,15 @@ impl Fold {
     /// The contents of covered messages that the recap lacks, by kind and heaviest first. Kinds without a loss are left
     /// out. Content that a message in the context repeats is counted all the same.
     #[must_use]
-    pub fn lost(&self, log: &EventLog, tools: &ToolTable) -> Vec<LostGroup> {
+    pub fn lost_groups(&self, log: &EventLog, tools: &ToolTable) -> Vec<LostGroup> {
         let runs = self.covered_runs();
         let gathered = GatheredFacts::over(None, log.events(), &runs, LogReading::of(log, tools));
-        let told = ContextWords::of(self);
+        let words = ContextWords::of(self);
         let mut groups: Vec<LostGroup> = LostKind::ALL.map(LostGroup::empty).into();
         // The newest first, because only the first ones of each kind are listed.
         for deed in gathered.deeds.iter().rev() {
             let Some(kind) = LostKind::of(deed) else { continue };
-            if let Some(text) = told.untold(deed) {
+            if let Some(text) = words.untold(deed) {
                 groups[kind as usize].add(LostItem { text, seq: Some(deed.message) });
             }
         }
@@ -143,10 +143,10 @@ impl LostGroup {
         Self { kind, title: kind.title(), count: 0, first: Vec::new() }
     }
 
-    fn add(&mut self, lost: LostItem) {
+    fn add(&mut self, item: LostItem) {
         self.count += 1;
         if self.first.len() < LISTED {
-            self.first.push(lost);
+            self.first.push(item);
         }
     }
 }

@@ -186,9 +186,9 @@ impl<'a> Auditor<'a> {
         self.expect(rule::ACCOUNTS, &name, sum == u64::from(accounts.events), || {
             format!("they add up to {sum}, not to {} events", accounts.events)
         });
-        let lost = fold.lost_pin();
-        self.expect(rule::PINS, &name, lost.is_none(), || {
-            format!("event {} is pinned and not kept", lost.unwrap_or_default())
+        let pin = fold.lost_pin();
+        self.expect(rule::PINS, &name, pin.is_none(), || {
+            format!("event {} is pinned and not kept", pin.unwrap_or_default())
         });
         let events = accounts.events as usize;
         if !fold.applies_to(self.log) || events > self.log.len() || fold.span.end as usize > events
@@ -211,16 +211,20 @@ impl<'a> Auditor<'a> {
             )
         });
         let messages = (before.len(), after.len());
-        let said = (fold.messages_before as usize, fold.messages_after as usize);
-        self.expect(rule::FIGURES, &name, messages == said, || {
-            format!("it says {said:?} messages before and after, projecting it gives {messages:?}")
+        let recorded = (fold.messages_before as usize, fold.messages_after as usize);
+        self.expect(rule::FIGURES, &name, messages == recorded, || {
+            format!(
+                "it says {recorded:?} messages before and after, projecting it gives {messages:?}"
+            )
         });
         // The figures of another counter cannot be compared.
         if fold.counter == self.log.counter().name() {
             let tokens = (before.tokens() + envelope, after.tokens() + envelope);
-            let said = (fold.tokens_before, fold.tokens_after);
-            self.expect(rule::FIGURES, &name, tokens == said, || {
-                format!("it says {said:?} tokens before and after, projecting it gives {tokens:?}")
+            let recorded = (fold.tokens_before, fold.tokens_after);
+            self.expect(rule::FIGURES, &name, tokens == recorded, || {
+                format!(
+                    "it says {recorded:?} tokens before and after, projecting it gives {tokens:?}"
+                )
             });
         }
     }

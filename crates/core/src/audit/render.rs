@@ -79,11 +79,11 @@ impl Display for RemovedByRule {
     }
 }
 
-fn list(f: &mut Formatter<'_>, what: &str, (count, first): &(u32, Vec<String>)) -> Result {
+fn list(f: &mut Formatter<'_>, label: &str, (count, first): &(u32, Vec<String>)) -> Result {
     if *count == 0 {
         return Ok(());
     }
     let more = (*count as usize).saturating_sub(first.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    writeln!(f, "  {what}: {}{more}", first.join(", "))
+    writeln!(f, "  {label}: {}{more}", first.join(", "))
 }

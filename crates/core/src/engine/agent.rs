@@ -55,7 +55,7 @@ impl Session {
         notes.retain(|known| known.text != note);
         notes.push(AgentNote { text: note, read });
         let all =
-            |notes: &[AgentNote]| notes.iter().map(|it| it.text.chars().count()).sum::<usize>();
+            |notes: &[AgentNote]| notes.iter().map(|one| one.text.chars().count()).sum::<usize>();
         let mut first = 0;
         while all(&notes[first..]) > NOTES_CHARS {
             first += 1;

@@ -216,9 +216,9 @@ impl Session {
 
     /// Sets what the client wants kept, which it repeats with each request. Each narration and each fold from now on
     /// heeds it, until the client says something else; `None` ends it.
-    pub fn heed(&mut self, wish: Option<&str>) {
-        let wish = wish.map(str::trim).filter(|wish| !wish.is_empty());
-        self.narration.standing = wish.map(|wish| cut(wish, FOCUS_CHARS, FOCUS_CHARS, 0));
+    pub fn heed(&mut self, words: Option<&str>) {
+        let words = words.map(str::trim).filter(|words| !words.is_empty());
+        self.narration.standing = words.map(|words| cut(words, FOCUS_CHARS, FOCUS_CHARS, 0));
     }
 
     /// Takes the answer to a request, however late. Every answer gets a verdict, which the record of the next fold
@@ -254,7 +254,7 @@ impl Session {
                     self.gate.cooldown.note_success();
                     // A request from before a person said what to keep lacks those words; they stay for the next
                     // request.
-                    if request.focus.as_deref().is_some_and(|told| self.narration.knows(told)) {
+                    if request.focus.as_deref().is_some_and(|focus| self.narration.knows(focus)) {
                         self.narration.focus = None;
                     }
                     let detail = accepted(&reply.model, &judged);
@@ -424,12 +424,12 @@ fn accepted(model: &str, judged: &GroundedReply) -> String {
     for note in &judged.notes {
         out.push_str(&format!("; {note}"));
     }
-    for (count, what) in [
+    for (count, label) in [
         (judged.dropped.len(), "lines were dropped"),
         (judged.redacted as usize, "secrets were replaced"),
     ] {
         if count > 0 {
-            out.push_str(&format!("; {what}: {count}"));
+            out.push_str(&format!("; {label}: {count}"));
         }
     }
     out

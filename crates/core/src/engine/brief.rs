@@ -260,7 +260,7 @@ impl BriefSession {
         let newer = events.rev().take_while(|event| u64::from(event.seq) >= seq);
         let raw = |event: &Event| RawEvent {
             usage: event.usage,
-            origin: event.told,
+            origin: event.known_origin,
             ..RawEvent::new(event.bytes.clone())
         };
         let mut newer: Vec<_> = newer.map(raw).collect();
@@ -285,11 +285,11 @@ fn append_all(log: &mut EventLog, events: impl IntoIterator<Item = RawEvent>) {
 /// The runs of events in its span that a fold keeps verbatim.
 #[must_use]
 pub fn kept_ranges(fold: &Fold) -> Vec<Range<u32>> {
-    let kept = fold.entries.iter().filter_map(|entry| match entry {
+    let runs = fold.entries.iter().filter_map(|entry| match entry {
         FoldEntry::Verbatim { from, to } => Some(*from..*to),
         _ => None,
     });
-    kept.collect()
+    runs.collect()
 }
 
 /// The fold with positions of the short log in place of the numbers of the whole log. Its span then ends where the kept

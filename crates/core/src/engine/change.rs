@@ -20,8 +20,8 @@ impl Session {
 
     /// Removes a pin. False when the event was not pinned.
     pub fn unpin(&mut self, seq: u32) -> bool {
-        let found = self.pins.binary_search(&seq);
-        found.map(|place| self.pins.remove(place)).is_ok()
+        let place = self.pins.binary_search(&seq);
+        place.map(|place| self.pins.remove(place)).is_ok()
     }
 
     /// Sets the policy that holds from the next fold on; it is stored with the session. Folds that were made stay as

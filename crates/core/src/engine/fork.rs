@@ -59,8 +59,8 @@ impl Session {
     /// Whether a context read through this fold was sent by this session, now or before; also true before anything was
     /// sent. False for a fold that another process made since the last context.
     fn was_sent_through(&self, fold: Option<Hash>) -> bool {
-        let Some(sent) = self.sent else { return true };
-        let mut through = sent.fold;
+        let Some(context) = self.sent else { return true };
+        let mut through = context.fold;
         while through != fold {
             let Some(newer) = through.and_then(|id| self.by_id(id)) else { return false };
             through = newer.prev;

@@ -124,9 +124,9 @@ impl GatherAhead {
     /// The end of the unit that starts at `at`; `None` while no later unit has begun.
     fn next_unit(&mut self, log: &EventLog, at: usize) -> Option<usize> {
         let from = if self.looked.0 == at { self.looked.1.max(at + 1) } else { at + 1 };
-        let found = (from..log.len()).find(|next| starts_unit(log.events(), *next));
-        self.looked = (at, found.unwrap_or(log.len()));
-        found
+        let unit_start = (from..log.len()).find(|next| starts_unit(log.events(), *next));
+        self.looked = (at, unit_start.unwrap_or(log.len()));
+        unit_start
     }
 
     /// Whether the units before `at` are surely outside of every tail, and hold no user message that a tail may carry.

@@ -315,8 +315,8 @@ impl Session {
     /// As [`Session::context`].
     pub fn preview(&self, budget: &Budget, focus: Option<&str>) -> Result<PlanOutcome, PlanError> {
         let budget = self.gate.budget(budget, &self.policy);
-        let wish = FoldWishes { put_back: self.put_back(&budget), ..FoldWishes::default() };
-        self.plan(&budget, focus, FoldCause::Manual, &wish, &mut self.gathered.clone())
+        let wishes = FoldWishes { put_back: self.put_back(&budget), ..FoldWishes::default() };
+        self.plan(&budget, focus, FoldCause::Manual, &wishes, &mut self.gathered.clone())
     }
 
     /// Takes the prepared fold or plans one, lets the hooks decide, and makes the result active.
@@ -331,7 +331,7 @@ impl Session {
         let load = self.load();
         // Taken, because planning borrows the session. After an error it stays empty, and the next fold gathers anew.
         let mut memo = std::mem::take(&mut self.gathered);
-        let wish = FoldWishes {
+        let wishes = FoldWishes {
             // The agent's wish is for one fold: it ends here even if planning makes none.
             keep: self.take_wish(),
             put_back: self.put_back(budget),
@@ -340,11 +340,11 @@ impl Session {
         };
         let prepared = self.take_prepared(budget, focus, cause);
         // A fold that was prepared earlier lacks the texts that are to be put back now.
-        let outcome = match prepared.filter(|_| wish.put_back.is_empty() && size.is_none()) {
+        let outcome = match prepared.filter(|_| wishes.put_back.is_empty() && size.is_none()) {
             Some(fold) => PlanOutcome::Folded(Box::new(fold)),
-            None => self.plan(budget, focus, cause, &wish, &mut memo)?,
+            None => self.plan(budget, focus, cause, &wishes, &mut memo)?,
         };
-        let outcome = self.ask_hooks(outcome, budget, focus, cause, wish, &mut memo)?;
+        let outcome = self.ask_hooks(outcome, budget, focus, cause, wishes, &mut memo)?;
         self.gathered = memo;
         match &outcome {
             PlanOutcome::Folded(fold) => {
@@ -425,11 +425,11 @@ impl Session {
             return;
         }
         // A host may report a count without having asked for a context here.
-        let sent = self.sent.unwrap_or_else(|| self.sending());
+        let context = self.sent.unwrap_or_else(|| self.sending());
         // Meter, line and breaker compare counts of the history alone.
-        let history = self.meter.history_of(usage.prompt, sent.counted, beside);
-        if self.meter.may_count(sent.counted, history) {
-            self.settle(SentContext { beside: usage.prompt - history, ..sent }, usage.prompt);
+        let history = self.meter.history_of(usage.prompt, context.counted, beside);
+        if self.meter.may_count(context.counted, history) {
+            self.settle(SentContext { beside: usage.prompt - history, ..context }, usage.prompt);
         }
         self.gate.recovering = false;
         self.gate.note_accepted(history);

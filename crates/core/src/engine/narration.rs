@@ -126,8 +126,8 @@ impl NarrationQueue {
     }
 
     /// Whether a request's focus text contains what a person asked to keep; true where no person asked.
-    pub(super) fn knows(&self, told: &str) -> bool {
-        self.focus.as_ref().is_none_or(|focus| told.contains(&**focus))
+    pub(super) fn knows(&self, text: &str) -> bool {
+        self.focus.as_ref().is_none_or(|focus| text.contains(&**focus))
     }
 
     /// The texts that the next narration is asked to keep, the person's first; `None` where there are none.
@@ -140,7 +140,8 @@ impl NarrationQueue {
     pub(super) fn take(&mut self, narration: AcceptedNarration) {
         let request = narration.request;
         let before = self.ready.replace(ReadyNarration { narration, fold: None });
-        let unused = before.map(|before| before.narration.request).filter(|&it| it != request);
+        let unused =
+            before.map(|before| before.narration.request).filter(|&other| other != request);
         self.verdicts.extend(unused.map(|request| VerdictRecord {
             request,
             code: VerdictCode::Unused,

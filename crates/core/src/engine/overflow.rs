@@ -23,11 +23,11 @@ impl ReportedOverflow {
         self.limit.filter(|limit| WINDOW.contains(limit))
     }
 
-    /// The window to fold for. Where the error names none, it is a tenth less than the smaller of `sent`, the tokens
+    /// The window to fold for. Where the error names none, it is a tenth less than the smaller of `prompt_tokens`, the tokens
     /// that did not fit, and `window`, the assumed window.
     #[must_use]
-    pub fn window_or_guess(&self, window: u64, sent: u64) -> u64 {
-        self.window().unwrap_or_else(|| window.min(sent) * UNKNOWN_EXCESS_PERCENT / 100)
+    pub fn window_or_guess(&self, window: u64, prompt_tokens: u64) -> u64 {
+        self.window().unwrap_or_else(|| window.min(prompt_tokens) * UNKNOWN_EXCESS_PERCENT / 100)
     }
 }
 
@@ -67,11 +67,11 @@ impl Session {
             self.gate.recovering = false;
             return Err(RecoverError::StillTooLong);
         }
-        let sent = self.sent.map_or_else(|| self.load().counted, |sent| sent.counted);
+        let counted = self.sent.map_or_else(|| self.load().counted, |last| last.counted);
         if let Some(have) = overflow.have.filter(|have| WINDOW.contains(have)) {
-            self.meter.anchor(sent, have);
+            self.meter.anchor(counted, have);
         }
-        let estimate = self.meter.calibrated(sent);
+        let estimate = self.meter.calibrated(counted);
         let limit = overflow.window_or_guess(budget.window, estimate);
         // A larger number teaches nothing: the request did not fit into the assumed window either.
         if limit < budget.window {

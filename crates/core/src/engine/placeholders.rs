@@ -22,7 +22,7 @@ impl Session {
             }
             texts
         };
-        let mut found = Vec::new();
+        let mut calls = Vec::new();
         for block in &dialect.view(message).blocks {
             let BlockKind::Call { id, name } = block.kind else { continue };
             let tool = name.map_or_else(String::new, |name| name.decode(message).into_owned());
@@ -30,8 +30,8 @@ impl Session {
             let Some(first) = copied.first() else { continue };
             let id = id.map(|id| id.decode(message).into_owned());
             let reason = first.reason();
-            found.push(PlaceholderCall { id, tool, reason, placeholders: copied });
+            calls.push(PlaceholderCall { id, tool, reason, placeholders: copied });
         }
-        found
+        calls
     }
 }

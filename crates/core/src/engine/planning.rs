@@ -18,40 +18,40 @@ impl Session {
         focus: Option<&str>,
         cause: FoldCause,
     ) -> Result<PlanOutcome, PlanError> {
-        let made = self.fold_by_meter(budget, focus, cause, None);
-        if !matches!(made, Err(PlanError::Floor(_))) {
-            return made;
+        let outcome = self.fold_by_meter(budget, focus, cause, None);
+        if !matches!(outcome, Err(PlanError::Floor(_))) {
+            return outcome;
         }
         let own = self.meter;
-        let counted = self.sent.map_or_else(|| self.load().counted, |sent| sent.counted);
+        let counted = self.sent.map_or_else(|| self.load().counted, |context| context.counted);
         for meter in own.less_certain(counted) {
             self.meter = meter;
             if let Ok(PlanOutcome::Folded(fold)) = self.fold_by_meter(budget, focus, cause, None) {
-                let (left, ratio) = (self.load().counted, own.ratio.min(meter.ratio));
+                let (remaining, ratio) = (self.load().counted, own.ratio.min(meter.ratio));
                 // What this meter adds for density stays, for the messages that stay.
-                let unseen = meter.calibrated(left).saturating_sub(ratio.of(left));
+                let unseen = meter.calibrated(remaining).saturating_sub(ratio.of(remaining));
                 self.meter = Meter { ratio, unseen, ..own };
                 return Ok(PlanOutcome::Folded(fold));
             }
         }
         self.meter = own;
-        made
+        outcome
     }
 
     /// Moves the meter by the provider's count of a context and of what was sent behind it.
-    pub(super) fn settle(&mut self, sent: SentContext, prompt: u64) {
-        let history = prompt.saturating_sub(sent.beside);
+    pub(super) fn settle(&mut self, context: SentContext, prompt: u64) {
+        let history = prompt.saturating_sub(context.beside);
         // Two counts under the same fold differ by the appended events alone: the meter learns its ratio from these.
         if let Some((before, settled)) = self.settled
-            && before.fold == sent.fold
+            && before.fold == context.fold
             && history > settled.saturating_sub(before.beside)
         {
             let grown = history - settled.saturating_sub(before.beside);
-            self.meter.observe(sent.counted.saturating_sub(before.counted), grown);
+            self.meter.observe(context.counted.saturating_sub(before.counted), grown);
         }
-        self.settled = Some((sent, prompt));
+        self.settled = Some((context, prompt));
         // After the ratio: the anchor takes what the ratio does not explain for tokens outside the log.
-        self.meter.anchor(sent.counted, history);
+        self.meter.anchor(context.counted, history);
     }
 
     /// Asks the hooks about a planned fold. Where they pin events or bring a recap, the fold is planned again; of the
@@ -63,7 +63,7 @@ impl Session {
         budget: &Budget,
         focus: Option<&str>,
         cause: FoldCause,
-        mut wish: FoldWishes,
+        mut wishes: FoldWishes,
         memo: &mut GatherMemo,
     ) -> Result<PlanOutcome, PlanError> {
         let must = cause == FoldCause::Overflow || self.load().upper > budget.tokens();
@@ -72,11 +72,11 @@ impl Session {
             let PlanOutcome::Folded(fold) = &outcome else { return Ok(outcome) };
             match self.hooks.before_fold(&self.log, fold) {
                 HookDecision::Cancel if !must => return Ok(PlanOutcome::Nothing(NoOp::Cancelled)),
-                HookDecision::Preserve(pins) if round == 0 => wish.pins = pins,
-                HookDecision::Recap(text) if round == 0 => wish.recap = Some(text),
+                HookDecision::Preserve(pins) if round == 0 => wishes.pins = pins,
+                HookDecision::Recap(text) if round == 0 => wishes.recap = Some(text),
                 _ => return Ok(outcome),
             }
-            outcome = self.plan(budget, focus, cause, &wish, memo)?;
+            outcome = self.plan(budget, focus, cause, &wishes, memo)?;
         }
         Ok(outcome)
     }
@@ -87,20 +87,20 @@ impl Session {
         budget: &Budget,
         focus: Option<&str>,
         cause: FoldCause,
-        wish: &FoldWishes,
+        wishes: &FoldWishes,
         memo: &mut GatherMemo,
     ) -> Result<PlanOutcome, PlanError> {
-        let pins: Vec<u32> = self.pins.iter().chain(&wish.pins).copied().collect();
+        let pins: Vec<u32> = self.pins.iter().chain(&wishes.pins).copied().collect();
         let verdicts = self.narration.on_record(self.gate.cooldown.class);
         let request = PlanRequest {
             prior: self.active(),
             before: Some(self.view()),
             pins: &pins,
-            recap: wish.recap.as_deref(),
-            target: wish.size,
-            put_back: Some(&wish.put_back).filter(|it| !it.is_empty()),
+            recap: wishes.recap.as_deref(),
+            target: wishes.size,
+            put_back: Some(&wishes.put_back).filter(|lines| !lines.is_empty()),
             // A person's words go before the agent's, and both before those that a client repeats with each request.
-            focus: focus.or(wish.keep.as_deref()).or(self.narration.standing.as_deref()),
+            focus: focus.or(wishes.keep.as_deref()).or(self.narration.standing.as_deref()),
             joining: self.joining(),
             cause,
             narrated: self.latest_narration(),

@@ -42,7 +42,7 @@ impl Session {
     /// between. Its newest reasoning is then still bound to the context that was sent.
     pub(super) fn is_bound_to_what_was_sent(&self) -> bool {
         let active = self.active().map(|fold| fold.id);
-        let is_other = self.sent.is_some_and(|sent| sent.fold != active);
+        let is_other = self.sent.is_some_and(|context| context.fold != active);
         is_other && voided(&self.log, self.reasoning()).before > self.void_now().before
     }
 

@@ -156,7 +156,7 @@ impl Session {
     /// nothing.
     #[must_use]
     pub fn tokens_since_count(&self) -> u64 {
-        let counted = self.settled.map_or(0, |(sent, _)| sent.events as usize);
+        let counted = self.settled.map_or(0, |(context, _)| context.events as usize);
         self.log.tokens_in(counted..self.log.len())
     }
 
@@ -164,7 +164,7 @@ impl Session {
     /// only from the context that was sent last.
     #[must_use]
     pub fn status(&self, budget: &Budget, now: Millis) -> SessionStatus {
-        let known = RecordedRequests::through(self.sent.and_then(|sent| sent.fold));
+        let known = RecordedRequests::through(self.sent.and_then(|context| context.fold));
         self.status_beside(budget, now, &known)
     }
 
@@ -228,8 +228,8 @@ impl Session {
     #[must_use]
     pub fn fill(&self, window: u64) -> ContextFill {
         let SentContext { counted, events, fold, .. } = self.sending();
-        let settled = self.settled.filter(|(sent, _)| sent.fold == fold);
-        let newer = settled.map_or(0, |(sent, _)| self.tokens_since(sent.events));
+        let settled = self.settled.filter(|(context, _)| context.fold == fold);
+        let newer = settled.map_or(0, |(context, _)| self.tokens_since(context.events));
         let now = PresentContext { events: events.into(), counted, newer };
         ContextFill::of(settled, &now, &self.meter, window)
     }
@@ -239,14 +239,20 @@ impl Session {
         self.spent.add(usage, prompt);
     }
 
-    /// The shape of a request that was read through `fold`. Without the fold it has `whole` tokens, with it `sent`, both
+    /// The shape of a request that was read through `fold`. Without the fold it has `whole` tokens, with it `counted`, both
     /// in midfold's own count.
     #[must_use]
-    pub fn prompt_of(&self, fold: Option<Hash>, whole: u64, sent: u64, at: Millis) -> SpentPrompt {
+    pub fn prompt_of(
+        &self,
+        fold: Option<Hash>,
+        whole: u64,
+        counted: u64,
+        at: Millis,
+    ) -> SpentPrompt {
         let folded = fold.and_then(|id| self.by_id(id)).map(|fold| FoldedPrompt {
             fold: fold.id,
             head: fold.head_tokens,
-            left_out: whole.saturating_sub(sent),
+            left_out: whole.saturating_sub(counted),
         });
         let (ratio, lifetime) = (self.meter.ratio, self.cache_lifetime);
         SpentPrompt { counted: whole, ratio, folded, is_own: false, at, lifetime }
@@ -255,8 +261,8 @@ impl Session {
     /// The shape of the request that was sent last, if it has `whole` tokens with every message in midfold's own count.
     #[must_use]
     pub fn last_prompt(&self, whole: u64, at: Millis) -> SpentPrompt {
-        let sent = self.sent.unwrap_or_else(|| self.sending());
-        self.prompt_of(sent.fold, whole, sent.counted, at)
+        let context = self.sent.unwrap_or_else(|| self.sending());
+        self.prompt_of(context.fold, whole, context.counted, at)
     }
 
     /// Takes over what was spent before this session had a log.

@@ -23,9 +23,9 @@ impl Session {
             {
                 let step = self.meter.calibrated(step_tokens(&self.log));
                 let fixed = self.meter.calibrated(self.log.envelope_tokens());
-                let left = self.policy.fold.target.of(budget.tokens()).max(fixed + step);
+                let target = self.policy.fold.target.of(budget.tokens()).max(fixed + step);
                 let next = self.unsure_tokens().unwrap_or(step);
-                let fits_few = left + STEPS as u64 * step > line.tokens;
+                let fits_few = target + STEPS as u64 * step > line.tokens;
                 match is_small(budget.tokens(), fixed)
                     && fits_few
                     && load.upper + next <= budget.tokens()
@@ -41,8 +41,8 @@ impl Session {
     /// What the estimate may be too low by: a part of the messages that the provider has not counted yet. `None` where it
     /// has counted none.
     fn unsure_tokens(&self) -> Option<u64> {
-        let (sent, _) = self.settled.as_ref()?;
-        Some(UNDERCOUNT.of(self.meter.calibrated(self.tokens_since(sent.events))))
+        let (context, _) = self.settled.as_ref()?;
+        Some(UNDERCOUNT.of(self.meter.calibrated(self.tokens_since(context.events))))
     }
 
     /// Tokens of the messages from event `seq` on, in midfold's own count.

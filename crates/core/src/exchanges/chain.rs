@@ -27,13 +27,13 @@ impl ClientChain {
     pub fn with_instructions(self, text: &[u8]) -> Self {
         let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
         let words = text.split(|byte| !is_word(byte));
-        let mut kept = Vec::with_capacity(text.len());
+        let mut letters = Vec::with_capacity(text.len());
         for word in words.filter(|word| !word.iter().any(u8::is_ascii_digit)) {
-            kept.extend_from_slice(word);
-            kept.push(b' ');
+            letters.extend_from_slice(word);
+            letters.push(b' ');
         }
-        kept.dedup_by(|one, before| *one == b' ' && *before == b' ');
-        Self(self.0.chain(&kept))
+        letters.dedup_by(|one, before| *one == b' ' && *before == b' ');
+        Self(self.0.chain(&letters))
     }
 
     /// The chain behind one more message, whose normal form is given.

@@ -85,7 +85,7 @@ struct OpenExchange {
     start: usize,
     end: usize,
     /// The replies that the client has of it.
-    said: Vec<(ReplyForm, usize)>,
+    replies: Vec<(ReplyForm, usize)>,
     waiting: Vec<HiddenCall>,
     behind: Vec<(HiddenCall, String)>,
 }
@@ -179,8 +179,8 @@ impl ExchangeWalk {
 
     fn models(&mut self, at: usize, view: &EventView, bytes: &[u8]) {
         let form = ReplyForm::of(view, bytes, self.numbers);
-        let ours = hidden_calls(at, view, bytes);
-        let has_ours = !ours.is_empty();
+        let own = hidden_calls(at, view, bytes);
+        let has_ours = !own.is_empty();
         if has_ours && self.open.is_none() {
             let start = self.silent.unwrap_or(at);
             self.open = Some(OpenExchange::at(start));
@@ -189,10 +189,10 @@ impl ExchangeWalk {
             open.end = at;
             // Results in front of this message are inside already; only those after the last one are kept apart.
             open.behind.clear();
-            open.waiting.extend(ours);
+            open.waiting.extend(own);
             let is_said = !form.is_empty();
             if is_said {
-                open.said.push((form, at));
+                open.replies.push((form, at));
             }
             if is_said && !has_ours && open.waiting.is_empty() {
                 self.close();
@@ -235,10 +235,10 @@ impl ExchangeWalk {
     /// Closes the open exchange.
     fn close(&mut self) {
         let Some(mut open) = self.open.take() else { return };
-        if let (true, Some((reply, form, before))) = (open.said.is_empty(), self.last.take()) {
+        if let (true, Some((reply, form, before))) = (open.replies.is_empty(), self.last.take()) {
             // The client has nothing of this exchange but the reply in front of it, so that one belongs to it.
             (open.start, self.chain) = (reply.start, before);
-            open.said.push((form, reply.end));
+            open.replies.push((form, reply.end));
             self.shown.pop();
         }
         (self.last, self.silent) = (None, None);
@@ -246,18 +246,18 @@ impl ExchangeWalk {
             open.join();
         }
         let mut start = open.start;
-        for (form, end) in &open.said {
+        for (form, end) in &open.replies {
             self.reply(form, start, *end);
             start = end + 1;
         }
         // Without a reply the client has nothing by which the exchange could be found.
-        if open.said.is_empty() {
+        if open.replies.is_empty() {
             return;
         }
         self.exchanges.push(FoundExchange {
             place: self.chain.place(),
             messages: open.start..=open.end,
-            shown: open.said.len(),
+            shown: open.replies.len(),
             replies: self.shown.len(),
             behind: open.behind,
             is_complete: open.waiting.is_empty(),
@@ -267,7 +267,7 @@ impl ExchangeWalk {
 
 impl OpenExchange {
     fn at(start: usize) -> Self {
-        Self { start, end: start, said: Vec::new(), waiting: Vec::new(), behind: Vec::new() }
+        Self { start, end: start, replies: Vec::new(), waiting: Vec::new(), behind: Vec::new() }
     }
 
     /// Takes the results of hidden calls out of a message, and returns the indices of their blocks.
@@ -296,13 +296,13 @@ impl OpenExchange {
 
     /// Makes one reply of all, as the client gets them.
     fn join(&mut self) {
-        let mut said = std::mem::take(&mut self.said).into_iter();
-        let Some((mut all, mut end)) = said.next() else { return };
-        for (next, at) in said {
+        let mut replies = std::mem::take(&mut self.replies).into_iter();
+        let Some((mut all, mut end)) = replies.next() else { return };
+        for (next, at) in replies {
             all.add(&next);
             end = at;
         }
-        self.said.push((all, end));
+        self.replies.push((all, end));
     }
 }
 

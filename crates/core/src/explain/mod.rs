@@ -66,8 +66,8 @@ pub fn explain(
         return Err(ExplainError::Empty);
     }
     let of = |number: u64| {
-        let found = calls.iter().find(|call| call.number == number);
-        found.ok_or(ExplainError::NoCall { number, count: calls.len() as u64 })
+        let call_record = calls.iter().find(|call| call.number == number);
+        call_record.ok_or(ExplainError::NoCall { number, count: calls.len() as u64 })
     };
     let (call, newest, active) = match moment {
         AskedMoment::Now(active) => (None, NewestEvents::none(log.len()), active),
@@ -86,8 +86,8 @@ pub fn explain(
         return Err(ExplainError::NoEvent { seq, count: log.len() as u64 });
     }
     let secrets = KnownSecrets::of(log.events());
-    let asked = TextQuestion { log, chain: &chain, newest, needle, secrets };
-    Ok(asked.answer(text, call))
+    let question = TextQuestion { log, chain: &chain, newest, needle, secrets };
+    Ok(question.answer(text, call))
 }
 
 /// Why there is no answer.
@@ -150,23 +150,25 @@ struct TextQuestion<'a> {
 
 impl TextQuestion<'_> {
     fn answer(&self, text: &str, call: Option<u64>) -> Explanation {
-        let found: Vec<&Event> =
+        let matching: Vec<&Event> =
             self.log.events().iter().filter(|event| self.needle.is_of(event)).collect();
         let context = self.context();
         let recap = self.active().and_then(|fold| fold.recap.as_ref());
         let in_recap = recap.is_some_and(|recap| self.needle.is_in_recap(&recap.text));
-        let mut occurrences: Vec<_> =
-            found.iter().map(|event| self.occurrence(event, &found, &context, in_recap)).collect();
+        let mut occurrences: Vec<_> = matching
+            .iter()
+            .map(|event| self.occurrence(event, &matching, &context, in_recap))
+            .collect();
         // What proves the answer comes first; of equals, the older one.
-        occurrences.sort_by_key(|it| Reverse(worth(&it.sight)));
-        let best = occurrences.first().map(|it| worth(&it.sight));
+        occurrences.sort_by_key(|occurrence| Reverse(worth(&occurrence.sight)));
+        let best = occurrences.first().map(|occurrence| worth(&occurrence.sight));
         let answer = match best.unwrap_or(SightAnswer::NeverSaid) {
             // The recap may repeat what an earlier recap covered, or name it in lines that were put back.
             SightAnswer::Gone | SightAnswer::NeverSaid if in_recap => SightAnswer::InRecap,
             best => best,
         };
-        let gone = answer == SightAnswer::Gone;
-        let near = if found.is_empty() { self.near(text) } else { Vec::new() };
+        let is_gone = answer == SightAnswer::Gone;
+        let near = if matching.is_empty() { self.near(text) } else { Vec::new() };
         let explanation = Explanation {
             text: text.to_owned(),
             call,
@@ -175,7 +177,7 @@ impl TextQuestion<'_> {
             answer,
             reader: ContextReader::Midfold,
             verdict: String::new(),
-            lost_with: if gone { self.lost_with(&found) } else { None },
+            lost_with: if is_gone { self.lost_with(&matching) } else { None },
             in_recap,
             asked_again: self.asked_again(text),
             occurrences,
@@ -212,9 +214,11 @@ impl TextQuestion<'_> {
         let names: FxHashSet<&str> = identifiers(text).chain([text]).collect();
         let later = &self.log.events()[..self.newest.end.min(self.log.len())];
         let of = |(fold, record): &(FoldRef, &Fold)| {
-            let found = record.references(later).into_iter();
-            let found = found.filter(|reference| names.contains(reference.name.as_str()));
-            found.map(|reference| AskedAgain { fold: fold.clone(), reference }).collect::<Vec<_>>()
+            let references = record.references(later).into_iter();
+            let references = references.filter(|reference| names.contains(reference.name.as_str()));
+            references
+                .map(|reference| AskedAgain { fold: fold.clone(), reference })
+                .collect::<Vec<_>>()
         };
         self.chain.iter().flat_map(of).collect()
     }
@@ -234,28 +238,28 @@ impl TextQuestion<'_> {
     fn occurrence(
         &self,
         event: &Event,
-        found: &[&Event],
+        matching: &[&Event],
         context: &Context,
         in_recap: bool,
     ) -> Occurrence {
         let there = (event.seq as usize) < self.newest.end;
-        let left = self.left(event);
+        let loss = self.loss_of(event);
         let by_people = |later: &&&Event| {
             later.seq > event.seq
                 && !later.view.has_results()
                 && matches!(later.view.role, Role::Assistant | Role::User)
         };
-        let used = found.iter().find(by_people).map(|later| TextUse {
+        let used = matching.iter().find(by_people).map(|later| TextUse {
             seq: later.seq,
             by: later.view.role,
-            after_left: left.as_ref().is_some_and(|left| later.seq >= left.fold.events),
+            after_left: loss.as_ref().is_some_and(|loss| later.seq >= loss.fold.events),
         });
         Occurrence {
             seq: event.seq,
             role: speaker(event),
             snippet: self.needle.snippet(&event.text(), &self.secrets),
             sight: if there { self.sight(event, context, in_recap) } else { Sight::NotYet },
-            left: left.filter(|_| there),
+            left: loss.filter(|_| there),
             recall: there,
             used,
         }
@@ -313,18 +317,18 @@ impl TextQuestion<'_> {
     }
 
     /// The fold since which the event has not shown the text; `None` while it shows it.
-    fn left(&self, event: &Event) -> Option<WhenLeft> {
-        let mut left = None;
+    fn loss_of(&self, event: &Event) -> Option<WhenLeft> {
+        let mut loss = None;
         for (name, fold) in self.chain {
             let rule = self.rule(fold, event);
-            left = match (left, rule) {
+            loss = match (loss, rule) {
                 // The text came back with this fold, so an earlier loss does not count.
                 (_, None) => None,
                 (Some(first), Some(_)) => Some(first),
                 (None, Some((rule, reason))) => Some(WhenLeft { fold: name.clone(), rule, reason }),
             };
         }
-        left
+        loss
     }
 
     /// The rule and reason by which the event lacks the text under this fold; `None` where it has it.
@@ -348,28 +352,28 @@ impl TextQuestion<'_> {
         if fold.marker_from().is_some_and(|from| event.seq >= from) {
             return Some(("marker".to_owned(), "says nothing of it".to_owned()));
         }
-        let made = match (&fold.narrated, &fold.fallback) {
+        let origin = match (&fold.narrated, &fold.fallback) {
             (Some(_), _) => "written by a model",
             (None, Some(StandIn::Computed)) => "computed from the messages",
             (None, Some(StandIn::Marker | StandIn::Static)) => "a fixed text",
             (None, Some(StandIn::Host)) => "written by the host",
             (None, None) => "without a text",
         };
-        Some(("recap".to_owned(), made.to_owned()))
+        Some(("recap".to_owned(), origin.to_owned()))
     }
 
     /// The fold since which neither an event nor the recap names the text.
-    fn lost_with(&self, found: &[&Event]) -> Option<FoldRef> {
-        let mut lost: Option<&FoldRef> = None;
+    fn lost_with(&self, matching: &[&Event]) -> Option<FoldRef> {
+        let mut loss: Option<&FoldRef> = None;
         for (name, fold) in self.chain {
-            let there = found.iter().filter(|event| event.seq < name.events);
-            let said = there.clone().next().is_some();
+            let there = matching.iter().filter(|event| event.seq < name.events);
+            let is_said = there.clone().next().is_some();
             let carried = there.clone().any(|event| self.rule(fold, event).is_none());
             let recap = fold.recap.as_ref();
             let named = recap.is_some_and(|recap| self.needle.is_in_recap(&recap.text));
-            lost = if carried || named || !said { None } else { lost.or(Some(name)) };
+            loss = if carried || named || !is_said { None } else { loss.or(Some(name)) };
         }
-        lost.cloned()
+        loss.cloned()
     }
 }
 

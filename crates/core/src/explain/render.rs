@@ -110,8 +110,8 @@ impl Display for Occurrence {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         writeln!(f, "  message {} ({}): {}", self.seq, self.role.name(), self.sight)?;
         writeln!(f, "    … {} …", self.snippet)?;
-        if let Some(left) = &self.left {
-            writeln!(f, "    {left}")?;
+        if let Some(loss) = &self.left {
+            writeln!(f, "    {loss}")?;
         }
         if let Some(used) = &self.used {
             writeln!(f, "    {used}")?;

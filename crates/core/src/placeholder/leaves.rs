@@ -15,11 +15,11 @@ pub(super) struct ArgumentText {
 /// The texts in the arguments: the strings of JSON, or the whole of a text that is no JSON. Of broken JSON, those before
 /// the break.
 pub(super) fn texts(arguments: &str) -> Vec<ArgumentText> {
-    let mut reader = ArgumentReader { bytes: arguments.as_bytes(), at: 0, found: Vec::new() };
+    let mut reader = ArgumentReader { bytes: arguments.as_bytes(), at: 0, texts: Vec::new() };
     let is_json = matches!(reader.peek(), Some(b'{' | b'['));
     if is_json {
         let _ = reader.value("", 0);
-        return reader.found;
+        return reader.texts;
     }
     let text = match reader.peek() {
         Some(b'"') => jsonstr::decode(arguments.trim().as_bytes()).into_owned(),
@@ -31,7 +31,7 @@ pub(super) fn texts(arguments: &str) -> Vec<ArgumentText> {
 struct ArgumentReader<'a> {
     bytes: &'a [u8],
     at: usize,
-    found: Vec<ArgumentText>,
+    texts: Vec<ArgumentText>,
 }
 
 impl<'a> ArgumentReader<'a> {
@@ -61,7 +61,7 @@ impl<'a> ArgumentReader<'a> {
             }
             b'"' => {
                 let text = jsonstr::decode(self.string()?).into_owned();
-                self.found.push(ArgumentText { name: name.to_owned(), text });
+                self.texts.push(ArgumentText { name: name.to_owned(), text });
                 Some(())
             }
             _ => {

@@ -111,21 +111,22 @@ impl PrintedMarks {
         tools: &ToolTable,
         originals: impl FnOnce() -> OriginalTexts,
     ) -> Vec<ArgumentPlaceholder> {
-        let (tool, arguments) = code_mode::meant(Cow::Borrowed(tool), Cow::Borrowed(arguments));
+        let (tool, arguments) =
+            code_mode::inner_call(Cow::Borrowed(tool), Cow::Borrowed(arguments));
         let kind = tools.facts(&tool, &arguments).kind;
         if self.is_empty() || own_tool(&tool).is_some() || is_recall(&tool) || only_asks(kind) {
             return Vec::new();
         }
-        let mut found = self.replaced(&arguments);
+        let mut copies = self.replaced(&arguments);
         for argument in texts(&arguments) {
             let marks = self.marks.iter().filter(|mark| mark.may_be_content(kind));
-            found.extend(marks.filter_map(|mark| mark.copied_into(&argument)));
+            copies.extend(marks.filter_map(|mark| mark.copied_into(&argument)));
         }
-        if !found.is_empty() {
+        if !copies.is_empty() {
             let originals = originals();
-            found.retain(|it| !originals.hold(&it.mark));
+            copies.retain(|copy| !originals.hold(&copy.mark));
         }
-        found
+        copies
     }
 
     /// Arguments that are wholly a replacement.

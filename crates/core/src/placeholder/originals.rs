@@ -32,6 +32,6 @@ impl OriginalTexts {
     /// Whether the conversation holds a text.
     pub(super) fn hold(&self, text: &str) -> bool {
         let finder = memchr::memmem::Finder::new(text);
-        self.texts.iter().any(|held| finder.find(held.as_bytes()).is_some())
+        self.texts.iter().any(|original| finder.find(original.as_bytes()).is_some())
     }
 }

@@ -58,39 +58,39 @@ impl RecapInputs<'_> {
         let log = request.log;
         let reading = LogReading::of(log, tools);
         let runs = runs(covered);
-        let mut said = elsewhere(log, layout, kept);
-        said.extend(stand_in.map(str::to_owned));
+        let mut texts = elsewhere(log, layout, kept);
+        texts.extend(stand_in.map(str::to_owned));
         // A stand-in needs the facts, too: they hold the names that leave the context.
         memo.extend(log, runs.clone(), tools);
         let Some(events) = self.reduced.filter(|_| stand_in.is_none()) else {
             // With a cap of 0 no text is composed, and the lists of names are made all the same.
             let cap = if stand_in.is_none() { self.cap } else { 0 };
-            return self.compose(memo.gathered(), cap, covered, kept, &said);
+            return self.compose(memo.gathered(), cap, covered, kept, &texts);
         };
         // Reducers may have removed the text by which a secret was recognised, so secrets are taken from the log.
         let secrets = memo.gathered().secrets.clone();
         let gathered = GatheredFacts::without_secrets(secrets, events, &runs, reading);
-        let composed = self.compose(&gathered, self.cap, covered, kept, &said);
+        let composed = self.compose(&gathered, self.cap, covered, kept, &texts);
         // The names that are lost are those of the original events, not of the reduced ones.
-        said.push(composed.text.clone());
-        let ComposedRecap { kept, lost, .. } =
-            self.compose(memo.gathered(), 0, covered, kept, &said);
-        ComposedRecap { kept, lost, ..composed }
+        texts.push(composed.text.clone());
+        let ComposedRecap { kept_ids, lost_ids, .. } =
+            self.compose(memo.gathered(), 0, covered, kept, &texts);
+        ComposedRecap { kept_ids, lost_ids, ..composed }
     }
 
-    /// Composes the recap within `cap` tokens. `said` is all text that the context holds beside it.
+    /// Composes the recap within `cap` tokens. `texts` is all text that the context holds beside it.
     fn compose(
         &self,
         gathered: &GatheredFacts,
         cap: u64,
         covered: &[usize],
         kept: &[(usize, Vec<(usize, MiddleEdit)>)],
-        said: &[String],
+        texts: &[String],
     ) -> ComposedRecap {
         let Self { request, layout, narrated, .. } = *self;
         let log = request.log;
         let recap = &request.policy.recap;
-        let elsewhere: FxHashSet<&str> = said.iter().flat_map(|text| identifiers(text)).collect();
+        let elsewhere: FxHashSet<&str> = texts.iter().flat_map(|text| identifiers(text)).collect();
         let focus = request.focus.unwrap_or_default().split_whitespace();
         let focus = focus.map(|word| word.trim_matches(|c: char| c.is_ascii_punctuation()));
         // Short words carry no meaning for weighing; short numbers do.
@@ -98,7 +98,7 @@ impl RecapInputs<'_> {
         let focus: Vec<String> = focus.filter(tells).map(str::to_lowercase).collect();
         // Later messages matter only for weighing, which a recap of no tokens does not need.
         let later = (cap > 0).then(|| self.later(covered, kept, gathered));
-        let narration = narrated.map(|narrated| told(narrated, covered, gathered.numbers));
+        let narration = narrated.map(|narrated| narrated_text(narrated, covered, gathered.numbers));
         let narration = narration.unwrap_or_default();
         let [stayed, beside] = stayed(log, covered, kept);
         // A summary of another author at the beginning says the task, too.
@@ -113,7 +113,7 @@ impl RecapInputs<'_> {
                 numbers: crate::recap::numbers::MessageNumbers::Shown,
                 cap,
                 narration: &narration,
-                put_back: request.put_back.map_or("", |it| &it.lines),
+                put_back: request.put_back.map_or("", |block| &block.lines),
                 counter: &**log.counter(),
                 header: &recap.header,
                 elsewhere: &elsewhere,
@@ -162,7 +162,7 @@ fn elsewhere(
     let mut texts = Vec::new();
     for at in ends {
         let event = &events[at];
-        texts.extend(event.view.blocks.iter().flat_map(|block| said(event, block)));
+        texts.extend(event.view.blocks.iter().flat_map(|block| block_texts(event, block)));
     }
     for (at, edits) in kept {
         let event = &events[*at];
@@ -174,7 +174,7 @@ fn elsewhere(
                         false => text.clone(),
                     }),
                 Some(_) => {}
-                None => texts.extend(said(event, block)),
+                None => texts.extend(block_texts(event, block)),
             }
         }
     }
@@ -182,7 +182,7 @@ fn elsewhere(
 }
 
 /// The text of a block and the name of a call; nothing for reasoning.
-fn said(event: &Event, block: &BlockView) -> impl Iterator<Item = String> {
+fn block_texts(event: &Event, block: &BlockView) -> impl Iterator<Item = String> {
     let name = match &block.kind {
         BlockKind::Call { name, .. } => name.map(|name| name.decode(&event.bytes).into_owned()),
         _ => None,
@@ -202,7 +202,11 @@ fn static_text(header: &str, dropped: usize) -> String {
 
 /// The text of the narration. Where the recap covers later events, too, it says up to which message the narration
 /// reaches.
-fn told(narrated: &AcceptedNarration, covered: &[usize], numbers: Option<(u32, u32)>) -> String {
+fn narrated_text(
+    narrated: &AcceptedNarration,
+    covered: &[usize],
+    numbers: Option<(u32, u32)>,
+) -> String {
     let end = narrated.span.end as usize;
     let behind = covered.iter().rev().take_while(|at| **at >= end).count();
     if behind == 0 {
@@ -223,7 +227,9 @@ pub(super) fn stand_in(
     memo: &mut GatherMemo,
 ) -> Option<String> {
     let text = stand_in_alone(request, covered, narrated, cap, memo)?;
-    let Some(put_back) = request.put_back.filter(|it| !it.is_empty()) else { return Some(text) };
+    let Some(put_back) = request.put_back.filter(|block| !block.is_empty()) else {
+        return Some(text);
+    };
     let secrets = memo.secrets(request.log);
     Some(format!("{}\n{}", text.trim_end(), secrets.without(&put_back.lines)))
 }

@@ -61,7 +61,7 @@ impl FoldDraft {
     /// The most tokens of the whole context; a larger one is drafted again with a shorter recap. `None` where there is
     /// no such size: the policy imitates another tool, or the fold covers just a narrated span.
     pub fn most(&self, request: &PlanRequest<'_>) -> Option<u64> {
-        let put_back = request.put_back.map_or(0, |it| it.tokens);
+        let put_back = request.put_back.map_or(0, |block| block.tokens);
         let aim = self.aim.filter(|_| !request.narrated_only)?;
         Some(aim.target.max(self.rest + aim.floor + put_back + FRAME))
     }
@@ -139,12 +139,14 @@ pub(super) fn draft(
     let is_whole = |at: &usize| !cut_events.carried.contains(at);
     let pinned = middle.iter().filter(|unit| is_pinned(unit)).flat_map(|unit| unit.events.clone());
     let pinned: Vec<usize> = pinned.filter(is_whole).collect();
-    let (narrated, mut unused) =
-        match request.narrated.map(|it| (it, unfit(request, layout, keep_from, it))) {
-            Some((narrated, None)) => (Some(narrated), None),
-            Some((_, why)) => (None, why),
-            None => (None, None),
-        };
+    let (narrated, mut unused) = match request
+        .narrated
+        .map(|narration| (narration, unfit(request, layout, keep_from, narration)))
+    {
+        Some((narrated, None)) => (Some(narrated), None),
+        Some((_, why)) => (None, why),
+        None => (None, None),
+    };
     let cap = grounds.room.cap;
     let (tools, reduced) = (&grounds.tools, reduced.as_deref());
     let composing = RecapInputs { request, layout, narrated, cap, tools, reduced };
@@ -213,8 +215,8 @@ impl DraftGrounds {
         let shares = FoldShares::of(request, scale, before, limits);
         let cut = shares.cut(&units);
         let ends = cut.ends();
-        let left = |size: u64| size.saturating_sub(ends);
-        let (spare, enough) = (left(shares.target), left(shares.enough));
+        let without_ends = |size: u64| size.saturating_sub(ends);
+        let (spare, enough) = (without_ends(shares.target), without_ends(shares.enough));
         Self {
             room: MiddleRoom { spare, enough, cap: shares.cap(&units, &cut) },
             tools: ToolTable::of(&request.policy.tools),

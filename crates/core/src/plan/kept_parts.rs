@@ -22,18 +22,18 @@ const CLOSE: &str = "</keep>";
 
 /// The events that have to stay: those with `<keep>…</keep>`, and those that the policy keeps.
 #[must_use]
-pub fn kept(log: &EventLog, policy: &Policy) -> Vec<u32> {
+pub fn kept_events(log: &EventLog, policy: &Policy) -> Vec<u32> {
     let dialect = &**log.dialect();
     let patterns: Vec<&MessagePattern> = policy.keep.iter().filter_map(KeepRule::message).collect();
     let globs: Vec<&FileGlob> = policy.keep.iter().filter_map(KeepRule::file).collect();
     let is_kept = |event: &&Event| has_tags(event, dialect) || matches(event, dialect, &patterns);
-    let mut kept: Vec<u32> = log.events().iter().filter(is_kept).map(|event| event.seq).collect();
+    let mut seqs: Vec<u32> = log.events().iter().filter(is_kept).map(|event| event.seq).collect();
     if !globs.is_empty() {
-        kept.extend(files(log, policy, &globs));
+        seqs.extend(files(log, policy, &globs));
     }
-    kept.sort_unstable();
-    kept.dedup();
-    kept
+    seqs.sort_unstable();
+    seqs.dedup();
+    seqs
 }
 
 /// Whether a user or the application asks in this message, by tags, that it is kept. Tags in results do not count.
@@ -94,7 +94,7 @@ fn files(log: &EventLog, policy: &Policy, globs: &[&FileGlob]) -> Vec<u32> {
     let tools = ToolTable::of(&policy.tools);
     let events = log.events();
     let calls = CallIndex::find(events, 0..events.len());
-    let mut found: FxHashMap<String, KeptFile> = FxHashMap::default();
+    let mut kept_files: FxHashMap<String, KeptFile> = FxHashMap::default();
     // A failed call shows no content of the file and did not change it.
     for result in calls.results.iter().filter(|result| !is_error(result)) {
         let Some(call) = calls.call_of(result) else { continue };
@@ -102,11 +102,11 @@ fn files(log: &EventLog, policy: &Policy, globs: &[&FileGlob]) -> Vec<u32> {
         let paths = facts.reads.iter().chain(&facts.writes);
         for path in paths.filter(|path| globs.iter().any(|glob| glob.is_of(path))) {
             // Agents write one path with `./` and without.
-            let held = found.entry(path.trim_start_matches("./").to_owned()).or_default();
-            held.add(&facts, path, result.event.seq);
+            let file = kept_files.entry(path.trim_start_matches("./").to_owned()).or_default();
+            file.add(&facts, path, result.event.seq);
         }
     }
-    let results = found.into_values().flat_map(|held| held.results);
+    let results = kept_files.into_values().flat_map(|file| file.results);
     results.map(|(_, seq)| seq).collect()
 }
 

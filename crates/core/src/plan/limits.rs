@@ -10,19 +10,19 @@ pub(super) struct CounterScale {
     /// The most tokens of a context: its upper estimate is then within the budget.
     pub limit: u64,
     /// The size that somebody asked for; `None` where nobody did.
-    pub asked: Option<u64>,
+    pub wanted: Option<u64>,
 }
 
 impl CounterScale {
     /// The size that a fold must not exceed.
     pub fn goal(&self) -> u64 {
-        self.asked.unwrap_or(self.limit).min(self.limit)
+        self.wanted.unwrap_or(self.limit).min(self.limit)
     }
 
-    /// Converts provider tokens (`tokens`, `asked`) to counted ones.
-    pub fn new(tokens: u64, asked: Option<u64>, meter: &Meter) -> Self {
+    /// Converts provider tokens (`tokens`, `wanted`) to counted ones.
+    pub fn new(tokens: u64, wanted: Option<u64>, meter: &Meter) -> Self {
         let counted = |tokens| meter.counted(tokens);
-        Self { budget: counted(tokens), limit: meter.most(tokens), asked: asked.map(counted) }
+        Self { budget: counted(tokens), limit: meter.most(tokens), wanted: wanted.map(counted) }
     }
 }
 

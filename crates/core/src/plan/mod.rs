@@ -16,7 +16,7 @@ mod search;
 mod shares;
 mod stays;
 
-pub use self::kept_parts::kept;
+pub use self::kept_parts::kept_events;
 pub use self::memo::GatherMemo;
 pub use self::outcome::{FloorError, NoOp, PlanError, PlanOutcome};
 pub use self::request::PlanRequest;
@@ -200,7 +200,7 @@ fn veto(
         return None;
     }
     // A second fold of the same events is justified by a size that somebody asked for and that is not reached.
-    let is_over_asked = scale.asked.is_some_and(|asked| tokens > asked);
+    let is_over_asked = scale.wanted.is_some_and(|wanted| tokens > wanted);
     if !is_over_asked
         && request
             .prior
@@ -208,7 +208,7 @@ fn veto(
     {
         return Some(NoOp::NothingNew);
     }
-    let target = scale.asked.unwrap_or_else(|| request.policy.fold.target.of(scale.budget));
+    let target = scale.wanted.unwrap_or_else(|| request.policy.fold.target.of(scale.budget));
     // The log itself has a recap: somebody compacted the conversation before it came here.
     if request.prior.is_none() && log.holds_recap() && tokens <= target {
         return Some(NoOp::AtTarget { tokens, target });

@@ -71,7 +71,7 @@ pub(super) fn reduce(
     editable
         .get_mut(layout.edits_end.saturating_sub(range.start)..)
         .into_iter()
-        .for_each(|kept| kept.fill(false));
+        .for_each(|flags| flags.fill(false));
     spare_spoken(log, &range, tools, &mut editable);
     let mut edited = Middle::new(log.events(), range, editable, &**log.counter(), tools);
     let most_without_recap = most_without_recap(request, scale, layout, room);
@@ -127,7 +127,7 @@ fn most_without_recap(
     let line = scaled(policy.trigger.line(tokens).tokens);
     let policy_target = policy.fold.target.of(scale.budget).min(scale.limit);
     let is_rule = policy.recap.cover == CoverExtent::Overflow
-        && scale.asked.is_none()
+        && scale.wanted.is_none()
         && cause != FoldCause::Overflow
         && room.enough == policy_target.saturating_sub(ends);
     // A fold that frees less than the policy's least gain is not made, so reducers alone have to free that much.
@@ -171,7 +171,7 @@ pub(super) fn covered_for_recap(
     edits: &MiddleEdits,
 ) -> Option<Vec<Event>> {
     let edited = covered.iter().filter_map(|at| Some((*at, edits.get(at)?)));
-    let told = edited.map(|(at, edits)| {
+    let inputs = edited.map(|(at, edits)| {
         let mut edits = edits.clone();
         for (_, edited) in &mut edits {
             if edited.reducer == ReducerName::Retain {
@@ -180,5 +180,5 @@ pub(super) fn covered_for_recap(
         }
         (at, edited_event(log, at, &edits))
     });
-    with_edited(log, told)
+    with_edited(log, inputs)
 }

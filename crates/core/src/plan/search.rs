@@ -64,15 +64,15 @@ impl FoldSearch<'_> {
             let (target, more) = (draft.target, draft.can_cover_more(request.policy));
             let (most, aim) = (draft.most(request), draft.aim);
             let (fold, after) = record::record(request, budget, meter, before, base, draft);
-            let left = fold.tokens_after;
-            let (over, least_recap) = if left > scale.goal() {
-                (left - scale.goal(), MIN_RECAP)
-            } else if let Some(most) = most.filter(|most| left > *most) {
+            let size = fold.tokens_after;
+            let (over, least_recap) = if size > scale.goal() {
+                (size - scale.goal(), MIN_RECAP)
+            } else if let Some(most) = most.filter(|most| size > *most) {
                 // A later draft is not always smaller: a recap of more events may grow by more than they free.
-                if fits.as_ref().is_none_or(|(best, _)| left < best.tokens_after) {
+                if fits.as_ref().is_none_or(|(best, _)| size < best.tokens_after) {
                     fits = Some((fold, after));
                 }
-                (left - most, aim.map_or(MIN_RECAP, |aim| aim.floor))
+                (size - most, aim.map_or(MIN_RECAP, |aim| aim.floor))
             } else {
                 return Ok((judge(request, scale, fold), Some(after)));
             };

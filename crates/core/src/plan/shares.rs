@@ -86,9 +86,9 @@ impl<'a> FoldShares<'a> {
             () => own,
         };
         let most = limits.target.unwrap_or(u64::MAX);
-        let target = scale.asked.unwrap_or(target).min(most);
-        let enough = scale.asked.unwrap_or(own).min(most);
-        let by_hand = request.cause == FoldCause::Manual && scale.asked.is_none();
+        let target = scale.wanted.unwrap_or(target).min(most);
+        let enough = scale.wanted.unwrap_or(own).min(most);
+        let by_hand = request.cause == FoldCause::Manual && scale.wanted.is_none();
         let keeps_floors = by_hand && before <= scale.limit && limits.target.is_none();
         let mut shares =
             Self { request, scale, limits, share, keeps_floors, target, enough, aim: None };
@@ -98,7 +98,7 @@ impl<'a> FoldShares<'a> {
 
     fn aim(&self) -> FoldAim {
         let cap = self.request.policy.recap.cap.of(self.share);
-        let floor = match self.scale.asked {
+        let floor = match self.scale.wanted {
             Some(_) => MIN_RECAP,
             // Nobody waits for the next fold of a conversation that is compacted by hand.
             None if self.request.cause == FoldCause::Manual => {
@@ -113,7 +113,7 @@ impl<'a> FoldShares<'a> {
     /// The room of the recap that the tail has to leave where the whole is to have `target` tokens.
     fn roomy(&self, target: u64) -> u64 {
         let policy = self.request.policy;
-        let granted = match self.scale.asked {
+        let granted = match self.scale.wanted {
             // The recap has the same part of the asked size as it has of a fold's target.
             Some(_) => part(target, policy.recap.cap, policy.fold.target),
             None => policy.recap.cap.of(self.share),
@@ -123,7 +123,7 @@ impl<'a> FoldShares<'a> {
 
     /// Cuts the log so that the tail leaves the recap its room.
     pub fn cut(&self, units: &[EventUnit]) -> FoldCut {
-        match self.scale.asked {
+        match self.scale.wanted {
             Some(_) => self.cut_to(units, rounded(self.target)),
             None => self.cut_within(units, self.share, None, self.target),
         }
@@ -168,14 +168,14 @@ impl<'a> FoldShares<'a> {
 
     /// The most tokens of the tail where somebody asked for a size: the same part of that size as the tail has of a
     /// fold's target.
-    fn asked_tail(&self, asked: u64) -> u64 {
-        part(asked, self.request.policy.tail.ratio, self.request.policy.fold.target).min(asked)
+    fn asked_tail(&self, target: u64) -> u64 {
+        part(target, self.request.policy.tail.ratio, self.request.policy.fold.target).min(target)
     }
 
     /// The recap's cap beside the parts of `cut`.
     pub fn cap(&self, units: &[EventUnit], cut: &FoldCut) -> u64 {
         let policy = self.request.policy;
-        let cap = match (self.aim, self.scale.asked) {
+        let cap = match (self.aim, self.scale.wanted) {
             (Some(aim), None) => self.aimed_cap(cut, aim),
             (_, Some(_)) => self.asked_cap(units, cut).max(MIN_RECAP),
             (None, None) => {
@@ -184,7 +184,7 @@ impl<'a> FoldShares<'a> {
             }
         };
         // Lines that are put back take their room from the recap, but at most half of it.
-        let put_back = self.request.put_back.map_or(0, |it| it.tokens);
+        let put_back = self.request.put_back.map_or(0, |block| block.tokens);
         let cap = cap.saturating_sub(put_back).max(cap / 2);
         cap.min(self.limits.recap.unwrap_or(u64::MAX))
     }
@@ -193,9 +193,9 @@ impl<'a> FoldShares<'a> {
     /// the floor while the budget has room.
     fn aimed_cap(&self, cut: &FoldCut, aim: FoldAim) -> u64 {
         let policy = self.request.policy;
-        let left = aim.target.saturating_sub(cut.rest() + FRAME);
-        let granted = most_of(policy, policy.recap.cap.of(self.share)).min(left);
-        let spare = most_of(policy, left) - granted;
+        let room = aim.target.saturating_sub(cut.rest() + FRAME);
+        let granted = most_of(policy, policy.recap.cap.of(self.share)).min(room);
+        let spare = most_of(policy, room) - granted;
         let filled = match () {
             () if !policy.recap.fills => 0,
             // Nobody counts the mean of a conversation that is compacted by hand.
@@ -220,11 +220,11 @@ impl<'a> FoldShares<'a> {
     /// step joins the tail, and the recap gets less for it. The room of that step stays free at the smaller size, too,
     /// so that a larger size never keeps less.
     fn asked_cap(&self, units: &[EventUnit], cut: &FoldCut) -> u64 {
-        let asked = self.target;
-        let mut cap = asked.saturating_sub(cut.rest() + FRAME);
-        let mut size = next(rounded(asked));
+        let target = self.target;
+        let mut cap = target.saturating_sub(cut.rest() + FRAME);
+        let mut size = next(rounded(target));
         // Beyond twice the size the recap has more in any case.
-        let last = asked.saturating_add(asked.min(2 * self.asked_tail(asked)));
+        let last = target.saturating_add(target.min(2 * self.asked_tail(target)));
         while size <= last {
             let rest = self.cut_to(units, size).rest();
             cap = cap.min(size.saturating_sub(rest + FRAME));
@@ -237,7 +237,7 @@ impl<'a> FoldShares<'a> {
 /// Whether the fold has to leave room for more steps: it is due in a small window, and nobody asked for a size.
 fn leaves_room_for_steps(request: &PlanRequest<'_>, scale: CounterScale) -> bool {
     let fixed = request.log.envelope_tokens();
-    request.cause.is_due() && scale.asked.is_none() && is_small(scale.budget, fixed)
+    request.cause.is_due() && scale.wanted.is_none() && is_small(scale.budget, fixed)
 }
 
 /// The size that leaves room for as many more steps in the window as a context of the newest one and a short recap can

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashSet;
 
-use super::kept_parts::{has_tags, kept};
+use super::kept_parts::{has_tags, kept_events};
 use super::request::PlanRequest;
 use crate::calls::{CallIndex, tool_of};
 use crate::counter::TextKind;
@@ -26,14 +26,14 @@ use crate::tools::ToolTable;
 /// The lists of pins to plan with, longest first: the request's own and those of this module. The first list that fits
 /// is used.
 pub(super) fn tries<'a>(request: &PlanRequest<'a>) -> Vec<Cow<'a, [u32]>> {
-    let kept = kept(request.log, request.policy);
-    let with = |more: &[u32]| Cow::Owned([request.pins, &kept, more].concat());
-    let mut tries = vec![if kept.is_empty() { Cow::Borrowed(request.pins) } else { with(&[]) }];
+    let marked = kept_events(request.log, request.policy);
+    let with = |more: &[u32]| Cow::Owned([request.pins, &marked, more].concat());
+    let mut tries = vec![if marked.is_empty() { Cow::Borrowed(request.pins) } else { with(&[]) }];
     let mut all = Vec::new();
     let mut room = room(request);
-    let told = instructions(request, &mut room);
+    let instructed = instructions(request, &mut room);
     let reminders = reminders(request, &mut room);
-    for more in [loaded_tools(request.log), told, reminders, durable(request)] {
+    for more in [loaded_tools(request.log), instructed, reminders, durable(request)] {
         if !more.is_empty() {
             all.extend(more);
             tries.push(with(&all));
@@ -101,11 +101,11 @@ fn instructions(request: &PlanRequest<'_>, room: &mut u64) -> Vec<u32> {
     let named = |event: &Event| {
         has_names && event.view.is_real_user() && dialect.speaker(&event.bytes).is_some()
     };
-    let told = events[leading..].iter().rev().filter_map(|event| {
-        let told = instruction(event, dialect).or_else(|| named(event).then(|| event.text()))?;
-        Some((event, told))
+    let orders = events[leading..].iter().rev().filter_map(|event| {
+        let text = instruction(event, dialect).or_else(|| named(event).then(|| event.text()))?;
+        Some((event, text))
     });
-    let (newest, _) = parted(told, |text| text.to_owned());
+    let (newest, _) = parted(orders, |text| text.to_owned());
     // A clock after each step would take the room of all rules. So of those that differ only in figures the newest comes
     // first, and the others after all else.
     let (first, others) = parted(newest, without_figures);
@@ -121,19 +121,19 @@ type ToldEvent<'a> = (&'a Event, Cow<'a, str>);
 
 /// Parts texts into the first of each key and the others.
 fn parted<'a>(
-    told: impl IntoIterator<Item = ToldEvent<'a>>,
+    orders: impl IntoIterator<Item = ToldEvent<'a>>,
     key: impl Fn(&str) -> String,
 ) -> (Vec<ToldEvent<'a>>, Vec<ToldEvent<'a>>) {
     let mut seen = FxHashSet::default();
-    told.into_iter().partition(|(_, text)| seen.insert(key(text)))
+    orders.into_iter().partition(|(_, text)| seen.insert(key(text)))
 }
 
 /// Takes these tokens of the room; false where it has fewer left. Only what does not fit is left out: something smaller
 /// may still fit.
 fn takes(room: &mut u64, tokens: u64) -> bool {
-    let left = room.checked_sub(tokens);
-    *room = left.unwrap_or(*room);
-    left.is_some()
+    let rest = room.checked_sub(tokens);
+    *room = rest.unwrap_or(*room);
+    rest.is_some()
 }
 
 /// The tokens that instructions and reminders may take.
@@ -156,15 +156,15 @@ fn reminders(request: &PlanRequest<'_>, room: &mut u64) -> Vec<u32> {
     let log = request.log;
     let tells = request.policy.recap.fallback == RecapFallback::Computed;
     let units = log.units();
-    let stays = |told: &StandingReminder| {
-        let at = log.events().partition_point(|event| event.seq < told.seq);
+    let stays = |reminder: &StandingReminder| {
+        let at = log.events().partition_point(|event| event.seq < reminder.seq);
         let unit = units.partition_point(|unit| unit.events.end <= at);
         let tokens = log.tokens_in(units.get(unit)?.events.clone());
-        let words = u64::from(log.counter().count(&told.text, TextKind::Prose));
+        let words = u64::from(log.counter().count(&reminder.text, TextKind::Prose));
         // The user's own message is carried or folded by its own rules.
         let is_users = log.events().get(at)?.view.is_real_user();
         let is_mostly = tokens <= 2 * words + SMALL_STEP;
-        (!is_users && (is_mostly || !tells) && takes(room, tokens)).then_some(told.seq)
+        (!is_users && (is_mostly || !tells) && takes(room, tokens)).then_some(reminder.seq)
     };
     standing(log).iter().rev().filter_map(stays).collect()
 }

@@ -64,11 +64,11 @@ impl NarrationPolicy {
     #[must_use]
     pub fn words_for(&self, covered: u64, room: Option<u64>) -> Option<u32> {
         let Some(share) = self.share else { return self.words };
-        let asked = u32::try_from(share.of(covered)).unwrap_or(u32::MAX);
-        let asked = asked.min(self.max_words.unwrap_or(u32::MAX)).max(self.words.unwrap_or(0));
+        let wanted = u32::try_from(share.of(covered)).unwrap_or(u32::MAX);
+        let wanted = wanted.min(self.max_words.unwrap_or(u32::MAX)).max(self.words.unwrap_or(0));
         let fitting = room.map(|room| room / u64::from(Self::TOKENS_A_WORD));
         let fitting = fitting.and_then(|words| u32::try_from(words).ok());
-        Some(asked.min(fitting.unwrap_or(u32::MAX)))
+        Some(wanted.min(fitting.unwrap_or(u32::MAX)))
     }
 
     /// The hard cap of the reply in tokens, for a span of `covered` tokens.

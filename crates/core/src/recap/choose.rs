@@ -74,7 +74,7 @@ struct RankedDeed {
     /// Whether the deed has a line.
     is_open: bool,
     /// For each part, whether it was chosen, or left out because the recap says the same.
-    done: Vec<PartFate>,
+    fates: Vec<PartFate>,
 }
 
 /// Chooses the parts of deeds, and counts what they cost.
@@ -95,11 +95,11 @@ pub(super) struct DeedChoice<'a> {
     /// No line takes fewer tokens than this.
     least_line: u64,
     /// The words that the chosen parts hold.
-    held: WordSet,
+    words: WordSet,
     /// The texts that the chosen parts hold.
-    said: FxHashSet<&'a str>,
+    texts: FxHashSet<&'a str>,
     /// The chosen parts, in this order: the index of the deed and of the part.
-    told: Vec<(usize, usize)>,
+    chosen: Vec<(usize, usize)>,
 }
 
 /// What a recap left out.
@@ -138,14 +138,14 @@ impl<'a> DeedChoice<'a> {
             queue: BinaryHeap::new(),
             table,
             interest,
-            said: listed.said.clone(),
+            texts: listed.texts.clone(),
             listed,
             printer,
             counter,
             joint: count(" … "),
             least_line: 2 + count("@1 \n"),
-            held: WordSet::default(),
-            told: Vec::new(),
+            words: WordSet::default(),
+            chosen: Vec::new(),
         };
         let all = (0..deeds.len()).map(|at| (choice.bound(at), at));
         choice.unread = all.collect::<Vec<_>>().into();
@@ -200,7 +200,7 @@ impl<'a> DeedChoice<'a> {
                 is_aside: self.listed.is_aside(deed),
                 title,
                 is_open: false,
-                done: vec![PartFate::Waiting; deed.parts.len()],
+                fates: vec![PartFate::Waiting; deed.parts.len()],
             });
             if !self.queue_parts(at, room) {
                 put_off.push((bound, at));
@@ -214,7 +214,7 @@ impl<'a> DeedChoice<'a> {
         let Some(ranked) = &self.ranked[at] else { return true };
         let has_title = !matches!(self.deeds[at].kind, DeedKind::Words(_)) && !ranked.is_listed;
         let title = (has_title && !ranked.is_open).then_some(TITLE);
-        let waiting = (0..).zip(&ranked.done).filter(|(_, fate)| **fate == PartFate::Waiting);
+        let waiting = (0..).zip(&ranked.fates).filter(|(_, fate)| **fate == PartFate::Waiting);
         let parts = title.into_iter().chain(waiting.map(|(part, _)| part));
         let mut is_all = true;
         let parts = parts.filter(|part| {
@@ -240,8 +240,8 @@ impl<'a> DeedChoice<'a> {
         if !ranked.is_open {
             let is_words = matches!(deed.kind, DeedKind::Words(_));
             if !is_words && !ranked.is_listed {
-                let told = DONE * AGAIN + self.told_by(&ranked.title_words);
-                worth += title_worth(deed) * told * self.asked(&ranked.title_words) / 2;
+                let weight = DONE * AGAIN + self.told_by(&ranked.title_words);
+                worth += title_worth(deed) * weight * self.interest_in(&ranked.title_words) / 2;
             }
             cost += LINE + about_tokens(&ranked.title);
         }
@@ -262,7 +262,7 @@ impl<'a> DeedChoice<'a> {
     fn told_by(&self, words: &[u32]) -> u64 {
         let tells = |word: &u32| {
             let rarity = self.table.rarity(*word);
-            if self.held.contains(&key(*word)) { rarity } else { rarity * AGAIN }
+            if self.words.contains(&key(*word)) { rarity } else { rarity * AGAIN }
         };
         words.iter().map(tells).sum::<u64>()
     }
@@ -275,25 +275,25 @@ impl<'a> DeedChoice<'a> {
             return 1;
         }
         let own = self.interest.factor(&part.words, is_output, self.table);
-        let factor = own + self.asked(title) - 2;
+        let factor = own + self.interest_in(title) - 2;
         let is_used =
             |word: &u32| self.table.is_rare_name(*word) && self.table.is_used_after(*word, message);
         if is_output && part.words.iter().any(is_used) { factor * USED } else { factor }
     }
 
     /// The factor for what the reader asks for, of words that are no output.
-    fn asked(&self, words: &[u32]) -> u64 {
+    fn interest_in(&self, words: &[u32]) -> u64 {
         self.interest.factor(words, false, self.table)
     }
 
-    /// Whether `said` has a part already, or the assistant said a line of output in words of its own.
-    fn is_repeated(&self, deed: &Deed, part: &DeedPart, said: &FxHashSet<&str>) -> bool {
+    /// Whether `texts` has a part already, or the assistant said a line of output in words of its own.
+    fn is_repeated(&self, deed: &Deed, part: &DeedPart, texts: &FxHashSet<&str>) -> bool {
         match part.kind {
             // The state tells how a check ended.
             PartKind::Verdict => self.listed.lists(deed),
-            PartKind::Sentence | PartKind::Answered => said.contains(&*part.text),
+            PartKind::Sentence | PartKind::Answered => texts.contains(&*part.text),
             PartKind::Output | PartKind::FileLine => {
-                said.contains(&*part.text)
+                texts.contains(&*part.text)
                     || part.words.len() > 1 && self.table.are_said_after(&part.words, deed.message)
             }
             _ => false,
@@ -313,7 +313,7 @@ impl<'a> DeedChoice<'a> {
             let deed = &self.deeds[at];
             let own = deed.parts.get(index);
             let Some(ranked) = &self.ranked[at] else { continue };
-            let is_waiting = ranked.done.get(index).is_none_or(|fate| *fate == PartFate::Waiting);
+            let is_waiting = ranked.fates.get(index).is_none_or(|fate| *fate == PartFate::Waiting);
             if own.is_none() && ranked.is_open || !is_waiting {
                 continue;
             }
@@ -325,7 +325,7 @@ impl<'a> DeedChoice<'a> {
                 passed_over.push(next);
                 continue;
             }
-            if own.is_some_and(|own| self.is_repeated(deed, own, &self.said)) {
+            if own.is_some_and(|own| self.is_repeated(deed, own, &self.texts)) {
                 self.set(at, index, PartFate::Repeated);
                 continue;
             }
@@ -361,8 +361,8 @@ impl<'a> DeedChoice<'a> {
     }
 
     fn set(&mut self, at: usize, part: usize, to: PartFate) {
-        let done = self.ranked[at].as_mut().and_then(|ranked| ranked.done.get_mut(part));
-        done.into_iter().for_each(|fate| *fate = to);
+        let slot = self.ranked[at].as_mut().and_then(|ranked| ranked.fates.get_mut(part));
+        slot.into_iter().for_each(|fate| *fate = to);
     }
 
     /// The tokens of a part, with its title where the deed has no line yet.
@@ -390,14 +390,14 @@ impl<'a> DeedChoice<'a> {
         let Some(ranked) = &mut self.ranked[at] else { return };
         let opens = !std::mem::replace(&mut ranked.is_open, true);
         if opens {
-            self.held.extend(ranked.title_words.iter().map(|word| key(*word)));
+            self.words.extend(ranked.title_words.iter().map(|word| key(*word)));
         }
         if let Some(own) = self.deeds[at].parts.get(part) {
-            self.held.extend(own.words.iter().map(|word| key(*word)));
-            self.said.insert(&own.text);
+            self.words.extend(own.words.iter().map(|word| key(*word)));
+            self.texts.insert(&own.text);
         }
         self.set(at, part, PartFate::Told);
-        self.told.push((at, part));
+        self.chosen.push((at, part));
         // The other parts cost less now, because the title is paid for.
         if opens {
             self.queue_parts(at, u64::MAX);
@@ -406,15 +406,15 @@ impl<'a> DeedChoice<'a> {
 
     /// How many parts were chosen so far.
     pub fn count(&self) -> usize {
-        self.told.len()
+        self.chosen.len()
     }
 
     /// The indices of the chosen parts of each deed that has a line, with the index of the deed.
     pub fn lines(&self) -> Vec<(usize, Vec<usize>)> {
-        let mut told = self.told.clone();
-        told.sort_unstable();
+        let mut chosen = self.chosen.clone();
+        chosen.sort_unstable();
         let mut lines: Vec<(usize, Vec<usize>)> = Vec::new();
-        for (at, part) in told {
+        for (at, part) in chosen {
             if lines.last().is_none_or(|(last, _)| *last != at) {
                 lines.push((at, Vec::new()));
             }
@@ -426,17 +426,17 @@ impl<'a> DeedChoice<'a> {
 
     /// Counts what is left out beside the first `chosen` parts. Repetitions do not count.
     pub fn left_out(&self, chosen: usize) -> LeftOutCounts {
-        let told: FxHashSet<(usize, usize)> = self.told.iter().take(chosen).copied().collect();
-        let open: FxHashSet<usize> = told.iter().map(|(at, _)| *at).collect();
-        let mut said = self.listed.said.clone();
-        let texts = told.iter().filter_map(|(at, part)| self.deeds[*at].parts.get(*part));
-        said.extend(texts.map(|part| &*part.text));
+        let picked: FxHashSet<(usize, usize)> = self.chosen.iter().take(chosen).copied().collect();
+        let open: FxHashSet<usize> = picked.iter().map(|(at, _)| *at).collect();
+        let mut known = self.listed.texts.clone();
+        let texts = picked.iter().filter_map(|(at, part)| self.deeds[*at].parts.get(*part));
+        known.extend(texts.map(|part| &*part.text));
         let mut counts = LeftOutCounts::default();
         for (at, deed) in self.deeds.iter().enumerate() {
             let is_open = open.contains(&at);
             let parts = deed.parts.iter().enumerate();
-            let parts = parts.filter(|(part, _)| !is_open || !told.contains(&(at, *part)));
-            let waiting = parts.filter(|(_, part)| !self.is_repeated(deed, part, &said)).count();
+            let parts = parts.filter(|(part, _)| !is_open || !picked.contains(&(at, *part)));
+            let waiting = parts.filter(|(_, part)| !self.is_repeated(deed, part, &known)).count();
             let bare = usize::from(!is_open && !self.listed.lists(deed));
             match &deed.kind {
                 DeedKind::Words(Speaker::User) => counts.of_user += waiting,
@@ -464,16 +464,16 @@ fn waiting_leads(ranked: &RankedDeed, deed: &Deed, part: usize) -> Vec<usize> {
         deed.parts[..*at].iter().rposition(|other| other.text == lead)
     };
     let leads = std::iter::successors(lead_of(&part), lead_of);
-    leads.filter(|at| ranked.done.get(*at) == Some(&PartFate::Waiting)).collect()
+    leads.filter(|at| ranked.fates.get(*at) == Some(&PartFate::Waiting)).collect()
 }
 
 /// Whether a deed is a message of the user that is short enough to stay whole.
 fn is_whole(deed: &Deed) -> bool {
-    let mut left = WHOLE;
+    let mut room = WHOLE;
     // Stops early, because this is asked for each part of a message that may have thousands.
     let mut fits = |part: &DeedPart| {
-        let rest = left.checked_sub(part.text.len());
-        left = rest.unwrap_or(left);
+        let rest = room.checked_sub(part.text.len());
+        room = rest.unwrap_or(room);
         rest.is_some()
     };
     deed.is_users() && deed.parts.iter().all(&mut fits)

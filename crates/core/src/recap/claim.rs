@@ -165,8 +165,8 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
     let open = |at: usize| quote::is_inside(&brackets, at);
     // In `… it works." The next`, the full stop is before the closing quotation mark.
     let ends_one = |at: usize| {
-        let found = quotes.binary_search_by_key(&at, |range| range.end);
-        let inner = found.ok().map(|found| quote::inner(text, &quotes[found]));
+        let index = quotes.binary_search_by_key(&at, |range| range.end);
+        let inner = index.ok().map(|index| quote::inner(text, &quotes[index]));
         inner.is_some_and(|inner| inner.ends_with(['.', '!', '?']))
     };
     let (mut out, mut from) = (Vec::new(), 0);
@@ -202,7 +202,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
 /// The pairs of brackets in a text, without those for which `skip` holds. A bracket that nothing closes, as in `:(`, is
 /// left out.
 fn brackets(text: &str, skip: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
-    let (mut found, mut open) = (Vec::<Range<usize>>::new(), Vec::new());
+    let (mut ranges, mut open) = (Vec::<Range<usize>>::new(), Vec::new());
     for (at, c) in text.char_indices() {
         let opener = match c {
             ')' => '(',
@@ -216,21 +216,21 @@ fn brackets(text: &str, skip: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
         // Brackets that were opened in between are never closed.
         if let Some(pair) = open.iter().rposition(|(_, mark)| *mark == opener && !skip(at)) {
             let start = open[pair].0;
-            found.truncate(found.partition_point(|inner| inner.start < start));
-            found.push(start..at + 1);
+            ranges.truncate(ranges.partition_point(|inner| inner.start < start));
+            ranges.push(start..at + 1);
             open.truncate(pair);
         }
     }
-    found
+    ranges
 }
 
 /// Drops each line that announces a list of which no item is kept, also where the reply was cut off before the
 /// first item.
-pub(crate) fn without_items(all: &[SectionClaim], kept: &mut [bool]) {
+pub(crate) fn without_items(all: &[SectionClaim], stays: &mut [bool]) {
     // From the end, so that a list inside a list is judged before the line above both.
     for at in (0..all.len()).rev() {
         let (announcer, below) = (&all[at], &all[at + 1..]);
-        if !kept[at] || !announcer.text.trim_end().ends_with([':', '：']) {
+        if !stays[at] || !announcer.text.trim_end().ends_with([':', '：']) {
             continue;
         }
         let depth = |claim: &SectionClaim| claim.lead.len() - claim.lead.trim_start().len();
@@ -239,29 +239,29 @@ pub(crate) fn without_items(all: &[SectionClaim], kept: &mut [bool]) {
             claim.section == announcer.section && claim.is_item() && deeper
         };
         let count = below.iter().take_while(is_its).count();
-        let left = kept[at + 1..].iter().take(count).any(|kept| *kept);
+        let any_stay = stays[at + 1..].iter().take(count).any(|stay| *stay);
         let goes_on = below.get(count).filter(|_| count == 0);
         // Where prose follows the colon, the line does not announce a list.
         let is_prose = goes_on.is_some_and(|next| {
-            next.section == announcer.section && !next.is_item() && kept[at + 1]
+            next.section == announcer.section && !next.is_item() && stays[at + 1]
         });
-        kept[at] = left || is_prose;
+        stays[at] = any_stay || is_prose;
     }
 }
 
-/// Builds the sections again from the claims that are kept: `kept` says of each claim whether it stays.
+/// Builds the sections again from the claims that are kept: `stays` says of each claim whether it stays.
 pub(crate) fn rebuild(
     names: &[String],
     claims: &[SectionClaim],
-    kept: &[bool],
+    stays: &[bool],
     harmless: impl Fn(&str) -> String,
 ) -> Vec<(String, String)> {
     let mut lines: Vec<Vec<String>> = vec![Vec::new(); names.len()];
     let mut open = false;
-    for (claim, kept) in claims.iter().zip(kept) {
+    for (claim, stay) in claims.iter().zip(stays) {
         // A dropped sentence leaves this as it is: the next one of its line is still joined.
         open &= claim.glued;
-        let Some(section) = lines.get_mut(claim.section).filter(|_| *kept) else { continue };
+        let Some(section) = lines.get_mut(claim.section).filter(|_| *stay) else { continue };
         match section.last_mut().filter(|_| open) {
             Some(line) => {
                 line.push(' ');
@@ -343,18 +343,18 @@ mod tests {
 
     #[test]
     fn a_line_that_announces_nothing_is_dropped() {
-        let kept = |lines: &[&str]| {
+        let judged = |lines: &[&str]| {
             let all = of(lines, false);
-            let mut kept = vec![true; all.len()];
-            without_items(&all, &mut kept);
-            kept
+            let mut stays = vec![true; all.len()];
+            without_items(&all, &mut stays);
+            stays
         };
-        assert_eq!(kept(&["- Steps:", "- Other"]), [false, true]);
-        assert_eq!(kept(&["- Steps:", "  - One", "- Other"]), [true; 3]);
-        assert_eq!(kept(&["- Steps:", "  - Deeper:", "- Other"]), [false, false, true]);
-        assert_eq!(kept(&["Steps:", "- One"]), [true; 2]);
-        assert_eq!(kept(&["Steps:", "It ran."]), [true; 2]);
-        assert_eq!(kept(&["- Steps:"]), [false]);
+        assert_eq!(judged(&["- Steps:", "- Other"]), [false, true]);
+        assert_eq!(judged(&["- Steps:", "  - One", "- Other"]), [true; 3]);
+        assert_eq!(judged(&["- Steps:", "  - Deeper:", "- Other"]), [false, false, true]);
+        assert_eq!(judged(&["Steps:", "- One"]), [true; 2]);
+        assert_eq!(judged(&["Steps:", "It ran."]), [true; 2]);
+        assert_eq!(judged(&["- Steps:"]), [false]);
     }
 
     #[test]
@@ -377,7 +377,7 @@ mod tests {
     fn what_is_left_is_put_together_again() {
         let all = of(&["One. Two. Three.", "- Four", "  more", "- Five"], true);
         let back =
-            |kept: &[bool]| rebuild(&["Facts".to_owned()], &all, kept, str::to_owned).remove(0).1;
+            |stays: &[bool]| rebuild(&["Facts".to_owned()], &all, stays, str::to_owned).remove(0).1;
         assert_eq!(back(&[true; 5]), "One. Two. Three.\n- Four\n  more\n- Five");
         assert_eq!(back(&[false, true, true, false, true]), "Two. Three.\n- Five");
         assert_eq!(back(&[true, false, true, true, false]), "One. Three.\n- Four\n  more");

@@ -75,24 +75,23 @@ impl CallDeeds<'_, '_> {
         self.gathered.note_shown_check(&mut command, &outcome);
         let subject = self.subject(&command, written.as_deref());
         let message = self.gathered.number(self.call.event);
-        let came = DeedOutcome { message, text, outcome, command, subject };
-        self.note_standing(&came);
-        if came.outcome.runs_on {
+        let end = DeedOutcome { message, text, outcome, command, subject };
+        self.note_standing(&end);
+        if end.outcome.runs_on {
             // The state says what runs, and a later call shows its end. Steps before it may have changed files.
             let edits = |step: &SimpleStep<'_>| step.purpose == CommandPurpose::Edit;
-            if let Some(changed) = facts.changed().filter(|_| came.command.steps.iter().any(edits))
-            {
+            if let Some(changed) = facts.changed().filter(|_| end.command.steps.iter().any(edits)) {
                 let change = tools.change(&self.call.tool(), &self.call.arguments());
-                self.note_changed(&came, changed, &change);
+                self.note_changed(&end, changed, &change);
             }
-            return self.history(&came, None);
+            return self.history(&end, None);
         }
-        match came.outcome.verdict {
-            Some(CallVerdict::Rejected) => self.note_rejected(&came),
-            Some(CallVerdict::Blocked) => self.note_blocked(&came),
-            Some(CallVerdict::Interrupted) => self.note_stopped(&came),
-            Some(CallVerdict::Failed) => self.note_failed(&came),
-            Some(CallVerdict::Ok) | None => self.note_done(&came),
+        match end.outcome.verdict {
+            Some(CallVerdict::Rejected) => self.note_rejected(&end),
+            Some(CallVerdict::Blocked) => self.note_blocked(&end),
+            Some(CallVerdict::Interrupted) => self.note_stopped(&end),
+            Some(CallVerdict::Failed) => self.note_failed(&end),
+            Some(CallVerdict::Ok) | None => self.note_done(&end),
         }
     }
 
@@ -105,62 +104,62 @@ impl CallDeeds<'_, '_> {
     }
 
     /// Notes what the call began, ended or showed of what holds on.
-    fn note_standing(&mut self, came: &DeedOutcome<'_>) {
+    fn note_standing(&mut self, end: &DeedOutcome<'_>) {
         let (tool, arguments) = (self.call.tool(), self.call.arguments());
         self.gathered.standing.note_call(&EndedCall {
-            message: came.message,
+            message: end.message,
             tool: &tool,
             arguments: &arguments,
             facts: self.facts,
-            command: &came.command,
-            label: &came.subject.text(),
-            outcome: &came.outcome,
-            text: came.text,
+            command: &end.command,
+            label: &end.subject.text(),
+            outcome: &end.outcome,
+            text: end.text,
             polls: self.polls,
         });
     }
 
     /// Adds a failed call: the checks that passed in it, the failing step, and an open failure that may be settled
     /// later.
-    fn note_failed(&mut self, came: &DeedOutcome<'_>) {
-        let Some(failure) = came.outcome.failure() else { return };
-        let blamed = verdicts::blamed(&came.command, came.outcome.failing_tools);
+    fn note_failed(&mut self, end: &DeedOutcome<'_>) {
+        let Some(failure) = end.outcome.failure() else { return };
+        let blamed = verdicts::blamed(&end.command, end.outcome.failing_tools);
         // A command that writes a script and then runs it may fail in the run: the writing still counts as a change.
         if self.facts.kind == ToolKind::Shell
-            && !came.outcome.unread
-            && blamed.spares_writing(&came.command)
+            && !end.outcome.unread
+            && blamed.spares_writing(&end.command)
             && let Some(changed) = self.facts.changed()
         {
             let change = self.tools.change(&self.call.tool(), &self.call.arguments());
-            self.note_changed(came, changed, &change);
+            self.note_changed(end, changed, &change);
         }
-        self.history(came, Some(false).filter(|_| !self.polls));
-        let passed = verdicts::passed_beside(&came.command, &came.outcome, &blamed);
-        self.note_passed(came, &passed, "");
-        self.note_passed(came, &blamed.passed, "");
-        self.note_installed(came, blamed.first());
-        let checks: Vec<&SimpleStep<'_>> = came.command.checks().collect();
-        self.learn_script_commands(came, &checks);
-        let absent = came.outcome.absent;
+        self.history(end, Some(false).filter(|_| !self.polls));
+        let passed = verdicts::passed_beside(&end.command, &end.outcome, &blamed);
+        self.note_passed(end, &passed, "");
+        self.note_passed(end, &blamed.passed, "");
+        self.note_installed(end, blamed.first());
+        let checks: Vec<&SimpleStep<'_>> = end.command.checks().collect();
+        self.learn_script_commands(end, &checks);
+        let absent = end.outcome.absent;
         if blamed.is_check() && !absent {
             let line = failure.with_totals().unwrap_or_default();
-            self.gathered.add_check(blamed.check(came.message, false, &line));
+            self.gathered.add_check(blamed.check(end.message, false, &line));
         }
         let subject = match &self.facts.command {
             // Where a program does not exist, that may be a wrapper such as `timeout`, so the whole command is quoted.
             Some(text) if absent => CallSubject::Command(cut_at_word(text, COMMAND_CHARS)),
-            _ if blamed.is_empty() || absent => self.failed_subject(came),
+            _ if blamed.is_empty() || absent => self.failed_subject(end),
             _ => CallSubject::Command(format!("{}{}", blamed.inside(), blamed.label())),
         };
-        let came = &DeedOutcome { subject, ..came.clone() };
+        let end = &DeedOutcome { subject, ..end.clone() };
         let runs = blamed.runs();
-        self.note_started(came.message, &came.command);
+        self.note_started(end.message, &end.command);
         // A file that the call would have written is open until it is written.
-        let unwritten = came.outcome.unread && self.facts.changed().is_some();
+        let unwritten = end.outcome.unread && self.facts.changed().is_some();
         let cost = match absent {
             true => FailureCost::Nothing,
             false if unwritten => FailureCost::Much,
-            false => self.cost(&came.command, blamed.is_empty()),
+            false => self.cost(&end.command, blamed.is_empty()),
         };
         let error = self.error_of(&failure);
         let again = error.is_some_and(|error| self.gathered.failed_with(error).is_some());
@@ -175,7 +174,7 @@ impl CallDeeds<'_, '_> {
             });
         }
         let ending = if is_open { CallEnding::Failed } else { CallEnding::Ended };
-        let deed = self.push_call(came, ending, self.failure_parts(came, &failure));
+        let deed = self.push_call(end, ending, self.failure_parts(end, &failure));
         if let Some(call) = self.gathered.deeds[deed].call_mut() {
             call.runs.clone_from(&runs);
         }
@@ -183,7 +182,7 @@ impl CallDeeds<'_, '_> {
             self.gathered.note_error(error, deed);
         }
         if is_open {
-            let path = self.facts.changed().and_then(|changed| changed.named_in(came.text));
+            let path = self.facts.changed().and_then(|changed| changed.named_in(end.text));
             let scratch = blamed.only().and_then(|step| self.scratch(step));
             let missing = failure.line().and_then(missing_in);
             let open = OpenFailure { deed, runs, path, text, ..OpenFailure::default() };
@@ -192,13 +191,13 @@ impl CallDeeds<'_, '_> {
     }
 
     /// What failed: of a change of several files, the one that the client names.
-    fn failed_subject(&self, came: &DeedOutcome<'_>) -> CallSubject {
-        let named = self.facts.changed().and_then(|changed| changed.named_in(came.text));
-        match (&came.subject, named) {
+    fn failed_subject(&self, end: &DeedOutcome<'_>) -> CallSubject {
+        let named = self.facts.changed().and_then(|changed| changed.named_in(end.text));
+        match (&end.subject, named) {
             (CallSubject::File(tool, _), Some(path)) => {
                 CallSubject::File(tool.clone(), shorten(&path, COMMAND_CHARS))
             }
-            _ => came.subject.clone(),
+            _ => end.subject.clone(),
         }
     }
 
@@ -226,16 +225,16 @@ impl CallDeeds<'_, '_> {
     }
 
     /// The parts of a failure: the line that says most, further telling lines, and the end of the output.
-    fn failure_parts(&self, came: &DeedOutcome<'_>, failure: &CallFailure) -> Vec<DeedPart> {
+    fn failure_parts(&self, end: &DeedOutcome<'_>, failure: &CallFailure) -> Vec<DeedPart> {
         let telling = failure.line().unwrap_or("failed");
-        let shown = self.tools.telling_lines(came.text, FAILURE_BYTES).join("\n");
+        let shown = self.tools.telling_lines(end.text, FAILURE_BYTES).join("\n");
         let more = salient_lines(&shown, FAILURE_CHARS);
         let more = more.iter().filter(|line| !line.contains(telling)).map(String::as_str);
         let verdicts = std::iter::once(telling).chain(more);
         let mut parts: Vec<DeedPart> =
             verdicts.map(|line| DeedPart::new(line, PartKind::Verdict)).collect();
-        let exit = came.outcome.exit.map(|code| format!("Exit code {code}"));
-        let mut lines = self.tools.first_shown(came.text, SHOWN_BYTES, OUTPUT_LINES);
+        let exit = end.outcome.exit.map(|code| format!("Exit code {code}"));
+        let mut lines = self.tools.first_shown(end.text, SHOWN_BYTES, OUTPUT_LINES);
         // A failure beside a line that says that all went well would contradict itself.
         lines.retain(|line| !says_well(line) && exit.as_deref() != Some(line.trim()));
         add_output(&mut parts, &lines);
@@ -256,15 +255,15 @@ impl CallDeeds<'_, '_> {
     }
 
     /// Adds a call that did not fail: changes of the to-do list and of files, commands, and look-ups.
-    fn note_done(&mut self, came: &DeedOutcome<'_>) {
+    fn note_done(&mut self, end: &DeedOutcome<'_>) {
         let (facts, tools, call) = (self.facts, self.tools, self.call);
-        let message = came.message;
+        let message = end.message;
         for path in &facts.reads {
             self.gathered.use_file(path, false, Some(message));
         }
         self.note_allowed(message);
         if facts.kind == ToolKind::Todo {
-            self.gathered.add_todo(message, tools.todo_change(&call.arguments(), came.text));
+            self.gathered.add_todo(message, tools.todo_change(&call.arguments(), end.text));
             return;
         }
         if let Some(change) = tools.todo_beside(&call.arguments()) {
@@ -273,102 +272,102 @@ impl CallDeeds<'_, '_> {
         let changed = facts.changed();
         if let Some(changed) = changed {
             let change = tools.change(&call.tool(), &call.arguments());
-            self.note_changed(came, changed, &change);
+            self.note_changed(end, changed, &change);
         }
         if facts.kind == ToolKind::Shell {
-            self.note_shell_done(came, changed.is_some());
+            self.note_shell_done(end, changed.is_some());
         } else if changed.is_none() {
-            self.note_shown(came);
+            self.note_shown(end);
         }
     }
 
     /// Adds a command that did not fail, and settles what it proves.
-    fn note_shell_done(&mut self, came: &DeedOutcome<'_>, changed: bool) {
-        let ok = came.outcome.verdict == Some(CallVerdict::Ok);
-        self.history(came, Some(true).filter(|_| ok && !self.polls));
-        self.note_started(came.message, &came.command);
-        self.settle_obsolete(came, ok);
-        let telling = came.outcome.telling.as_deref().unwrap_or_default();
-        let passed = verdicts::passed(&came.command, &came.outcome);
-        self.note_passed(came, &passed, telling);
-        if !ok && came.outcome.own_exit && came.outcome.exit.is_none() {
-            for step in came.command.checks() {
-                self.gathered.add_silent(verdicts::check_of(step, came.message, true, telling));
+    fn note_shell_done(&mut self, end: &DeedOutcome<'_>, changed: bool) {
+        let ok = end.outcome.verdict == Some(CallVerdict::Ok);
+        self.history(end, Some(true).filter(|_| ok && !self.polls));
+        self.note_started(end.message, &end.command);
+        self.settle_obsolete(end, ok);
+        let telling = end.outcome.telling.as_deref().unwrap_or_default();
+        let passed = verdicts::passed(&end.command, &end.outcome);
+        self.note_passed(end, &passed, telling);
+        if !ok && end.outcome.own_exit && end.outcome.exit.is_none() {
+            for step in end.command.checks() {
+                self.gathered.add_silent(verdicts::check_of(step, end.message, true, telling));
             }
         }
-        match came.command.purpose() {
+        match end.command.purpose() {
             CommandPurpose::Edit | CommandPurpose::Prepare | CommandPurpose::LookUp if changed => {}
-            CommandPurpose::LookUp | CommandPurpose::Prepare => self.note_shown(came),
-            _ => self.note_run(came, ok),
+            CommandPurpose::LookUp | CommandPurpose::Prepare => self.note_shown(end),
+            _ => self.note_run(end, ok),
         }
     }
 
     /// Adds a command that ran, with its verdict and its telling line where they are known.
-    fn note_run(&mut self, came: &DeedOutcome<'_>, ok: bool) {
-        let is_shown = !came.outcome.reports_success && ends_in_look_up(&came.command);
-        let telling = came.outcome.telling.as_deref().filter(|_| !is_shown);
+    fn note_run(&mut self, end: &DeedOutcome<'_>, ok: bool) {
+        let is_shown = !end.outcome.reports_success && ends_in_look_up(&end.command);
+        let telling = end.outcome.telling.as_deref().filter(|_| !is_shown);
         let telling = telling.filter(|line| !line.eq_ignore_ascii_case("ok"));
         let verdict = ok.then_some("ok").into_iter().chain(telling);
         let mut parts: Vec<DeedPart> =
             verdict.map(|line| DeedPart::new(line, PartKind::Verdict)).collect();
-        add_output(&mut parts, &self.tools.first_shown(came.text, SHOWN_BYTES, OUTPUT_LINES));
-        self.push_call(came, CallEnding::Ended, parts);
+        add_output(&mut parts, &self.tools.first_shown(end.text, SHOWN_BYTES, OUTPUT_LINES));
+        self.push_call(end, CallEnding::Ended, parts);
     }
 
     /// Adds checks that passed, and settles the failures that this proves to be over.
-    fn note_passed(&mut self, came: &DeedOutcome<'_>, steps: &[&SimpleStep<'_>], telling: &str) {
+    fn note_passed(&mut self, end: &DeedOutcome<'_>, steps: &[&SimpleStep<'_>], telling: &str) {
         // Failures of these runs are over; a refusal is settled elsewhere, because it only needs the call to be
         // allowed.
         let runs: Vec<CommandRun> = steps.iter().map(|step| step.run.clone()).collect();
         self.gathered
-            .settle(came.message, |open| open.refused.is_none() && all_covered(&runs, &open.runs));
-        self.learn_script_commands(came, steps);
-        self.gathered.settle_inner(came.message, &runs);
+            .settle(end.message, |open| open.refused.is_none() && all_covered(&runs, &open.runs));
+        self.learn_script_commands(end, steps);
+        self.gathered.settle_inner(end.message, &runs);
         let teller = verdicts::wrote_totals(steps);
         for step in steps {
             let own = teller.is_some_and(|teller| std::ptr::eq(teller, *step));
             let telling = if own { telling } else { "" };
-            self.gathered.add_check(verdicts::check_of(step, came.message, true, telling));
+            self.gathered.add_check(verdicts::check_of(step, end.message, true, telling));
         }
     }
 
     /// Adds commits, pushes and merge requests of a command.
-    fn history(&mut self, came: &DeedOutcome<'_>, ended: Option<bool>) {
+    fn history(&mut self, end: &DeedOutcome<'_>, ended: Option<bool>) {
         let Some(text) = self.facts.command.as_deref() else { return };
-        let lines = || self.tools.shown(came.text, SHOWN_BYTES);
-        for deed in versions::deeds(&unwrapped(text), &came.command, lines, ended) {
-            self.gathered.history.add(came.message, deed);
+        let lines = || self.tools.shown(end.text, SHOWN_BYTES);
+        for deed in versions::deeds(&unwrapped(text), &end.command, lines, ended) {
+            self.gathered.history.add(end.message, deed);
         }
     }
 
     /// Adds a call that showed something.
-    fn note_shown(&mut self, came: &DeedOutcome<'_>) {
+    fn note_shown(&mut self, end: &DeedOutcome<'_>) {
         if self.facts.kind == ToolKind::Task {
-            return self.note_report(came);
+            return self.note_report(end);
         }
-        let lines = self.tools.first_shown(came.text, SHOWN_BYTES, OUTPUT_LINES);
+        let lines = self.tools.first_shown(end.text, SHOWN_BYTES, OUTPUT_LINES);
         let mut parts = output(&lines);
-        if self.facts.shows_files(&came.command) {
+        if self.facts.shows_files(&end.command) {
             parts.iter_mut().for_each(|part| part.kind = PartKind::FileLine);
         }
-        self.gathered.add_shown(came.message, came.subject.clone(), parts);
+        self.gathered.add_shown(end.message, end.subject.clone(), parts);
     }
 
     /// Adds what another agent reported. Its sentences are conclusions, and nobody can read them again elsewhere.
-    fn note_report(&mut self, came: &DeedOutcome<'_>) {
-        let told = texts_of(came.text, &["output", "result", "completed", "report"]).join("\n");
-        if told.is_empty() && came.text.trim_start().starts_with('{') {
+    fn note_report(&mut self, end: &DeedOutcome<'_>) {
+        let texts = texts_of(end.text, &["output", "result", "completed", "report"]).join("\n");
+        if texts.is_empty() && end.text.trim_start().starts_with('{') {
             // The agent only began: the result holds its id.
             return self.gathered.add_shown(
-                came.message,
-                came.subject.clone(),
-                output(&self.tools.first_shown(came.text, SHOWN_BYTES, OUTPUT_LINES)),
+                end.message,
+                end.subject.clone(),
+                output(&self.tools.first_shown(end.text, SHOWN_BYTES, OUTPUT_LINES)),
             );
         }
-        let report = if told.is_empty() { came.text } else { &told };
+        let report = if texts.is_empty() { end.text } else { &texts };
         // Behind the report, a client counts tokens.
         let report = report.rsplit_once("\n<usage>").map_or(report, |(report, _)| report);
-        self.push_call(came, CallEnding::Shown, prose::parts(report));
+        self.push_call(end, CallEnding::Shown, prose::parts(report));
     }
 
     /// The command or tool that was called.
@@ -413,9 +412,9 @@ impl GatheredFacts {
     /// Applies a change to the to-do list. A list that an earlier recap holds is read first.
     fn add_todo(&mut self, message: u32, change: TodoChange) {
         if self.tasks.is_empty()
-            && let Some(told) = &self.todo
+            && let Some(todo) = &self.todo
         {
-            self.tasks = TaskList::read(&told.text);
+            self.tasks = TaskList::read(&todo.text);
         }
         if self.tasks.change(change) {
             let text = self.tasks.text();

@@ -25,24 +25,24 @@ pub(super) fn tellable<'a>(
     let calls: FxHashSet<u32> =
         deeds.iter().filter(|deed| deed.ending().is_some()).map(|deed| deed.message).collect();
     let checks = || gathered.checks.iter().chain(later.into_iter().flat_map(|later| &later.checks));
-    let mut told: Vec<Cow<'a, Deed>> = Vec::with_capacity(deeds.len());
+    let mut joined: Vec<Cow<'a, Deed>> = Vec::with_capacity(deeds.len());
     // The newest edit of each list of files in this turn.
     let mut edited: FxHashMap<&[String], usize> = FxHashMap::default();
     for deed in deeds {
         match &deed.kind {
             DeedKind::Change(edit) => {
                 let known = edited.get(&edit.files[..]).copied();
-                if let Some(before) = known.filter(|at| told.len() - at <= NEAR)
-                    && join(&mut told[before], deed, edit, &gathered.words)
+                if let Some(before) = known.filter(|at| joined.len() - at <= NEAR)
+                    && join(&mut joined[before], deed, edit, &gathered.words)
                 {
                     continue;
                 }
-                edited.insert(&edit.files, told.len());
+                edited.insert(&edit.files, joined.len());
                 // The call has a deed of its own.
                 if edit.command.is_some() && calls.contains(&deed.message) {
                     let mut deed = deed.clone();
                     deed.kind = DeedKind::Change(FileEdit { command: None, ..edit.clone() });
-                    told.push(Cow::Owned(deed));
+                    joined.push(Cow::Owned(deed));
                     continue;
                 }
             }
@@ -50,16 +50,16 @@ pub(super) fn tellable<'a>(
                 if let Some(over) = passed_at(deed, checks()) {
                     let mut deed = deed.clone();
                     deed.end(CallEnding::Settled(over));
-                    told.push(Cow::Owned(deed));
+                    joined.push(Cow::Owned(deed));
                     continue;
                 }
             }
             DeedKind::Words(_) if deed.is_users() => edited.clear(),
             _ => {}
         }
-        told.push(Cow::Borrowed(deed));
+        joined.push(Cow::Borrowed(deed));
     }
-    told
+    joined
 }
 
 /// Joins an edit with an earlier one of the same files. Returns whether they can be joined.

@@ -12,7 +12,7 @@ pub(super) struct ListedElsewhere<'a> {
     /// The files that the agent made for itself alone.
     pub asides: &'a FxHashSet<&'a str>,
     /// Texts that messages behind the recap say.
-    pub said: FxHashSet<&'a str>,
+    pub texts: FxHashSet<&'a str>,
     /// The indices of the deeds that say what the task is, which the context shows nowhere else.
     pub task: &'a [usize],
     /// The tokens that the list of read files takes. Output leaves them, since titles of reads count as listed.

@@ -22,7 +22,7 @@ pub(super) fn common_root(gathered: &GatheredFacts) -> Option<String> {
             *holds.entry(&path[..=at]).or_default() += 1;
         }
     }
-    let most = holds.into_iter().filter(|(_, held)| *held > 1 && held * 4 >= count * 3);
+    let most = holds.into_iter().filter(|(_, number)| *number > 1 && number * 4 >= count * 3);
     // The hash map has no order, so the text decides between folders of equal length.
     most.map(|(root, _)| root).max_by_key(|root| (root.len(), *root)).map(str::to_owned)
 }

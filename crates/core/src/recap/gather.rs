@@ -51,9 +51,9 @@ impl GatheredFacts {
         reading: LogReading<'_>,
     ) -> Self {
         let mut gathered = before.filter(|before| before.starts(runs)).unwrap_or_default();
-        let done = gathered.runs.clone();
+        let read_runs = gathered.runs.clone();
         for (at, run) in runs.iter().enumerate() {
-            let from = done.get(at).map_or(run.start, |done| done.end);
+            let from = read_runs.get(at).map_or(run.start, |read| read.end);
             if from < run.end {
                 gathered.add(events, from..run.end, reading);
             }
@@ -118,7 +118,7 @@ impl GatheredFacts {
         let acting = acting(events, range.clone());
         let place = |(at, acts): (usize, bool)| EventNeighbourhood {
             call: acts.then(|| arguments(events, at)),
-            ours: reading.recaps
+            is_own: reading.recaps
                 && events[at].view.origin == TextOrigin::Recap
                 && seal::is_ours(events, at),
         };
@@ -169,7 +169,7 @@ impl GatheredFacts {
     ) {
         let view = &event.view;
         if view.origin == TextOrigin::Recap {
-            self.add_recap(&event.text(), event.seq, place.ours);
+            self.add_recap(&event.text(), event.seq, place.is_own);
             return;
         }
         let number = self.number(event);
@@ -213,8 +213,8 @@ impl GatheredFacts {
             }
             if block.is_result() {
                 let shown = media_words(&block.media);
-                let said = if text.trim().is_empty() { shown.as_str() } else { text };
-                on_result(self, index, said);
+                let body = if text.trim().is_empty() { shown.as_str() } else { text };
+                on_result(self, index, body);
             } else if view.origin == TextOrigin::Observation {
                 let lines = reading.tools.first_shown(text, text.len(), OUTPUT_LINES);
                 self.add_shown(number, CallSubject::Other("the result".to_owned()), output(&lines));
@@ -224,8 +224,8 @@ impl GatheredFacts {
 
     /// Adds the user's words. They may answer what the assistant asked, or give the reason for a rejection.
     pub(super) fn add_asked(&mut self, message: u32, passages: &[Passage]) {
-        let mut said = passages.iter().filter(|passage| passage.is_said());
-        if said.all(|passage| passage.text.trim().is_empty()) {
+        let mut spoken = passages.iter().filter(|passage| passage.is_said());
+        if spoken.all(|passage| passage.text.trim().is_empty()) {
             return;
         }
         let parts = prose::user(passages);
@@ -274,8 +274,8 @@ impl GatheredFacts {
         } else {
             CallDeeds { gathered: self, call, facts, tools, polls: false }.note_answered(own);
         }
-        for said in [answered, steered.map(|(_, said)| said).unwrap_or_default()] {
-            self.add_asked(number, &said);
+        for spoken in [answered, steered.map(|(_, spoken)| spoken).unwrap_or_default()] {
+            self.add_asked(number, &spoken);
         }
     }
 
@@ -295,11 +295,11 @@ impl GatheredFacts {
         // Where a command keeps running, later calls ask for its output. Such a call has no command of its own, so the
         // outcome is counted as the running command's.
         let may_ask = matches!(facts.kind, ToolKind::Shell | ToolKind::Other | ToolKind::Task);
-        let asked = match facts.command {
+        let polled = match facts.command {
             None if may_ask => self.standing.running.polled(&call.tool(), &call.arguments()),
             _ => None,
         };
-        let of_command = asked.map(|command| CallFacts {
+        let of_command = polled.map(|command| CallFacts {
             kind: ToolKind::Shell,
             command: Some(command.to_owned()),
             ..CallFacts::default()
@@ -315,14 +315,14 @@ struct EventNeighbourhood {
     /// The start of the arguments of its call, or of one that follows in the same step. `None` where no call follows.
     call: Option<String>,
     /// Whether the event is a recap that midfold wrote.
-    ours: bool,
+    is_own: bool,
 }
 
 /// The passages of an event that the model did not write; empty where it has no text.
 fn passages_of(event: &Event, dialect: &dyn Dialect) -> Vec<Passage> {
-    let told = matches!(event.view.role, Role::User | Role::System | Role::Developer);
+    let is_input = matches!(event.view.role, Role::User | Role::System | Role::Developer);
     let has_text = || event.view.blocks.iter().any(|block| block.kind == BlockKind::Text);
-    if told && has_text() { passages(event, dialect) } else { Vec::new() }
+    if is_input && has_text() { passages(event, dialect) } else { Vec::new() }
 }
 
 /// A note for each picture, sound and file in a user's message, because a recap cannot hold the media itself.

@@ -45,22 +45,23 @@ pub struct FileUse {
     /// and removed again.
     pub scratch: bool,
     /// Whether it was removed and not made again.
-    pub gone: bool,
+    pub is_removed: bool,
     /// Whether its first use wrote it. Then it may be the agent's own file.
-    pub(super) made: bool,
+    pub(super) is_created: bool,
 }
 
 impl FileUse {
     /// Adds the uses of the same file under another path.
     pub(super) fn join(&mut self, other: &Self) {
         if other.last > self.last {
-            (self.last, self.message, self.gone) = (other.last, other.message, other.gone);
+            (self.last, self.message, self.is_removed) =
+                (other.last, other.message, other.is_removed);
         }
         self.read |= other.read;
         self.modified |= other.modified;
         self.changed = self.changed.max(other.changed);
         self.scratch &= other.scratch;
-        self.made &= other.made;
+        self.is_created &= other.is_created;
     }
 }
 
@@ -151,8 +152,8 @@ impl GatheredFacts {
     /// there, and gives it its newer message number.
     pub(super) fn push(&mut self, deed: Deed) -> usize {
         use std::hash::{BuildHasher, Hash, Hasher};
-        let said = deed.is_assistants().then_some(deed.message);
-        self.words.add(deed.parts.iter().map(|part| &part.words), said);
+        let by_assistant = deed.is_assistants().then_some(deed.message);
+        self.words.add(deed.parts.iter().map(|part| &part.words), by_assistant);
         // A repeated request of the user is a new request.
         if deed.is_users() {
             return self.push_new(deed);
@@ -242,15 +243,15 @@ impl GatheredFacts {
     /// Notes that a file was removed. A file that this session made was scratch.
     pub(super) fn remove_file(&mut self, path: &str) {
         if let Some(file) = self.files.get_mut(path) {
-            file.scratch |= file.made;
-            file.gone = true;
+            file.scratch |= file.is_created;
+            file.is_removed = true;
         }
     }
 
     /// Notes that a file existed before its first use, because that use changed only a part of it.
     pub(super) fn was_there(&mut self, path: &str) {
         if let Some(file) = self.files.get_mut(path) {
-            file.made = false;
+            file.is_created = false;
         }
     }
 
@@ -263,13 +264,13 @@ impl GatheredFacts {
         self.file_order += 1;
         let order = self.file_order;
         let new = || FileUse {
-            made: modified,
+            is_created: modified,
             scratch: programs().places.is_aside(path),
             ..FileUse::default()
         };
         let file = self.files.entry(path.to_owned()).or_insert_with(new);
         file.last = order;
-        file.gone = false;
+        file.is_removed = false;
         file.message = message;
         if modified {
             // A removed file is written again.
@@ -290,7 +291,7 @@ impl GatheredFacts {
         self.checks.retain(|known| !check.supersedes(known));
         // A chain of checks is removed once newer verdicts cover each of its parts.
         let chains = self.checks.iter().filter(|known| known.is_chain());
-        let gone: Vec<u32> = chains
+        let covered: Vec<u32> = chains
             .filter(|known| known.message < check.message)
             .filter(|known| {
                 let newer = |other: &&CheckResult| other.message > known.message;
@@ -299,7 +300,7 @@ impl GatheredFacts {
             })
             .map(|known| known.message)
             .collect();
-        self.checks.retain(|known| !known.is_chain() || !gone.contains(&known.message));
+        self.checks.retain(|known| !known.is_chain() || !covered.contains(&known.message));
         self.checks.push(check);
         if self.checks.len() > CHECKS {
             self.checks.remove(0);
@@ -317,9 +318,9 @@ impl GatheredFacts {
             [|deed: &Deed| deed.ending() == Some(CallEnding::Shown), |deed: &Deed| !deed.is_users()]
         {
             self.deeds.retain(|deed| {
-                let goes = over > 0 && is_lost(deed);
-                over -= usize::from(goes);
-                !goes
+                let is_dropped = over > 0 && is_lost(deed);
+                over -= usize::from(is_dropped);
+                !is_dropped
             });
         }
         // These tables hold indices of deeds, which have just changed.
@@ -338,9 +339,9 @@ pub(super) fn output(lines: &[String]) -> Vec<DeedPart> {
     for line in lines {
         let mut rest = without_number(line.trim());
         while !rest.is_empty() && parts.len() < OUTPUT_LINES {
-            let (piece, left) = rest.split_at(end_of_piece(rest));
+            let (piece, tail) = rest.split_at(end_of_piece(rest));
             parts.push(DeedPart::new(piece.trim(), PartKind::Output));
-            rest = left.trim_start();
+            rest = tail.trim_start();
         }
     }
     parts

@@ -82,11 +82,11 @@ pub fn judge(
     let redacted = u32::try_from(count(&clean).saturating_sub(count(&whole))).unwrap_or(u32::MAX);
     let text = SourceLimits::of(request.style).shown(&clean);
     let body = reply::body(request, &text).map_err(malformed)?;
-    let found = reply::sections(request, body).map_err(malformed)?;
-    let mut all = all_claims(&found, request);
+    let reply_sections = reply::sections(request, body).map_err(malformed)?;
+    let mut all = all_claims(&reply_sections, request);
     // Counted before claims are cut, because the narration says how many are left out.
-    let written = told(&all);
-    let mut notes = found.notes();
+    let written = claim_count(&all);
+    let mut notes = reply_sections.notes();
     notes.extend(cut_off(&mut all, reply.finish)?);
     notes.extend(fit(&mut all, request, counter, &whole)?);
     check_size(&all, request, counter)?;
@@ -96,19 +96,19 @@ pub fn judge(
         .zip(&faults)
         .filter_map(|(claim, fault)| Some(on_record(claim, fault.as_ref()?)))
         .collect();
-    let mut kept: Vec<bool> = faults.iter().map(Option::is_none).collect();
-    let lines = told(&all);
+    let mut stays: Vec<bool> = faults.iter().map(Option::is_none).collect();
+    let lines = claim_count(&all);
     if dropped.len() * 2 > lines {
         let (verdict, detail) =
             (main_fault(&faults), format!("{} of {lines} lines fell", dropped.len()));
         return Err(UngroundedReply { verdict, detail, dropped });
     }
     // A line that announces a list is dropped where the whole list is.
-    without_items(&all, &mut kept);
-    let standing = all.iter().zip(&kept).filter(|(claim, kept)| **kept && !claim.is_nothing());
+    without_items(&all, &mut stays);
+    let standing = all.iter().zip(&stays).filter(|(claim, stays)| **stays && !claim.is_nothing());
     let left_out = written.saturating_sub(standing.count());
-    let mut sections = rebuild(&request.sections, &all, &kept, guard::harmless);
-    sections.retain(|(name, _)| !found.missing.contains(name));
+    let mut sections = rebuild(&request.sections, &all, &stays, guard::harmless);
+    sections.retain(|(name, _)| !reply_sections.missing.contains(name));
     Ok(GroundedReply {
         narrated: AcceptedNarration {
             request: request.id,
@@ -126,7 +126,7 @@ pub fn judge(
 }
 
 /// How many claims say something.
-fn told(all: &[SectionClaim]) -> usize {
+fn claim_count(all: &[SectionClaim]) -> usize {
     all.iter().filter(|claim| !claim.is_nothing()).count()
 }
 
@@ -148,8 +148,8 @@ fn check_end(text: &str, finish: FinishReason) -> Result<(), UngroundedReply> {
 }
 
 /// The refusal of a reply that has no usable section.
-fn malformed(what: MalformedReply) -> UngroundedReply {
-    let (verdict, detail) = match what {
+fn malformed(reply: MalformedReply) -> UngroundedReply {
+    let (verdict, detail) = match reply {
         MalformedReply::NoHeader => {
             (ReplyVerdict::NoHeader, "the reply does not start as its schema does".to_owned())
         }
@@ -244,8 +244,8 @@ fn check_size(
 }
 
 /// The claims of a reply. A line that forges something is a claim by itself.
-fn all_claims(found: &FoundSections, request: &SummaryRequest) -> Vec<SectionClaim> {
-    claims(&found.sections, |line| guard::forgery(line, request, false).is_some())
+fn all_claims(reply_sections: &FoundSections, request: &SummaryRequest) -> Vec<SectionClaim> {
+    claims(&reply_sections.sections, |line| guard::forgery(line, request, false).is_some())
 }
 
 /// Why a claim is dropped.
@@ -273,7 +273,7 @@ fn faults(
     let end = (request.span.end as usize).min(log.len());
     let joined: Vec<String> = all.iter().map(SectionClaim::joined).collect();
     let users = user_words::messages(log, end);
-    let said = UserWords::of(&users, request.previous.as_deref());
+    let words = UserWords::of(&users, request.previous.as_deref());
     let own = UserSentences::of(&users);
     // An order may be reported as the user's own; any other order is a fault.
     let orders = |text: &str, about_user: bool| {
@@ -290,7 +290,7 @@ fn faults(
             orders(text, claim.about_user) || (announced && orders(&together(), claim.about_user));
         let order = is_order.then(|| ClaimFault::new(ReplyVerdict::Injected, ORDER));
         let forged = forged(claim, text, request);
-        out.push(forged.or(order).or_else(|| untrue(claim, text, &names, &said)));
+        out.push(forged.or(order).or_else(|| untrue(claim, text, &names, &words)));
         if text.ends_with(':') {
             announcer = text;
         } else if !claim.is_item() {
@@ -303,8 +303,8 @@ fn faults(
 /// The fault of a claim that imitates a header, a marker or another speaker.
 fn forged(claim: &SectionClaim, text: &str, request: &SummaryRequest) -> Option<ClaimFault> {
     let mut lines = claim.text.lines().chain([text]);
-    let what = lines.find_map(|line| guard::forgery(line, request, claim.bare))?;
-    Some(ClaimFault::new(ReplyVerdict::Injected, what))
+    let forged_line = lines.find_map(|line| guard::forgery(line, request, claim.bare))?;
+    Some(ClaimFault::new(ReplyVerdict::Injected, forged_line))
 }
 
 /// The fault of a claim that holds an invented name or quotation.
@@ -312,10 +312,10 @@ fn untrue(
     claim: &SectionClaim,
     text: &str,
     names: &[&str],
-    said: &UserWords,
+    words: &UserWords,
 ) -> Option<ClaimFault> {
     let fault = |verdict, about: &str| Some(ClaimFault::new(verdict, about));
-    if claim.about_user && said.unsaid(text) > 0 {
+    if claim.about_user && words.unsaid(text) > 0 {
         return fault(ReplyVerdict::FalseQuote, "the user wrote no such thing");
     }
     if names.is_empty() {

@@ -58,8 +58,8 @@ fn is_header(line: &str, header: &str) -> bool {
 fn is_section(line: &str, sections: &[String]) -> bool {
     let Some(rest) = line.strip_prefix('#') else { return false };
     let name = rest.trim_start_matches('#').trim();
-    let ours = crate::recap::section::ALL.iter().any(|known| known.eq_ignore_ascii_case(name));
-    ours || sections.iter().any(|known| known.eq_ignore_ascii_case(name))
+    let is_own = crate::recap::section::ALL.iter().any(|known| known.eq_ignore_ascii_case(name));
+    is_own || sections.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// What a line of a reply forges: a fence, a template token, a marker, a header or a section of midfold's recap.

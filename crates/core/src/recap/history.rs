@@ -112,8 +112,8 @@ impl WorkHistory {
             false => subject.starts_with(commit.subject.trim_end_matches('…')),
         };
         let newest = self.commits.iter_mut().rev().take(if subject.is_empty() { 1 } else { MOST });
-        let mut found = newest.filter(own).filter(|commit| commit.hash.is_empty());
-        if let Some(commit) = found.next() {
+        let mut unnamed = newest.filter(own).filter(|commit| commit.hash.is_empty());
+        if let Some(commit) = unnamed.next() {
             hash.clone_into(&mut commit.hash);
             commit.moved = false;
         }
@@ -139,7 +139,7 @@ impl WorkHistory {
 
     /// The commits for a recap: those since the last push, or the newest where all are pushed.
     #[must_use]
-    pub fn told(&self) -> &[CommitRecord] {
+    pub fn recent(&self) -> &[CommitRecord] {
         let from = if self.pushed < self.commits.len() { self.pushed } else { 0 };
         &self.commits[from..]
     }
@@ -171,8 +171,8 @@ mod tests {
         HistoryDeed::Committed { hash, subject, branch, amends }
     }
 
-    fn told(history: &WorkHistory) -> Vec<(&str, &str)> {
-        history.told().iter().map(|commit| (&*commit.hash, &*commit.subject)).collect()
+    fn commits(history: &WorkHistory) -> Vec<(&str, &str)> {
+        history.recent().iter().map(|commit| (&*commit.hash, &*commit.subject)).collect()
     }
 
     #[test]
@@ -183,7 +183,7 @@ mod tests {
         history.add(3, HistoryDeed::Moved);
         history.add(4, of("part-3", "57a1a8f", "Harden", true));
         history.add(5, of("part-3", "76a08b3", "Harden", true));
-        assert_eq!(told(&history), [("", "Gate"), ("76a08b3", "Harden")]);
+        assert_eq!(commits(&history), [("", "Gate"), ("76a08b3", "Harden")]);
         assert!(history.commits[0].moved && !history.commits[1].moved);
     }
 
@@ -194,7 +194,7 @@ mod tests {
             history.add(at, commit(hash, "One", false));
         }
         history.add(4, HistoryDeed::WentBack("aaaaaaa1".to_owned()));
-        assert_eq!(told(&history), [("aaaaaaa", "One")]);
+        assert_eq!(commits(&history), [("aaaaaaa", "One")]);
         history.add(5, HistoryDeed::WentBack("eeeeeee".to_owned()));
         assert!(history.commits.is_empty());
     }
@@ -208,7 +208,7 @@ mod tests {
         history
             .add(4, HistoryDeed::Listed { hash: "bbbbbbb".to_owned(), subject: "Two".to_owned() });
         history.add(5, commit("ccccccc", "", true));
-        assert_eq!(told(&history), [("ccccccc", "Two")]);
+        assert_eq!(commits(&history), [("ccccccc", "Two")]);
         history.add(6, HistoryDeed::TookBack(1));
         assert_eq!(history.commits.len(), 1);
         history.add(7, commit("", "Three", false));

@@ -17,7 +17,7 @@ const FOCUS: u64 = 240;
 #[derive(Debug, Default)]
 pub(super) struct ReaderInterest {
     /// The words of the open request.
-    asked: WordSet,
+    request_words: WordSet,
     /// The words of a focus, which somebody asked to keep.
     focus: WordSet,
     /// The words of the newest messages.
@@ -39,15 +39,15 @@ impl ReaderInterest {
             all
         };
         let parts = later.into_iter().flat_map(|later| &later.deeds).flat_map(|deed| &deed.parts);
-        let (asked, focus) = (telling(request), telling(&focus.join(" ")));
+        let (request_words, focus) = (telling(request), telling(&focus.join(" ")));
         let marks_of = |words: &WordSet| {
             let mut marks = WordMarks::default();
             words.iter().for_each(|word| marks.add(*word));
             marks
         };
         Self {
-            marks: [marks_of(&asked), marks_of(&focus)],
-            asked,
+            marks: [marks_of(&request_words), marks_of(&focus)],
+            request_words,
             focus,
             newest: parts.flat_map(|part| part.words.iter().map(|word| key(*word))).collect(),
         }
@@ -59,10 +59,11 @@ impl ReaderInterest {
             |set: &WordSet| own.iter().filter(|word| set.contains(&key(**word))).count() as u64;
         let newest =
             own.iter().any(|word| table.is_rare_name(*word) && self.newest.contains(&key(*word)));
-        let asked = ASKED * count(&self.asked) / self.asked.len().max(1) as u64;
+        let by_request =
+            ASKED * count(&self.request_words) / self.request_words.len().max(1) as u64;
         // Words that repeat the request tell nothing new, but output that holds what it names may answer it.
-        let asked = if is_output { asked } else { asked.min(ASKED_WORDS) };
-        2 + asked + u64::from(newest) + FOCUS * count(&self.focus)
+        let by_request = if is_output { by_request } else { by_request.min(ASKED_WORDS) };
+        2 + by_request + u64::from(newest) + FOCUS * count(&self.focus)
     }
 
     /// Whether these words hold one of the focus.
@@ -77,8 +78,8 @@ impl ReaderInterest {
             let shared = marks.shared(of);
             if shared == 0 { 0 } else { shared + words.len() as u64 - marks.shared(marks) }
         };
-        let asked = count(&self.asked, &self.marks[0]);
-        let asked = ASKED * asked / self.asked.len().max(1) as u64;
-        3 + asked + FOCUS * count(&self.focus, &self.marks[1])
+        let by_request = count(&self.request_words, &self.marks[0]);
+        let by_request = ASKED * by_request / self.request_words.len().max(1) as u64;
+        3 + by_request + FOCUS * count(&self.focus, &self.marks[1])
     }
 }

@@ -16,53 +16,53 @@ const TOLD_BYTES: usize = 16_000;
 
 impl CallDeeds<'_, '_> {
     /// Adds a rejection by the user.
-    pub(super) fn note_rejected(&mut self, came: &DeedOutcome<'_>) {
-        let reason = came.outcome.reason.clone();
+    pub(super) fn note_rejected(&mut self, end: &DeedOutcome<'_>) {
+        let reason = end.outcome.reason.clone();
         // Where the user rejects one call of a batch, the client rejects the others, too: only the first is reported.
-        let with_it = self.gathered.refused_at.replace(came.message) == Some(came.message);
+        let with_it = self.gathered.refused_at.replace(end.message) == Some(end.message);
         if reason.is_none() && with_it {
             return;
         }
         let parts = reason.as_deref().map(reason_part).into_iter().collect();
-        let at = self.push_call(came, CallEnding::Rejected, parts);
+        let at = self.push_call(end, CallEnding::Rejected, parts);
         // Nobody explains why a look-up was rejected.
-        let looks = self.cost(&came.command, false) == FailureCost::Nothing;
+        let looks = self.cost(&end.command, false) == FailureCost::Nothing;
         self.gathered.awaits = (reason.is_none() && !looks).then_some(at);
-        self.add_refused(came, at, reason);
+        self.add_refused(end, at, reason);
     }
 
     /// Adds a call that the client blocked without asking the user.
-    pub(super) fn note_blocked(&mut self, came: &DeedOutcome<'_>) {
-        let line = came.outcome.telling.as_deref().unwrap_or_default();
+    pub(super) fn note_blocked(&mut self, end: &DeedOutcome<'_>) {
+        let line = end.outcome.telling.as_deref().unwrap_or_default();
         // Behind the colon the client repeats the command.
         let line = line.split_once(": ").map_or(line, |(line, _)| line);
         let parts = vec![DeedPart::new(&format!("blocked: {line}"), PartKind::Verdict)];
-        let at = self.push_call(came, CallEnding::Failed, parts);
-        self.add_refused(came, at, None);
+        let at = self.push_call(end, CallEnding::Failed, parts);
+        self.add_refused(end, at, None);
     }
 
     /// Adds a call that was stopped. Calls that were cancelled with another call of the batch are not reported.
-    pub(super) fn note_stopped(&mut self, came: &DeedOutcome<'_>) {
-        if came.outcome.cancelled || self.gathered.refused_at == Some(came.message) {
+    pub(super) fn note_stopped(&mut self, end: &DeedOutcome<'_>) {
+        if end.outcome.cancelled || self.gathered.refused_at == Some(end.message) {
             return;
         }
-        self.push_call(came, CallEnding::Stopped, Vec::new());
+        self.push_call(end, CallEnding::Stopped, Vec::new());
     }
 
     /// Adds a call, and returns the index of its deed.
     pub(super) fn push_call(
         &mut self,
-        came: &DeedOutcome<'_>,
+        end: &DeedOutcome<'_>,
         ending: CallEnding,
         parts: Vec<DeedPart>,
     ) -> usize {
-        let call = CallDeed::new(came.subject.clone(), ending);
-        self.gathered.push(Deed::new(came.message, DeedKind::Call(call), parts))
+        let call = CallDeed::new(end.subject.clone(), ending);
+        self.gathered.push(Deed::new(end.message, DeedKind::Call(call), parts))
     }
 
     /// Notes a refused call, whose refusal later calls may settle.
-    fn add_refused(&mut self, came: &DeedOutcome<'_>, deed: usize, reason: Option<String>) {
-        let runs = verdicts::runs(&came.command).into_iter().map(|(run, _)| run).collect();
+    fn add_refused(&mut self, end: &DeedOutcome<'_>, deed: usize, reason: Option<String>) {
+        let runs = verdicts::runs(&end.command).into_iter().map(|(run, _)| run).collect();
         let path = self.facts.changed().and_then(|changed| changed.paths().first().cloned());
         let refused = Some(self.call.tool().into_owned());
         self.gathered.add_open(OpenFailure {
@@ -97,16 +97,16 @@ impl CallDeeds<'_, '_> {
     }
 
     /// Settles the earlier failures that a command makes obsolete. It must not be known to have failed.
-    pub(super) fn settle_obsolete(&mut self, came: &DeedOutcome<'_>, ok: bool) {
-        let (command, at) = (&came.command, came.message);
+    pub(super) fn settle_obsolete(&mut self, end: &DeedOutcome<'_>, ok: bool) {
+        let (command, at) = (&end.command, end.message);
         let runs = verdicts::runs(command);
         self.gathered
             .settle(at, |open| open.refused.is_none() && verdicts::settles(&runs, &open.runs));
         // A command that still runs has not passed.
-        if let Some(text) = self.command_hash().filter(|_| !came.outcome.runs_on) {
+        if let Some(text) = self.command_hash().filter(|_| !end.outcome.runs_on) {
             let checks: Vec<CommandRun> = command.checks().map(|step| step.run.clone()).collect();
             self.gathered.settle_same(at, text, &checks);
-            let shown = || self.tools.shown(came.text, TOLD_BYTES);
+            let shown = || self.tools.shown(end.text, TOLD_BYTES);
             let silent = || shown().iter().all(|line| line == "(no output)");
             let quiet = verdicts::quiet(command, silent);
             self.gathered.settle_quiet(at, &quiet);
@@ -117,7 +117,7 @@ impl CallDeeds<'_, '_> {
             self.gathered.settle_scratch(at, &scratch);
         }
         if ok {
-            self.note_installed(came, None);
+            self.note_installed(end, None);
         }
     }
 
@@ -133,13 +133,13 @@ impl CallDeeds<'_, '_> {
     /// Notes which commands a script of the project runs, as far as its output shows them.
     pub(super) fn learn_script_commands(
         &mut self,
-        came: &DeedOutcome<'_>,
+        end: &DeedOutcome<'_>,
         steps: &[&SimpleStep<'_>],
     ) {
         let mut named = steps.iter().filter(|step| step.run.is_named_by_project());
         // Where several scripts ran, nothing says which of them wrote a line.
         if let (Some(step), None) = (named.next(), named.next()) {
-            let lines = self.tools.shown(came.text, TOLD_BYTES);
+            let lines = self.tools.shown(end.text, TOLD_BYTES);
             self.gathered.learn(step, &lines);
         }
     }
@@ -148,12 +148,12 @@ impl CallDeeds<'_, '_> {
     /// before the failing step count.
     pub(super) fn note_installed(
         &mut self,
-        came: &DeedOutcome<'_>,
+        end: &DeedOutcome<'_>,
         failed: Option<&SimpleStep<'_>>,
     ) {
-        let steps = &came.command.steps;
+        let steps = &end.command.steps;
         let before = match failed {
-            None if came.outcome.verdict == Some(CallVerdict::Failed) => return,
+            None if end.outcome.verdict == Some(CallVerdict::Failed) => return,
             None => &steps[..],
             Some(failed) => {
                 let at = steps.iter().position(|step| std::ptr::eq(step, failed));
@@ -171,9 +171,9 @@ impl CallDeeds<'_, '_> {
             let verb = step.run.key().split(' ').nth(1).unwrap_or_default();
             let is_bare = packages.is_empty() && matches!(verb, "install" | "i" | "ci" | "sync");
             let all = packaged(&step.run).filter(|_| is_bare);
-            let lines = self.tools.shown(came.text, TOLD_BYTES);
+            let lines = self.tools.shown(end.text, TOLD_BYTES);
             packages.extend(lines.iter().flat_map(|line| installed(line)));
-            self.gathered.note_installed(came.message, &packages, all);
+            self.gathered.note_installed(end.message, &packages, all);
         }
     }
 

@@ -115,12 +115,12 @@ impl LostNames {
         chars: usize,
         here: impl Fn(u32, &str) -> bool,
     ) -> Vec<&str> {
-        let asked: FxHashSet<u32> = words(question)
+        let question_words: FxHashSet<u32> = words(question)
             .filter_map(|word| self.names.word(&word.to_ascii_lowercase()))
             .collect();
         let worth = |number: u32, used: &NameUse| {
             let words = self.names.words(number);
-            let shared = words.iter().filter(|word| asked.contains(*word)).count();
+            let shared = words.iter().filter(|word| question_words.contains(*word)).count();
             let shared = u32::try_from(shared * ASKED as usize / words.len().max(1));
             let age = (self.newest.saturating_sub(used.last) + 1).ilog2();
             shared.unwrap_or(0) + u32::from(used.written) * WRITTEN + NEW.saturating_sub(age)
@@ -140,9 +140,9 @@ impl LostNames {
         // The last name has no space behind it.
         let mut room = chars + 1;
         let fits = |name: &&str| {
-            let left = room.checked_sub(name.len() + 1);
-            room = left.unwrap_or(0);
-            left.is_some()
+            let rest = room.checked_sub(name.len() + 1);
+            room = rest.unwrap_or(0);
+            rest.is_some()
         };
         ranked.into_iter().map(|(.., number)| self.names.text(number)).take_while(fits).collect()
     }
@@ -164,11 +164,11 @@ mod tests {
 
     #[test]
     fn what_is_here_is_not_gone_and_the_question_comes_first() {
-        let mut gone = LostNames::default();
-        gone.add(3, NameUser::Result, "loadConfig parseTheme saveColor");
+        let mut names = LostNames::default();
+        names.add(3, NameUser::Result, "loadConfig parseTheme saveColor");
         let here = |_, id: &str| id == "saveColor";
-        assert_eq!(gone.best("the theme", 99, here), ["parseTheme", "loadConfig"]);
-        assert_eq!(gone.count(|id| id == "saveColor"), 2);
+        assert_eq!(names.best("the theme", 99, here), ["parseTheme", "loadConfig"]);
+        assert_eq!(names.count(|id| id == "saveColor"), 2);
     }
 
     #[test]
@@ -188,21 +188,21 @@ mod tests {
 
     #[test]
     fn what_was_written_and_what_is_new_comes_first() {
-        let mut gone = LostNames::default();
-        gone.add(0, NameUser::Result, "first_one");
-        gone.add(90, NameUser::Result, "later_one");
-        gone.add(90, NameUser::Assistant, "other_one");
-        assert_eq!(gone.best("", 99, |_, _| false), ["other_one", "later_one", "first_one"]);
-        assert_eq!(gone.best("the first?", 99, |_, _| false)[0], "first_one");
+        let mut names = LostNames::default();
+        names.add(0, NameUser::Result, "first_one");
+        names.add(90, NameUser::Result, "later_one");
+        names.add(90, NameUser::Assistant, "other_one");
+        assert_eq!(names.best("", 99, |_, _| false), ["other_one", "later_one", "first_one"]);
+        assert_eq!(names.best("the first?", 99, |_, _| false)[0], "first_one");
     }
 
     #[test]
     fn only_whole_names_fit() {
-        let mut gone = LostNames::default();
-        gone.add(0, NameUser::Result, "ab_1 cd_2 ef_3");
-        assert_eq!(gone.best("", 9, |_, _| false), ["ab_1", "cd_2"]);
-        assert_eq!(gone.best("", 8, |_, _| false), ["ab_1"]);
-        assert!(gone.best("", 3, |_, _| false).is_empty());
+        let mut names = LostNames::default();
+        names.add(0, NameUser::Result, "ab_1 cd_2 ef_3");
+        assert_eq!(names.best("", 9, |_, _| false), ["ab_1", "cd_2"]);
+        assert_eq!(names.best("", 8, |_, _| false), ["ab_1"]);
+        assert!(names.best("", 3, |_, _| false).is_empty());
         assert!(LostNames::default().best("", 9, |_, _| false).is_empty());
     }
 }

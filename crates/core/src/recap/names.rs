@@ -95,7 +95,7 @@ struct WordSearch<'a> {
     /// The spellings of each part: see [`spellings`].
     spellings: FxHashMap<&'a str, Vec<Vec<&'a str>>>,
     /// The words that were found so far.
-    found: FxHashSet<&'a str>,
+    seen_words: FxHashSet<&'a str>,
     automaton: Option<AhoCorasick>,
 }
 
@@ -111,7 +111,7 @@ impl<'a> WordSearch<'a> {
             .ascii_case_insensitive(true)
             .build(&words)
             .ok();
-        Self { words, spellings, found: FxHashSet::default(), automaton }
+        Self { words, spellings, seen_words: FxHashSet::default(), automaton }
     }
 
     /// Searches the request and the events before `end`, until every word is found.
@@ -144,20 +144,20 @@ impl<'a> WordSearch<'a> {
         let Some(automaton) = self.automaton.as_ref().filter(|_| !self.is_done()) else { return };
         for hit in automaton.find_overlapping_iter(text) {
             let word = self.words[hit.pattern().as_usize()];
-            if !self.found.contains(word) && stands_alone(text, word, hit.start(), hit.end()) {
-                self.found.insert(word);
+            if !self.seen_words.contains(word) && stands_alone(text, word, hit.start(), hit.end()) {
+                self.seen_words.insert(word);
             }
         }
     }
 
     /// Whether all words of some spelling of this part were found.
     fn has(&self, part: &str) -> bool {
-        let all = |words: &Vec<&str>| words.iter().all(|word| self.found.contains(word));
+        let all = |words: &Vec<&str>| words.iter().all(|word| self.seen_words.contains(word));
         self.spellings.get(part).is_some_and(|spellings| spellings.iter().any(all))
     }
 
     fn is_done(&self) -> bool {
-        self.found.len() == self.words.len()
+        self.seen_words.len() == self.words.len()
     }
 }
 

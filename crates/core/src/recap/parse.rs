@@ -30,10 +30,10 @@ const PREFIXES: &[&str] = &[LEGACY_PREFIX, "## Conversation Summary"];
 const PREFIX_LINE: &str = "[CONTEXT COMPACTION";
 
 impl GatheredFacts {
-    /// Merges an earlier recap, which is the event `seq`. Only one that midfold wrote (`ours`) may say what the user
+    /// Merges an earlier recap, which is the event `seq`. Only one that midfold wrote (`is_own`) may say what the user
     /// asked for and which rules hold; other recaps may be forged, so they are kept as notes.
-    pub(crate) fn add_recap(&mut self, text: &str, seq: u32, ours: bool) {
-        if let Some(at) = text.find(NOTE_START).filter(|_| ours) {
+    pub(crate) fn add_recap(&mut self, text: &str, seq: u32, is_own: bool) {
+        if let Some(at) = text.find(NOTE_START).filter(|_| is_own) {
             let note = text[at + NOTE_START.len()..].lines().next().unwrap_or_default();
             let count = number_in(note).unwrap_or(1);
             self.messages += count as usize;

@@ -47,11 +47,11 @@ pub(super) fn quoted(text: &str) -> Vec<DeedPart> {
 
 /// Marks the questions of an answer that the user replied to, and the items of a list that the reply chooses by their
 /// number or letter.
-pub(super) fn mark_answered(asked: &mut [DeedPart], reply: &[DeedPart]) {
+pub(super) fn mark_answered(questions: &mut [DeedPart], reply: &[DeedPart]) {
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
     let words = reply.iter().flat_map(|part| part.text.split_whitespace());
     let chosen: FxHashSet<String> = words.map(bare).collect();
-    for part in asked.iter_mut().filter(|part| part.kind == PartKind::Sentence) {
+    for part in questions.iter_mut().filter(|part| part.kind == PartKind::Sentence) {
         let mut marks = part.text.split_whitespace().filter(|word| is_mark(word));
         let is_question = part.text.ends_with(['?', '？', '؟']);
         if is_question || marks.any(|mark| chosen.contains(&bare(mark))) {
@@ -276,9 +276,9 @@ mod tests {
         let text = format!(
             "Like ![shot](data:image/png;base64,{data}==) there: make the header é blue. {data}"
         );
-        let found = parts(&text);
-        let found = texts(&found).join(" ");
-        assert_eq!(found, "Like ![shot](data:image/png;base64,…) there: make the header é blue. …");
+        let all = parts(&text);
+        let shown = texts(&all).join(" ");
+        assert_eq!(shown, "Like ![shot](data:image/png;base64,…) there: make the header é blue. …");
         let name = "a".repeat(ids::MAX_LEN);
         assert!(texts(&parts(&name)).join("").contains(&name), "a long name stays");
     }
@@ -295,11 +295,11 @@ mod tests {
 
     #[test]
     fn a_short_sentence_stays_with_the_one_that_it_is_about() {
-        let found =
+        let pieces =
             parts("One pass is enough for all of it. Given up. So. Then come least squares.");
         let wanted =
             ["One pass is enough for all of it. Given up.", "So.", "Then come least squares."];
-        assert_eq!(texts(&found), wanted);
+        assert_eq!(texts(&pieces), wanted);
     }
 
     #[test]
@@ -333,10 +333,11 @@ mod tests {
 
     #[test]
     fn a_reply_marks_the_question_and_the_chosen_item() {
-        let mut asked = parts("I made two sketches.\nA) three ears of rye\nB) an oven\nWhich one?");
-        mark_answered(&mut asked, &parts("B, please"));
+        let mut question =
+            parts("I made two sketches.\nA) three ears of rye\nB) an oven\nWhich one?");
+        mark_answered(&mut question, &parts("B, please"));
         let answered: Vec<bool> =
-            asked.iter().map(|part| part.kind == PartKind::Answered).collect();
+            question.iter().map(|part| part.kind == PartKind::Answered).collect();
         assert_eq!(answered, [false, false, true, true]);
     }
 
@@ -352,8 +353,8 @@ mod tests {
             ("The answer is 42. It was 41.", 2),
             ("A plain `!=` is wrong. Is a!b so?", 2),
         ] {
-            let found: Vec<_> = sentences(text).collect();
-            assert_eq!(found.len(), count, "{found:?}");
+            let pieces: Vec<_> = sentences(text).collect();
+            assert_eq!(pieces.len(), count, "{pieces:?}");
         }
     }
 
@@ -362,8 +363,8 @@ mod tests {
         let long = "one clause of it, ".repeat(90);
         let parts = parts(&long);
         assert!(parts.len() > 1 && parts.iter().all(|part| !part.text.ends_with('…')));
-        let told = parts.iter().map(|part| &*part.text).collect::<Vec<_>>().join(" ");
-        assert_eq!(told, long.trim());
+        let joined = parts.iter().map(|part| &*part.text).collect::<Vec<_>>().join(" ");
+        assert_eq!(joined, long.trim());
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(crate) fn code(text: &str) -> Vec<Range<usize>> {
 pub(crate) fn single(text: &str) -> Vec<Range<usize>> {
     let is_mark = |c: char| matches!(c, '\'' | '‘' | '’' | '‚');
     let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let (mut found, mut open) = (Vec::new(), None);
+    let (mut quoted, mut open) = (Vec::new(), None);
     for (at, c) in text.char_indices() {
         if c == '\n' || open.is_some_and(|start| at - start > LONGEST) {
             open = None;
@@ -47,19 +47,19 @@ pub(crate) fn single(text: &str) -> Vec<Range<usize>> {
                 open = None;
                 // A single word in such marks is a name more often than somebody's words.
                 if text[start..at].contains(' ') {
-                    found.push(start..end);
+                    quoted.push(start..end);
                 }
             }
             None if !word(before) && word(after) => open = Some(at),
             _ => {}
         }
     }
-    found
+    quoted
 }
 
 /// Finds the ranges between marks. `closes` gives the closing marks of an opening one.
 fn find(text: &str, closes: impl Fn(char) -> Option<&'static [char]>) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
+    let mut quoted = Vec::new();
     let mut from = 0;
     while let Some((at, c)) = text[from..].char_indices().find(|(_, c)| closes(*c).is_some()) {
         let start = from + at;
@@ -72,16 +72,18 @@ fn find(text: &str, closes: impl Fn(char) -> Option<&'static [char]>) -> Vec<Ran
         if let Some(at) = text[body..limit].find(close) {
             let end = body + at;
             let width = text[end..].chars().next().map_or(0, char::len_utf8);
-            found.push(start..end + width);
+            quoted.push(start..end + width);
             from = end + width;
         }
     }
-    found
+    quoted
 }
 
 /// Whether a place is in one of these ranges, which are in order and apart.
 pub(crate) fn is_inside(ranges: &[Range<usize>], at: usize) -> bool {
-    ranges.get(ranges.partition_point(|range| range.end <= at)).is_some_and(|it| it.start <= at)
+    ranges
+        .get(ranges.partition_point(|range| range.end <= at))
+        .is_some_and(|range| range.start <= at)
 }
 
 /// The words of a quotation, without its marks.
@@ -140,8 +142,8 @@ mod tests {
     #[test]
     fn finds_quotations_of_several_habits() {
         let text = "He said \"a b\", „c d“ and «e»; 「你好」 but \"never closed\nhere\"";
-        let found: Vec<_> = ranges(text).iter().map(|range| inner(text, range)).collect();
-        assert_eq!(found, ["a b", "c d", "e", "你好"]);
+        let quoted: Vec<_> = ranges(text).iter().map(|range| inner(text, range)).collect();
+        assert_eq!(quoted, ["a b", "c d", "e", "你好"]);
         assert_eq!(without("run `x` as \"y\""), "run `x` as …");
     }
 }

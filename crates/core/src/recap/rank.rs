@@ -14,8 +14,8 @@ use crate::recap::gather::GatheredFacts;
 /// both. Those that somebody wrote come before those that results alone showed, because what an agent used once it often
 /// uses again; of both, the newest come first.
 pub(super) struct IdRanking {
-    pub kept: IdList,
-    pub lost: IdList,
+    pub kept_ids: IdList,
+    pub lost_ids: IdList,
 }
 
 /// The identifier itself, followed by its parts where it is a compound of identifiers.
@@ -28,49 +28,49 @@ pub(crate) fn with_parts(id: &str) -> impl Iterator<Item = &str> {
 /// conversation is.
 const LOOKED_AT: usize = 32 * IdList::SHOWN;
 
-/// Ranks the identifiers. `said` are those of the recap; the frame has those of the rest of the context.
+/// Ranks the identifiers. `named_ids` are those of the recap; the frame has those of the rest of the context.
 pub(super) fn rank(
     gathered: &GatheredFacts,
     frame: &RecapFrame<'_>,
-    said: &FxHashSet<&str>,
+    named_ids: &FxHashSet<&str>,
 ) -> IdRanking {
     // A later message revealed that such a name is a secret: it is listed neither as kept nor as lost.
     let is_open = |name: &&str| !gathered.secrets.touch(name);
     // Known names are looked up in the table, and not the other way round: a context has far fewer names than a
     // history.
     let known =
-        frame.elsewhere.iter().chain(said.iter().filter(|id| !frame.elsewhere.contains(*id)));
+        frame.elsewhere.iter().chain(named_ids.iter().filter(|id| !frame.elsewhere.contains(*id)));
     let mut known: Vec<_> = known.filter_map(|id| gathered.ids.get(id)).collect();
     // Ties go by letters, so that the order never depends on the hash table.
     known.sort_unstable_by_key(|(id, used)| (!used.written, Reverse(used.last), *id));
-    let mut kept: FxHashSet<&str> = FxHashSet::default();
+    let mut seen: FxHashSet<&str> = FxHashSet::default();
     let named = known.iter().flat_map(|(id, _)| with_parts(id));
-    let named: Vec<&str> = named.filter(|id| kept.insert(*id)).collect();
+    let named: Vec<&str> = named.filter(|id| seen.insert(*id)).collect();
     // A part of a kept name may be a name of the span by itself.
     let count = named.iter().filter(|id| gathered.ids.get(id).is_some()).count();
-    let (mut lost, mut shown) = (Vec::new(), Vec::new());
+    let (mut unnamed, mut shown) = (Vec::new(), Vec::new());
     for (id, used) in gathered.ids.newest().take(LOOKED_AT) {
-        if frame.elsewhere.contains(id) || kept.contains(id) {
+        if frame.elsewhere.contains(id) || seen.contains(id) {
             continue;
         }
         match used.written {
-            true => lost.push(id),
+            true => unnamed.push(id),
             // Hits of searches and figures are endless, and almost none is used again.
             false if !is_place(id) => shown.push(id),
             false => {}
         }
-        if lost.len() == IdList::SHOWN {
+        if unnamed.len() == IdList::SHOWN {
             break;
         }
     }
-    lost.extend(shown);
-    lost.truncate(IdList::SHOWN);
-    let rest = gathered.ids.len() - count - lost.len();
+    unnamed.extend(shown);
+    unnamed.truncate(IdList::SHOWN);
+    let rest = gathered.ids.len() - count - unnamed.len();
     let mut named = named.into_iter();
     let best: Vec<&str> = named.by_ref().filter(is_open).take(IdList::SHOWN).collect();
     IdRanking {
-        kept: IdList::of(best, named.count()),
-        lost: IdList::of(lost.into_iter().filter(is_open), rest),
+        kept_ids: IdList::of(best, named.count()),
+        lost_ids: IdList::of(unnamed.into_iter().filter(is_open), rest),
     }
 }
 

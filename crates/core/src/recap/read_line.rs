@@ -15,12 +15,12 @@ pub(super) fn deed(line: &str) -> Option<Deed> {
     let (text, times) = times(text);
     let words = |by: Speaker, text: &str| Deed::words(message, by, prose::quoted(text));
     let behind = |label: &str| text.strip_prefix(label);
-    let mut deed = if let Some(said) = behind(label::USER) {
-        words(Speaker::User, said)
-    } else if let Some(said) = behind(label::ANSWER) {
-        words(Speaker::Answer, said)
-    } else if let Some(said) = behind(OF_SYSTEM) {
-        words(Speaker::Application, said)
+    let mut deed = if let Some(rest) = behind(label::USER) {
+        words(Speaker::User, rest)
+    } else if let Some(rest) = behind(label::ANSWER) {
+        words(Speaker::Answer, rest)
+    } else if let Some(rest) = behind(OF_SYSTEM) {
+        words(Speaker::Application, rest)
     } else if let Some(changed) = behind(label::CHANGED) {
         edit(message, changed)
     } else if let Some(deed) = ENDINGS

@@ -78,32 +78,32 @@ pub(crate) fn sections(
     request: &SummaryRequest,
     body: &str,
 ) -> Result<FoundSections, MalformedReply> {
-    let mut found: Vec<Option<Vec<SectionLine>>> = vec![None; request.sections.len()];
+    let mut by_section: Vec<Option<Vec<SectionLine>>> = vec![None; request.sections.len()];
     let mut current = None;
     let mut stray = 0;
     for line in body.lines() {
         if let Some((section, rest)) = section_start(line, &request.sections) {
-            let lines = found[section].get_or_insert_with(Vec::new);
+            let lines = by_section[section].get_or_insert_with(Vec::new);
             lines.extend(
                 (!rest.is_empty()).then(|| SectionLine { text: rest.to_owned(), named: true }),
             );
             current = Some(section);
         } else if line.trim().is_empty() {
-        } else if let Some(lines) = current.and_then(|at: usize| found[at].as_mut()) {
+        } else if let Some(lines) = current.and_then(|at: usize| by_section[at].as_mut()) {
             lines.push(SectionLine { text: line.trim_end().to_owned(), named: false });
         } else {
             stray += 1;
         }
     }
-    if found.iter().all(Option::is_none) {
+    if by_section.iter().all(Option::is_none) {
         // Without a header to ask for, a summary is recognised by its first section.
-        let asked = request.asks_header();
-        return Err(if asked { MalformedReply::NoSection } else { MalformedReply::NoHeader });
+        let asks = request.asks_header();
+        return Err(if asks { MalformedReply::NoSection } else { MalformedReply::NoHeader });
     }
     let names = request.sections.iter();
-    let missing = names.clone().zip(&found).filter(|(_, lines)| lines.is_none());
+    let missing = names.clone().zip(&by_section).filter(|(_, lines)| lines.is_none());
     let missing = missing.map(|(name, _)| name.clone()).collect();
-    let lines = found.into_iter().map(Option::unwrap_or_default);
+    let lines = by_section.into_iter().map(Option::unwrap_or_default);
     let sections: Vec<_> = names.cloned().zip(lines).collect();
     if sections.iter().all(|(_, lines)| lines.iter().all(|line| is_nothing(&line.text))) {
         return Err(MalformedReply::Hollow);

@@ -31,9 +31,9 @@ pub(crate) fn ends_at_seam(log: &EventLog, tools: &ToolTable) -> bool {
     }
     let calls = |event: &Event| event.view.has_calls();
     let Some(start) = events[..end].iter().rposition(calls) else { return false };
-    let found = CallIndex::find(events, start..end + 1);
-    found.results.iter().any(|result| {
-        let call = result.call.map(|at| &found.calls[at]);
+    let index = CallIndex::find(events, start..end + 1);
+    index.results.iter().any(|result| {
+        let call = result.call.map(|at| &index.calls[at]);
         call.is_some_and(|call| ends_work(events, call, result, tools))
     })
 }
@@ -77,7 +77,7 @@ fn commits_or_passes(
 /// Whether more items of the to-do list are done than before.
 fn closes_item(events: &[Event], call: &CallSite<'_>, result: &str, tools: &ToolTable) -> bool {
     let change = tools.todo_change(&call.arguments(), result);
-    let done = match &change {
+    let done_count = match &change {
         TodoChange::Update(_, item) | TodoChange::Add(_, item) => return item.is_done(),
         TodoChange::Whole(items) => items.iter().filter(|item| item.is_done()).count(),
     };
@@ -88,5 +88,5 @@ fn closes_item(events: &[Event], call: &CallSite<'_>, result: &str, tools: &Tool
         is_list.then(|| tools.todo(&call.arguments())).filter(|items| !items.is_empty())
     });
     let before = list.into_iter().flatten().filter(crate::tools::TodoItem::is_done).count();
-    done > before
+    done_count > before
 }

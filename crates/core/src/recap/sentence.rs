@@ -18,8 +18,8 @@ pub(super) fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
                 marks.iter().filter_map(|mark| Some(rest[..limit].rfind(mark)? + mark.len()));
             ends.clone().find(|end| *end > limit / 2).or_else(|| ends.max()).or(Some(limit))
         });
-        let (clause, left) = rest.split_at(cut.unwrap_or(rest.len()));
-        rest = left.trim_start();
+        let (clause, tail) = rest.split_at(cut.unwrap_or(rest.len()));
+        rest = tail.trim_start();
         Some(clause.trim_end())
     })
 }
@@ -40,8 +40,8 @@ pub(crate) fn sentences(line: &str) -> impl Iterator<Item = &str> {
             }
             rest = line[start..end].trim();
         }
-        let (sentence, left) = rest.split_at(end_of_lead(rest));
-        rest = left.trim_start();
+        let (sentence, tail) = rest.split_at(end_of_lead(rest));
+        rest = tail.trim_start();
         Some(sentence.trim_end())
     })
 }

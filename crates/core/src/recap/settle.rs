@@ -57,9 +57,9 @@ impl GatheredFacts {
     }
 
     /// Takes the user's next words as the reason for a rejection that had none.
-    pub(super) fn give_reason(&mut self, said: &[DeedPart]) {
+    pub(super) fn give_reason(&mut self, parts: &[DeedPart]) {
         let Some(deed) = self.awaits.take().and_then(|at| self.deeds.get_mut(at)) else { return };
-        let reason: Vec<&str> = said.iter().map(|part| part.text.as_str()).collect();
+        let reason: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
         deed.parts_mut().push(reason_part(&reason.join(" ")));
     }
 
@@ -84,9 +84,9 @@ impl GatheredFacts {
         if checks.is_empty() {
             return;
         }
-        let same = |runs: &[CommandRun], told: &str| {
+        let same = |runs: &[CommandRun], text: &str| {
             let is = |run: &CommandRun| {
-                checks.iter().any(|(own, word)| own == run && told.contains(word))
+                checks.iter().any(|(own, word)| own == run && text.contains(word))
             };
             // `all` holds for no runs, and a failure of unknown runs must stay open.
             !runs.is_empty() && runs.iter().all(is)
@@ -165,8 +165,8 @@ impl GatheredFacts {
             known.strip_suffix(path).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
         };
         programs().places.is_scratch(path)
-            || self.files.get(path).is_some_and(|used| used.made)
-            || self.files.iter().any(|(known, used)| used.made && of(known))
+            || self.files.get(path).is_some_and(|used| used.is_created)
+            || self.files.iter().any(|(known, used)| used.is_created && of(known))
     }
 }
 

@@ -135,7 +135,9 @@ fn render(
         if let Some(text) = block_text(event, block, limits, names) {
             add(role, text);
         }
-        for passage in heard(event, block, dialect, names).iter().filter(|one| one.is_said()) {
+        for passage in
+            user_passages(event, block, dialect, names).iter().filter(|one| one.is_said())
+        {
             let text = limits.shown(&passage.text);
             add(Role::User, cut(text.trim(), limits.text, limits.text_head, limits.text_tail));
         }
@@ -144,7 +146,7 @@ fn render(
 }
 
 /// The passages of a result that a person wrote, such as answers to a question of the agent.
-fn heard(
+fn user_passages(
     event: &Event,
     block: &BlockView,
     dialect: &dyn Dialect,
@@ -158,9 +160,9 @@ fn heard(
     let steered = finder.added_words(event, block);
     let text = block.text(&event.bytes);
     let own = steered.as_ref().and_then(|(at, _)| text.get(..*at)).unwrap_or(&text);
-    let mut said = finder.answers(&tool, own, block);
-    said.extend(steered.into_iter().flat_map(|(_, said)| said));
-    said
+    let mut spoken = finder.answers(&tool, own, block);
+    spoken.extend(steered.into_iter().flat_map(|(_, spoken)| spoken));
+    spoken
 }
 
 fn speaker(voice: Voice) -> Role {
@@ -277,8 +279,8 @@ pub(crate) fn cut(text: &str, max: usize, head: usize, tail: usize) -> String {
         0 => text.len(),
         tail => text.char_indices().nth_back(tail - 1).map_or(0, |(at, _)| at),
     };
-    let gone = count - head - tail;
-    format!("{}\n(… {gone} characters left out …)\n{}", &text[..front], &text[back..])
+    let omitted = count - head - tail;
+    format!("{}\n(… {omitted} characters left out …)\n{}", &text[..front], &text[back..])
         .trim_end()
         .to_owned()
 }

@@ -30,10 +30,10 @@ impl TaskList {
         for line in text.lines() {
             let mark = MARKS.iter().find(|mark| line.starts_with(**mark)).copied().unwrap_or("");
             let rest = &line[mark.len()..];
-            let told = rest.strip_prefix('#').and_then(|rest| rest.split_once(' '));
-            let told = told.and_then(|(number, text)| Some((number.parse().ok()?, text)));
-            let is_given = told.is_some();
-            let (number, text) = told.unwrap_or((tasks.next(), rest));
+            let numbered = rest.strip_prefix('#').and_then(|rest| rest.split_once(' '));
+            let numbered = numbered.and_then(|(number, text)| Some((number.parse().ok()?, text)));
+            let is_given = numbered.is_some();
+            let (number, text) = numbered.unwrap_or((tasks.next(), rest));
             tasks.items.push(TaskItem { number, is_given, mark, text: text.to_owned() });
         }
         tasks

@@ -42,12 +42,12 @@ impl UserSentences {
         let is_users = |sentence: &String| {
             sentence.match_indices(words).any(|(at, _)| {
                 let rest = &sentence[at + words.len()..];
-                let left = &rest[..clause_end(rest)];
-                let is_whole = !left.contains(char::is_alphanumeric);
+                let behind = &rest[..clause_end(rest)];
+                let is_whole = !behind.contains(char::is_alphanumeric);
                 let lead = sentence[..at].rsplit([';', '；']).next().unwrap_or_default();
                 stands_alone(sentence, at, at + words.len())
                     && (before || !is_negated(lead))
-                    && (is_whole || (is_last && !is_negated(left)))
+                    && (is_whole || (is_last && !is_negated(behind)))
             })
         };
         self.sentences.iter().any(is_users).then_some(order.start..end)

@@ -16,12 +16,13 @@ use crate::tools::ToolTable;
 /// The user's words in the first `end` events, one text for each message, as a reader sees them.
 pub(crate) fn messages(log: &EventLog, end: usize) -> Vec<String> {
     let users = log.events().iter().take(end).filter(|event| event.view.is_real_user());
-    let said = users.map(|event| passage::passages(event, &**log.dialect()));
+    let typed = users.map(|event| passage::passages(event, &**log.dialect()));
     let finder = ResultWordFinder { tools: ToolTable::builtin(), dialect: &**log.dialect() };
     let events = &log.events()[..end.min(log.len())];
-    let answered = in_results(events, finder).into_iter().map(|(_, said)| said);
-    let all = said.chain(answered);
-    all.map(|said| visible(&passage::joined(&said, Passage::is_said)).into_owned()).collect()
+    let answered = in_results(events, finder).into_iter().map(|(_, passages)| passages);
+    let all = typed.chain(answered);
+    all.map(|passages| visible(&passage::joined(&passages, Passage::is_said)).into_owned())
+        .collect()
 }
 
 /// The words that a person wrote in the covered part of a log.
@@ -59,14 +60,14 @@ impl UserWords {
 fn holds(text: &str, parts: &[&str]) -> bool {
     let mut from = 0;
     parts.iter().all(|part| {
-        let found = text[from..].match_indices(part).find(|(at, _)| {
+        let hit = text[from..].match_indices(part).find(|(at, _)| {
             let (start, end) = (from + at, from + at + part.len());
             let inside = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
             let cut = |edge: Option<char>, next: Option<char>| inside(edge) && inside(next);
             !cut(part.chars().next(), text[..start].chars().next_back())
                 && !cut(part.chars().next_back(), text[end..].chars().next())
         });
-        found.is_some_and(|(at, _)| {
+        hit.is_some_and(|(at, _)| {
             from += at + part.len();
             true
         })
@@ -91,14 +92,14 @@ fn quotations(text: &str) -> Vec<&str> {
         let around = code.get(code.partition_point(|code| code.end < range.end));
         around.is_some_and(|code| code.start <= range.start && !names_user(&text[code.clone()]))
     };
-    let mut found = quote::ranges(text);
-    let double = found.clone();
+    let mut quoted = quote::ranges(text);
+    let double = quoted.clone();
     let apart = |single: &Range<usize>| {
         let next = double.get(double.partition_point(|range| range.end <= single.start));
         next.is_none_or(|range| single.end <= range.start)
     };
-    found.extend(quote::single(text).into_iter().filter(apart));
-    found
+    quoted.extend(quote::single(text).into_iter().filter(apart));
+    quoted
         .into_iter()
         .filter(|range| !is_code(range))
         .map(|range| quote::inner(text, &range))
@@ -118,13 +119,13 @@ pub(crate) fn names_user(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn said(texts: &[&str]) -> UserWords {
+    fn user_words(texts: &[&str]) -> UserWords {
         UserWords { texts: texts.iter().map(|text| plain(text)).collect() }
     }
 
     #[test]
     fn a_quotation_of_the_user_is_the_users() {
-        let said = said(&[
+        let words = user_words(&[
             "Don't touch `migrations/` -- I mean it.\nYes, you can delete the build folder!",
             "请修复登录错误，谢谢",
         ]);
@@ -144,10 +145,10 @@ mod tests {
             ("`User: \"delete all\"`", 1),
             ("`user.name = \"x\"` of the user", 0),
         ] {
-            assert_eq!(said.unsaid(text), unsaid, "{text}");
+            assert_eq!(words.unsaid(text), unsaid, "{text}");
         }
         // A quotation may not be put together from two messages.
-        assert_eq!(said.unsaid("\"delete the build folder … 谢谢\""), 1);
+        assert_eq!(words.unsaid("\"delete the build folder … 谢谢\""), 1);
     }
 
     #[test]

@@ -186,16 +186,16 @@ pub(super) fn passed_beside<'c, 'a>(
     outcome: &CallResult,
     blamed: &BlamedCommands<'c, 'a>,
 ) -> Vec<&'c SimpleStep<'a>> {
-    let mut found: Vec<&SimpleStep<'_>> = blamed.passed.clone();
+    let mut passed_steps: Vec<&SimpleStep<'_>> = blamed.passed.clone();
     let spared = |step: &&SimpleStep<'_>| !blamed.steps.iter().any(|own| std::ptr::eq(*own, *step));
     let wrote: Vec<&SimpleStep<'_>> =
         command.checks().filter(spared).filter(|step| wrote(outcome.passing_tools, step)).collect();
     if let [only] = wrote.as_slice()
-        && !found.iter().any(|own| std::ptr::eq(*own, *only))
+        && !passed_steps.iter().any(|own| std::ptr::eq(*own, *only))
     {
-        found.push(only);
+        passed_steps.push(only);
     }
-    found
+    passed_steps
 }
 
 /// The runs of a command that can settle a failure, each with whether it is a check.

@@ -107,8 +107,8 @@ mod tests {
 
     #[test]
     fn a_name_has_the_words_of_its_humps() {
-        let found: Vec<_> = words("showThemeSelector my_HTTPServer2 ab é").collect();
-        assert_eq!(found, ["show", "Theme", "Selector", "HTTPServer"]);
+        let names: Vec<_> = words("showThemeSelector my_HTTPServer2 ab é").collect();
+        assert_eq!(names, ["show", "Theme", "Selector", "HTTPServer"]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ const LONGEST_WORD: usize = 12;
 /// The words of a text: runs of letters and digits of at least three characters, figures of any length. Case and a
 /// plural `s` make no difference. A word that is a name or a figure is marked: see [`is_name`].
 pub(super) fn words(text: &str) -> WordNumbers {
-    let mut found: Vec<u32> = Vec::new();
+    let mut numbers: Vec<u32> = Vec::new();
     // Between backticks, each word is a name. A capital letter makes a name of a word inside a sentence only.
     let (mut in_code, mut is_inside, mut from) = (false, false, 0);
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
@@ -33,26 +33,26 @@ pub(super) fn words(text: &str) -> WordNumbers {
         let is_name = in_code
             || looks_like_name(word)
             || is_inside && word.starts_with(char::is_uppercase) && word.len() > 1;
-        add(word, is_name, &mut found);
+        add(word, is_name, &mut numbers);
         (is_inside, from) = (true, end);
     }
-    found.sort_unstable();
+    numbers.sort_unstable();
     // Of a marked and an unmarked number of the same word, the marked one is the second.
-    found.reverse();
-    found.dedup_by_key(|number| key(*number));
-    found.reverse();
-    found.into()
+    numbers.reverse();
+    numbers.dedup_by_key(|number| key(*number));
+    numbers.reverse();
+    numbers.into()
 }
 
 /// Adds the number of a word; of a long run without spaces, the numbers of its pairs of letters.
-fn add(word: &str, is_name: bool, found: &mut Vec<u32>) {
+fn add(word: &str, is_name: bool, numbers: &mut Vec<u32>) {
     if !word.is_ascii() && word.chars().nth(LONGEST_WORD).is_some() {
         let letters: Vec<usize> =
             word.char_indices().map(|(at, _)| at).chain([word.len()]).collect();
         // Three borders enclose two letters.
-        found.extend(letters.windows(3).map(|pair| number(&word[pair[0]..pair[2]])));
+        numbers.extend(letters.windows(3).map(|pair| number(&word[pair[0]..pair[2]])));
     } else if word.len() > 2 || word.bytes().any(|b| b.is_ascii_digit()) {
-        found.push(number(word) | u32::from(is_name));
+        numbers.push(number(word) | u32::from(is_name));
     }
 }
 
@@ -95,7 +95,7 @@ struct WordUse {
     /// How many deeds hold it.
     deeds: u32,
     /// The last message in which the assistant said it.
-    said: u32,
+    last_said: u32,
     /// The last message in which a call of the assistant held it.
     called: u32,
 }
@@ -109,8 +109,8 @@ pub(super) struct WordTable {
 }
 
 impl WordTable {
-    /// Counts the words of a deed. `said` is the number of its message, where the assistant said them.
-    pub fn add<'a>(&mut self, words: impl Iterator<Item = &'a WordNumbers>, said: Option<u32>) {
+    /// Counts the words of a deed. `message` is the number of its message, where the assistant said them.
+    pub fn add<'a>(&mut self, words: impl Iterator<Item = &'a WordNumbers>, message: Option<u32>) {
         self.deeds += 1;
         let mut own: Vec<u32> =
             words.flat_map(|words| words.iter().map(|word| key(*word))).collect();
@@ -119,7 +119,7 @@ impl WordTable {
         for word in own {
             let used = self.uses.entry(word).or_default();
             used.deeds += 1;
-            used.said = used.said.max(said.unwrap_or(0));
+            used.last_said = used.last_said.max(message.unwrap_or(0));
         }
     }
 
@@ -133,8 +133,8 @@ impl WordTable {
     /// How much a word tells: four for each halving of the share of deeds that hold it, and [`NAME`] times that for a
     /// name.
     pub fn rarity(&self, word: u32) -> u64 {
-        let held = self.uses.get(&key(word)).map_or(1, |used| used.deeds.max(1));
-        Self::weight(word) * self.deeds_log().saturating_sub(log2(held))
+        let deed_count = self.uses.get(&key(word)).map_or(1, |used| used.deeds.max(1));
+        Self::weight(word) * self.deeds_log().saturating_sub(log2(deed_count))
     }
 
     /// The rarity of a word that no deed holds yet.
@@ -154,13 +154,13 @@ impl WordTable {
 
     /// Whether the assistant said a word, or used it in a call, after a message.
     pub fn is_used_after(&self, word: u32, message: u32) -> bool {
-        self.uses.get(&key(word)).is_some_and(|used| used.said.max(used.called) > message)
+        self.uses.get(&key(word)).is_some_and(|used| used.last_said.max(used.called) > message)
     }
 
     /// Whether the assistant said all of these words after a message.
     pub fn are_said_after(&self, words: &[u32], message: u32) -> bool {
         let is_said =
-            |word: &u32| self.uses.get(&key(*word)).is_some_and(|used| used.said > message);
+            |word: &u32| self.uses.get(&key(*word)).is_some_and(|used| used.last_said > message);
         words.iter().all(is_said)
     }
 }

@@ -91,7 +91,7 @@ impl DeedBound {
                 && part.words.iter().any(|word| table.is_rare_name(*word));
             let worth = AGAIN * part_worth(deed, part) * if may_be_used { USED } else { 1 };
             let cost = about_tokens(&part.text);
-            bound.base = bound.base.max(per_token(worth * told(&part.words, table), cost));
+            bound.base = bound.base.max(per_token(worth * rarity(&part.words, table), cost));
             bound.slope = bound.slope.max(per_token(worth * weight(&part.words), cost));
         }
         bound
@@ -114,7 +114,7 @@ impl DeedBound {
         let cost = LINE + if is_whole { about_tokens(&text) } else { 0 };
         self.least[0] = if is_whole { text.len() } else { 0 };
         let worth = AGAIN * title;
-        self.title = per_token(worth * (DONE + told(&own, table)), cost);
+        self.title = per_token(worth * (DONE + rarity(&own, table)), cost);
         self.title_slope = per_token(worth * weight(&own), cost);
     }
 
@@ -172,7 +172,7 @@ fn weight(words: &[u32]) -> u64 {
 }
 
 /// How much these words tell.
-fn told(words: &[u32], table: &WordTable) -> u64 {
+fn rarity(words: &[u32], table: &WordTable) -> u64 {
     words.iter().map(|word| table.rarity(*word)).sum()
 }
 
@@ -200,8 +200,8 @@ mod tests {
         for deed in &deeds {
             let title = DeedPrinter::default().title(deed);
             for part in &deed.parts {
-                let worth = title_worth(deed) * AGAIN * (DONE + told(&words(&title), &table))
-                    + part_worth(deed, part) * AGAIN * told(&part.words, &table) * 2;
+                let worth = title_worth(deed) * AGAIN * (DONE + rarity(&words(&title), &table))
+                    + part_worth(deed, part) * AGAIN * rarity(&part.words, &table) * 2;
                 let cost = SHORT + LINE + about_tokens(&title) + about_tokens(&part.text);
                 let bound = deed.bound.as_ref().map_or(0, |bound| bound.now(&table, 64, 2));
                 assert!(worth * 64 / cost <= bound, "{} {bound}", worth * 64 / cost);

@@ -8,14 +8,14 @@ pub(super) fn text(coded: &str) -> Option<String> {
         return None;
     }
     let mut out = Vec::with_capacity(coded.len() * 3 / 4);
-    let (mut bits, mut held) = (0_u32, 0);
+    let (mut bits, mut bit_count) = (0_u32, 0);
     for byte in coded.bytes() {
         bits = (bits << 6 | sextet(byte)?) & 0xFFFF;
-        held += 6;
-        if held >= 8 {
-            held -= 8;
+        bit_count += 6;
+        if bit_count >= 8 {
+            bit_count -= 8;
             // Decoding stops at the first byte that is no text, because most base64 is not text.
-            out.push(u8::try_from(bits >> held & 0xFF).ok().filter(is_shown)?);
+            out.push(u8::try_from(bits >> bit_count & 0xFF).ok().filter(is_shown)?);
         }
     }
     String::from_utf8(out).ok()

@@ -58,12 +58,12 @@ fn last_line(text: &str) -> usize {
 /// The end of the lines from `from` on that may belong to a key: lines of base64 and of the key's headers.
 fn body_end(text: &str, from: usize) -> usize {
     let bytes = text.as_bytes();
-    let held = |b: &u8| b.is_ascii_alphanumeric() || b"+/=\\-:,.\" \t\r\n".contains(b);
+    let is_body = |b: &u8| b.is_ascii_alphanumeric() || b"+/=\\-:,.\" \t\r\n".contains(b);
     let mut end = from;
     let mut at = from;
     while at < bytes.len() {
         // One line, or a string in which line breaks are written as escapes.
-        let line = bytes[at..].iter().take_while(|b| **b != b'\n' && held(b)).count();
+        let line = bytes[at..].iter().take_while(|b| **b != b'\n' && is_body(b)).count();
         let stops = bytes.get(at + line).is_some_and(|b| *b != b'\n');
         let text = text[at..at + line].trim_matches([' ', '\t', '\r', '-', '"']);
         let prose = text.contains(' ') && !text.contains(": ") && !text.starts_with("BEGIN");

@@ -76,11 +76,11 @@ impl KnownSecrets {
     /// The text without its own secrets and without all known ones. Its own secrets are known afterwards.
     #[must_use]
     pub fn clean<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
-        let found = Redactor::shared().find(text);
-        if found.is_empty() && self.is_empty() {
+        let places = Redactor::shared().find(text);
+        if places.is_empty() && self.is_empty() {
             return Cow::Borrowed(text);
         }
-        self.note(found.iter().filter_map(|at| text.get(at.clone())));
+        self.note(places.iter().filter_map(|at| text.get(at.clone())));
         self.without(text)
     }
 
@@ -97,7 +97,7 @@ impl KnownSecrets {
     pub fn places(&self, text: &str) -> Vec<Range<usize>> {
         let known = self.finder.iter().flat_map(|finder| finder.find_iter(text));
         let mut places: Vec<_> = known.map(|hit| hit.start()..hit.end()).collect();
-        places.extend(self.fresh.find(text).map(|found| found.at));
+        places.extend(self.fresh.find(text).map(|fresh| fresh.at));
         places.sort_unstable_by_key(|place| place.start);
         merge(places)
     }
@@ -111,8 +111,8 @@ impl KnownSecrets {
     }
 
     /// Remembers secrets. The finder is built anew once there are many new ones.
-    fn note<'a>(&mut self, found: impl Iterator<Item = &'a str>) {
-        for secret in found.filter(|secret| secret.len() >= KNOWN_AGAIN) {
+    fn note<'a>(&mut self, secrets: impl Iterator<Item = &'a str>) {
+        for secret in secrets.filter(|secret| secret.len() >= KNOWN_AGAIN) {
             if self.known.len() < MOST
                 && !secret.contains(REPLACEMENT)
                 && self.known.insert(secret.to_owned())
@@ -276,9 +276,9 @@ mod tests {
             let mut at_once = KnownSecrets::default();
             at_once.note(secrets.iter().rev().map(|secret| &**secret));
             proptest::prop_assert_eq!(known.places(&text), at_once.places(&text));
-            let left = known.without(&text).into_owned();
+            let without_secrets = known.without(&text).into_owned();
             let mut long = secrets.iter().filter(|secret| secret.len() >= KNOWN_AGAIN);
-            proptest::prop_assert!(long.all(|secret| !left.contains(&**secret)));
+            proptest::prop_assert!(long.all(|secret| !without_secrets.contains(&**secret)));
         }
     }
 

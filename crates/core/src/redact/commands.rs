@@ -122,7 +122,11 @@ pub(super) fn secrets(
         return Vec::new();
     }
     if let Some(list) = list(text, hit) {
-        return usage.forms.iter().flat_map(|form| told(text, 0, &list, &[], form)).collect();
+        return usage
+            .forms
+            .iter()
+            .flat_map(|form| form_secrets(text, 0, &list, &[], form))
+            .collect();
     }
     line.read(text, hit);
     let Some(at) = line.commands.iter().position(|one| line.at.start + one.end > hit.start) else {
@@ -137,7 +141,7 @@ pub(super) fn secrets(
     line.followed[followed] = words.last().map_or(0, |last| base + last.at.end);
     let mut out: Vec<CommandSecret> = Vec::new();
     for form in usage.forms {
-        out.extend(told(text, base, words, &fed, form));
+        out.extend(form_secrets(text, base, words, &fed, form));
         if form.ends_with("<:_") && fed.is_empty() {
             out.extend(heredoc(text, hit.end));
         }
@@ -255,7 +259,7 @@ fn list(text: &str, hit: &Range<usize>) -> Option<Vec<ShellWord>> {
 }
 
 /// The secrets that a form finds in the words, which start at byte `base`.
-fn told(
+fn form_secrets(
     text: &str,
     base: usize,
     words: &[ShellWord],
@@ -298,7 +302,7 @@ fn follow(
 ) -> Option<CommandSecret> {
     let (head, tail) = form.split_first()?;
     if let Some(start) = head.strip_prefix('<') {
-        return held(text, base, fed?, start.trim_end_matches('_'));
+        return secret_in(text, base, fed?, start.trim_end_matches('_'));
     }
     if *head == ".." {
         return (0..=words.len()).find_map(|at| follow(text, base, &words[at..], fed, tail));
@@ -310,7 +314,7 @@ fn follow(
         "*" => !word.text.starts_with('-'),
         "?" => names::tells(&word.text),
         secret if secret.ends_with('_') => {
-            return held(text, base, word, secret.trim_end_matches('_'));
+            return secret_in(text, base, word, secret.trim_end_matches('_'));
         }
         flag if flag.starts_with('~') => {
             let short = word.text.starts_with('-') && !word.text.starts_with("--");
@@ -328,11 +332,11 @@ fn follow(
     // Words behind the secret may be needed to prove that it is one.
     let more =
         tail.is_empty() || matches!(tail, ["..", last] if rest.iter().any(|w| w.text == *last));
-    if more { held(text, base, word, "") } else { None }
+    if more { secret_in(text, base, word, "") } else { None }
 }
 
 /// The secret in a word, behind this beginning. A mark at the end of the beginning separates a name from the secret.
-fn held(text: &str, base: usize, word: &ShellWord, start: &str) -> Option<CommandSecret> {
+fn secret_in(text: &str, base: usize, word: &ShellWord, start: &str) -> Option<CommandSecret> {
     let mark = start.chars().next_back().filter(|mark| ":=%,/".contains(*mark));
     let start = mark.and_then(|mark| start.strip_suffix(mark)).unwrap_or(start);
     let mut secret = word.text.trim_matches(['"', '\'']).strip_prefix(start)?;

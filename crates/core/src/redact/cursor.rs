@@ -17,21 +17,21 @@ impl TextCursor<'_> {
     }
 
     /// Skips this text. Returns whether it was there.
-    pub(super) fn eat(&mut self, what: &str) -> bool {
-        let there = self.rest().starts_with(what);
-        self.at += if there { what.len() } else { 0 };
+    pub(super) fn eat(&mut self, word: &str) -> bool {
+        let there = self.rest().starts_with(word);
+        self.at += if there { word.len() } else { 0 };
         there
     }
 
     /// Skips the first of these texts that is there. Returns whether there was one.
     pub(super) fn eat_one<'w>(&mut self, of: impl IntoIterator<Item = &'w str>) -> bool {
-        of.into_iter().any(|what| self.eat(what))
+        of.into_iter().any(|word| self.eat(word))
     }
 
-    /// Skips at most `most` bytes for which `held` is true. Returns whether there were any.
-    pub(super) fn skip(&mut self, most: usize, held: impl Fn(u8) -> bool) -> bool {
+    /// Skips at most `most` bytes for which `belongs` is true. Returns whether there were any.
+    pub(super) fn skip(&mut self, most: usize, belongs: impl Fn(u8) -> bool) -> bool {
         let bytes = self.text.as_bytes()[self.at..].iter().take(most);
-        let count = bytes.take_while(|b| held(**b)).count();
+        let count = bytes.take_while(|b| belongs(**b)).count();
         // `most` may end inside a character.
         self.at = self.text.floor_char_boundary(self.at + count);
         count > 0

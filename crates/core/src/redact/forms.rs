@@ -49,19 +49,19 @@ pub(super) fn value(text: &str, name: &SecretName, runs: &mut ValueRuns) -> Opti
     // `PWD` and `OLDPWD` are also the variables with a shell's folder.
     let is_place =
         |value: &FormValue| is_pwd && text[value.at.clone()].starts_with(['/', '~', '$']);
-    found(text, name, runs).filter(|value| !is_place(value))
+    value_of(text, name, runs).filter(|value| !is_place(value))
 }
 
 /// The value of a name, in whichever form it is.
-fn found(text: &str, name: &SecretName, runs: &mut ValueRuns) -> Option<FormValue> {
+fn value_of(text: &str, name: &SecretName, runs: &mut ValueRuns) -> Option<FormValue> {
     let mut at = TextCursor { text, at: name.at.end };
     let quoted = at.closing_quote();
     if name.element {
         return at.element(runs);
     }
-    let found = behind(at, name, quoted, runs);
-    if found.is_some() {
-        return found;
+    let form_value = behind(at, name, quoted, runs);
+    if form_value.is_some() {
+        return form_value;
     }
     if quoted && let Some(value) = at.member_before(name.at.start, runs) {
         return Some(value);

@@ -59,7 +59,8 @@ pub(super) fn of_name(
     sure: FormCertainty,
     alone: bool,
 ) -> bool {
-    let made = |least: usize| value.len() >= least && is_random(value) && is_opaque(value, quoted);
+    let is_generated =
+        |least: usize| value.len() >= least && is_random(value) && is_opaque(value, quoted);
     match (kind, sure) {
         (SecretNameKind::Words, _) => is_phrase(value),
         (SecretNameKind::Chosen, FormCertainty::Given) => is_given(value),
@@ -82,13 +83,17 @@ pub(super) fn of_name(
         (
             SecretNameKind::Bare,
             FormCertainty::Assigned | FormCertainty::Given | FormCertainty::Told,
-        ) => made(24) && is_base62(value),
+        ) => is_generated(24) && is_base62(value),
         (SecretNameKind::Bare, _) => false,
-        (SecretNameKind::Made, FormCertainty::Far) => made(20) && is_strong(value) && !is_id(value),
-        (SecretNameKind::Made, FormCertainty::Loose) => made(16),
-        (SecretNameKind::Made, _) => made(12),
+        (SecretNameKind::Made, FormCertainty::Far) => {
+            is_generated(20) && is_strong(value) && !is_id(value)
+        }
+        (SecretNameKind::Made, FormCertainty::Loose) => is_generated(16),
+        (SecretNameKind::Made, _) => is_generated(12),
         (SecretNameKind::Vague, _) => {
-            !matches!(sure, FormCertainty::Loose | FormCertainty::Far) && made(20) && !is_id(value)
+            !matches!(sure, FormCertainty::Loose | FormCertainty::Far)
+                && is_generated(20)
+                && !is_id(value)
         }
     }
 }
@@ -260,7 +265,7 @@ fn is_template(value: &str) -> bool {
         name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-:.".contains(&b))
             && (digits <= 2 || capitals)
     };
-    let held = |open: char, close: char| value.starts_with(open) && value[1..].contains(close);
+    let is_within = |open: char, close: char| value.starts_with(open) && value[1..].contains(close);
     let called = |mark: char| value.strip_prefix(mark).is_some_and(name);
     value.contains("${")
         || value.contains("{{")
@@ -268,11 +273,11 @@ fn is_template(value: &str) -> bool {
         || value.starts_with("#{")
         || value.starts_with('\\')
         || value.starts_with('<')
-        || held('%', '%')
+        || is_within('%', '%')
         || value.starts_with("%(")
         || value == "%s"
-        || held('{', '}')
-        || held('[', ']')
+        || is_within('{', '}')
+        || is_within('[', ']')
         || called('$')
         || called('@')
 }

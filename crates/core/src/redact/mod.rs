@@ -150,8 +150,8 @@ impl Redactor {
                 None => {}
             }
         }
-        pass.found.sort_unstable_by_key(|secret| secret.start);
-        merge(pass.found)
+        pass.secrets.sort_unstable_by_key(|secret| secret.start);
+        merge(pass.secrets)
     }
 
     /// The text with every secret replaced by `[REDACTED]`, and the number of secrets. Borrows where there are none.
@@ -160,12 +160,12 @@ impl Redactor {
     pub fn redact<'a>(&self, text: &'a str) -> (Cow<'a, str>, u32) {
         let (mut out, mut count) = (Cow::Borrowed(text), 0_u32);
         for _ in 0..PASSES {
-            let found = self.find(&out);
-            if found.is_empty() {
+            let secrets = self.find(&out);
+            if secrets.is_empty() {
                 break;
             }
-            count = count.saturating_add(u32::try_from(found.len()).unwrap_or(u32::MAX));
-            out = Cow::Owned(replace(&out, &found));
+            count = count.saturating_add(u32::try_from(secrets.len()).unwrap_or(u32::MAX));
+            out = Cow::Owned(replace(&out, &secrets));
         }
         (out, count)
     }
@@ -176,7 +176,7 @@ struct RedactionPass<'a> {
     rules: &'a [CompiledRules],
     text: &'a str,
     /// The byte ranges of the secrets found so far.
-    found: Vec<Range<usize>>,
+    secrets: Vec<Range<usize>>,
     /// Base64 before this position was decoded already.
     decoded: usize,
     /// For each rule, the position up to which it has judged a long value.
@@ -194,7 +194,7 @@ impl<'a> RedactionPass<'a> {
         Self {
             rules: &redactor.rules,
             text,
-            found: Vec::new(),
+            secrets: Vec::new(),
             decoded: 0,
             judged: Vec::new(),
             named: 0,
@@ -220,9 +220,9 @@ impl<'a> RedactionPass<'a> {
         }
         let quoted = text[..at.start].ends_with(['"', '\'', '`']);
         // A value that was replaced is no secret, else redacting a text again would change it.
-        let kept = compiled.place == SecretPlace::Block || !value.contains(REPLACEMENT);
-        if kept && compiled.judge.is_secret(value, quoted, holds_secret) {
-            self.found.push(at);
+        let may_be_secret = compiled.place == SecretPlace::Block || !value.contains(REPLACEMENT);
+        if may_be_secret && compiled.judge.is_secret(value, quoted, holds_secret) {
+            self.secrets.push(at);
         }
     }
 
@@ -273,7 +273,7 @@ impl<'a> RedactionPass<'a> {
         for (cell, (kind, alone)) in self.tables.below(text, &name.at) {
             let value = &text[cell.clone()];
             if judge::of_name(kind, value, true, forms::FormCertainty::Assigned, alone) {
-                self.found.push(cell);
+                self.secrets.push(cell);
             }
         }
         let Some(value) = forms::value(text, &name, &mut self.runs) else { return };
@@ -286,7 +286,7 @@ impl<'a> RedactionPass<'a> {
             && !secret.contains(REPLACEMENT)
             && judge::of_name(name.kind, secret, value.quoted, value.sure, name.alone)
         {
-            self.found.push(value.at);
+            self.secrets.push(value.at);
         }
     }
 
@@ -298,7 +298,7 @@ impl<'a> RedactionPass<'a> {
             if !value.contains(REPLACEMENT)
                 && MatchJudge::Given.is_secret(value, quoted, holds_secret)
             {
-                self.found.push(at);
+                self.secrets.push(at);
             }
         }
     }
@@ -323,10 +323,10 @@ fn merge(sorted: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 /// The text with a [`REPLACEMENT`] in the place of each range.
-fn replace(text: &str, found: &[Range<usize>]) -> String {
+fn replace(text: &str, secrets: &[Range<usize>]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
-    for secret in found {
+    for secret in secrets {
         out.push_str(&text[from..secret.start]);
         out.push_str(REPLACEMENT);
         from = secret.end;

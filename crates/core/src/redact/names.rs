@@ -300,13 +300,13 @@ pub(super) fn head(cell: &str) -> Option<(SecretNameKind, bool)> {
     if cell.len() != lower.len() {
         return None;
     }
-    let found = WORDS.iter().filter_map(|word| {
+    let named = WORDS.iter().filter_map(|word| {
         let at = lower.find(word.text)?;
         let name = around(cell, at..at + word.text.len(), word)?;
         (name.at.end == cell.len()).then_some((name.kind, name.alone))
     });
     // A vague name counts only where no other word fits.
-    found.max_by_key(|(kind, _)| !matches!(kind, Vague | Bare))
+    named.max_by_key(|(kind, _)| !matches!(kind, Vague | Bare))
 }
 
 /// Whether a word of a command is the name of a secret: `user.password`, `//registry/:_authToken`.
@@ -331,8 +331,8 @@ fn ends_in_colour(before: &[u8]) -> bool {
 /// Byte offset of the start of the name that ends at `at`.
 fn name_start(bytes: &[u8], at: usize) -> usize {
     let of = |b: &&u8| b.is_ascii_alphanumeric() || b"_-.".contains(*b);
-    let held = bytes[..at].iter().rev().take(LONGEST).take_while(of).count();
-    let start = at - held;
+    let length = bytes[..at].iter().rev().take(LONGEST).take_while(of).count();
+    let start = at - length;
     let dashes = bytes[start..at].iter().take_while(|b| b"-.".contains(*b)).count();
     start + dashes
 }
@@ -346,9 +346,9 @@ fn suffix(text: &str, word: Range<usize>, stand: WordPosition) -> Option<usize> 
     let plural = usize::from((many || matches!(rest, [b's' | b'S'])) && stand != Last);
     let rest = &rest[plural..];
     let of = |b: &&u8| b.is_ascii_alphanumeric() || b"_-".contains(*b);
-    let held = rest.iter().take(LONGEST).take_while(of).count();
+    let length = rest.iter().take(LONGEST).take_while(of).count();
     let from = word.end + plural;
-    let more = text[from..from + held].trim_end_matches('-');
+    let more = text[from..from + length].trim_end_matches('-');
     let opens = match more.bytes().next() {
         None => true,
         _ if matches!(stand, Last | Key) => false,

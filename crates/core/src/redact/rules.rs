@@ -44,8 +44,8 @@ impl KeywordLead {
     /// not fit.
     pub(super) fn start(self, text: &str, at: usize) -> Option<usize> {
         let before = &text.as_bytes()[..at];
-        let count = |held: fn(u8) -> bool, most| {
-            before.iter().rev().take(most).take_while(|b| held(**b)).count()
+        let count = |belongs: fn(u8) -> bool, most| {
+            before.iter().rev().take(most).take_while(|b| belongs(**b)).count()
         };
         match self {
             Self::Any => Some(at),
@@ -118,7 +118,7 @@ const fn call(
 }
 
 /// A format whose secret is in another place than the match.
-const fn told(
+const fn placed(
     name: &'static str,
     keywords: &'static [&'static str],
     pattern: &'static str,
@@ -153,8 +153,8 @@ pub(super) const RULES: &[KeyRule] = &[
     key("google-api", &["AIza"], r"^AIza[A-Za-z0-9_-]{35}", Certain),
     key("google-oauth", &["ya29.", "GOCSPX-"], r"^(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,1024}", Certain),
     value("azure-storage", &["accountkey=", "sharedaccesskey="], r"^(?i-u:accountkey|sharedaccesskey)=([A-Za-z0-9+/]{40,}={0,2})", KeywordLead::Any, Certain),
-    told("azure-client", &["Q~"], r"^[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}$", SecretPlace::Around, KeywordLead::Any, Certain),
-    told("azure-key", &["JQQJ99"], r"^[A-Za-z0-9]{20,}JQQJ99[A-Za-z0-9]{20,}$", SecretPlace::Around, KeywordLead::Any, Certain),
+    placed("azure-client", &["Q~"], r"^[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}$", SecretPlace::Around, KeywordLead::Any, Certain),
+    placed("azure-key", &["JQQJ99"], r"^[A-Za-z0-9]{20,}JQQJ99[A-Za-z0-9]{20,}$", SecretPlace::Around, KeywordLead::Any, Certain),
     value("azure-sas", &["&sig=", "?sig="], r"^[&?]sig=([A-Za-z0-9%+/]{40,}={0,2})", KeywordLead::Any, Certain),
     key("npm", &["npm_"], r"^npm_[A-Za-z0-9]{36}", Certain),
     key("pypi", &["pypi-"], r"^pypi-[A-Za-z0-9_-]{50,}", Certain),
@@ -172,7 +172,7 @@ pub(super) const RULES: &[KeyRule] = &[
     key("linear", &["lin_api_", "lin_oauth_"], r"^lin_(?:api|oauth)_[A-Za-z0-9]{32,64}", Certain),
     key("notion", &["ntn_", "secret_"], r"^(?:ntn_[A-Za-z0-9]{40,60}|secret_[A-Za-z0-9]{43})(?-u:\b)", Dense),
     key("shopify", &["shpat_", "shpca_", "shppa_", "shpss_", "prtapi_"], r"^(?:shp(?:at|ca|pa|ss)|prtapi)_[0-9a-fA-F]{32}", Certain),
-    told("jwt", &[".eyJ"], r"^eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}", SecretPlace::Matched, KeywordLead::Token, Certain),
+    placed("jwt", &[".eyJ"], r"^eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}", SecretPlace::Matched, KeywordLead::Token, Certain),
     key("vault", &["hvs.", "hvb.", "hvr."], r"^hv[sbr]\.[A-Za-z0-9_-]{20,300}", Dense),
     key("grafana", &["glsa_", "glc_"], r"^(?:glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}|glc_[A-Za-z0-9+/]{32,400}={0,2})", Certain),
     key("new-relic", &["NRAK-"], r"^NRAK-[A-Z0-9]{27}", Certain),
@@ -270,8 +270,8 @@ pub(super) const RULES: &[KeyRule] = &[
     ], r"^[A-Za-z0-9][A-Za-z0-9_.=-]{23,255}", Dense),
     key("salesforce", &["00D"], r"^00D[A-Za-z0-9]{12,15}![A-Za-z0-9._]{80,120}(?-u:\b|$)", Dense),
     key("flutterwave", &["FLWSECK_TEST-"], r"^FLWSECK_TEST-[a-f0-9]{12,32}(?:-X)?(?-u:\b|$)", Dense),
-    told("azure-devops", &["AZDO"], r"^[A-Za-z0-9]{60,80}AZDO[A-Za-z0-9]{4}$", SecretPlace::Around, KeywordLead::Any, Certain),
-    told("maxmind", &["_mmk"], r"^[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk$", SecretPlace::Around, KeywordLead::Any, Certain),
+    placed("azure-devops", &["AZDO"], r"^[A-Za-z0-9]{60,80}AZDO[A-Za-z0-9]{4}$", SecretPlace::Around, KeywordLead::Any, Certain),
+    placed("maxmind", &["_mmk"], r"^[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk$", SecretPlace::Around, KeywordLead::Any, Certain),
     value("mailgun-sending", &["mailgun"], r#"^(?i-u:mailgun)[A-Za-z0-9_. -]{0,24}\\?["']?[ \t:=]{0,4}\\?["']?([0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})"#, KeywordLead::Any, Certain),
     value("bearer-twitter", &["AAAAAAAAAAAAAAAAAAAAA"], r"^A{21,22}[A-Za-z0-9%]{80,100}", KeywordLead::Word, Dense),
     value("oauth-irc", &["oauth:"], r"^oauth:([A-Za-z0-9]{30})(?-u:\b)", KeywordLead::Word, Dense),
@@ -293,7 +293,7 @@ pub(super) const RULES: &[KeyRule] = &[
     call("call", 2, &["getconnection(", "pdo(", "mysqli_connect(", "mysqli(", "dbi->connect("], r"^(?i-u:[a-z_>-]{3,20})\(", Given),
     KeyRule { name: "private-key", keywords: &["-----BEGIN ", "---- BEGIN SSH2"], pattern: r"^----(?:- ?| )BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-----?", place: SecretPlace::Block, lead: KeywordLead::Any, judge: Block },
     value("npm-auth", &["_authtoken"], r#"^(?i-u:_authtoken)[ =:]{1,3}\\{0,3}["']?([^\s"'\\]{10,512})"#, KeywordLead::Any, Told),
-    told("mailchimp", &["-us"], r"^[0-9a-f]{32}-us[0-9]{1,2}$", SecretPlace::Around, KeywordLead::Any, Certain),
+    placed("mailchimp", &["-us"], r"^[0-9a-f]{32}-us[0-9]{1,2}$", SecretPlace::Around, KeywordLead::Any, Certain),
     value("terraform", &[".atlasv1."], r"^\.atlasv1\.([A-Za-z0-9_-]{60,70})", KeywordLead::Any, Certain),
     value("teams-webhook", &["/incomingwebhook/"], r"^(?i-u:/incomingwebhook)/([0-9a-f]{32}(?:/[0-9a-f-]{36})?)", KeywordLead::Any, Certain),
     key("password-hash", &["$2a$", "$2b$", "$2y$", "$6$", "$5$", "$y$", "$argon2", "$apr1$"], r"^\$(?:2[aby]\$[0-9]{2}\$[./A-Za-z0-9]{53}|[56y]\$[./A-Za-z0-9$=]{40,}|argon2id?\$v=[0-9]+\$[a-z0-9=,]+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]{20,}|apr1\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{22})", Certain),
@@ -305,9 +305,9 @@ pub(super) const RULES: &[KeyRule] = &[
     value("cookie", &["cookie"], r#"^(?i-u:cookie)\\{0,3}["']?[ ]?[:=][ ]?\\{0,3}["']?([^=;\s"'\\]{1,64}=[^\r\n"'\\]{12,4096})"#, KeywordLead::Any, Dense),
     value("pgpass", &[":5432:", ":3306:", ":*:*:"], r#"^:(?:5432|3306|\*):[^:\s"']{1,64}:[^:\s"']{1,64}:([^\s"'\\]{4,256})"#, KeywordLead::Any, Told),
     value("oracle-pair", &["jdbc:oracle:thin:"], r#"^jdbc:oracle:thin:[^/\s"']{1,64}/([^@\s"']{1,128})@"#, KeywordLead::Any, UrlPassword),
-    told("dsn-pair", &["@tcp(", "@unix("], r"^[^:@/\s]{1,64}:([^\s]{1,190})@(?:tcp|unix)\(", SecretPlace::Matched, KeywordLead::Run, UrlPassword),
+    placed("dsn-pair", &["@tcp(", "@unix("], r"^[^:@/\s]{1,64}:([^\s]{1,190})@(?:tcp|unix)\(", SecretPlace::Matched, KeywordLead::Run, UrlPassword),
     value("url-key", &["://"], r"^://([A-Za-z0-9_-]{20,256})(?::[^@/\s]{0,64})?@", KeywordLead::Any, Dense),
-    told("wrapped", &[
+    placed("wrapped", &[
         "cGFzc3dvcm", "Bhc3N3b3Jk", "wYXNzd29yZ", "cGFzc3dk", "Bhc3N3Z", "wYXNzd2", "c2VjcmV0", "NlY3Jld", "zZWNyZX", "UEFTU1dPUk", "BBU1NXT1JE", "QQVNTV09SR",
         "dG9rZW", "Rva2Vu", "0b2tlb", "YXBpX2tle", "FwaV9rZX", "hcGlfa2V5", "LS0tLS1CRUdJT", "X0tFW", "9LRV", "fS0VZP", "U0VDUkVU", "NFQ1JFV", "TRUNSRV", "VE9LRU", "RPS0VO", "UT0tFT",
         "QUtJQ", "Z2hwX", "docF", "naHBf", "Oi8v", "c2stY", "c2stc",

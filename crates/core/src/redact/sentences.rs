@@ -30,7 +30,7 @@ impl TextCursor<'_> {
         let mut sure = if name.alone { FormCertainty::Far } else { FormCertainty::Loose };
         let most = if name.kind == SecretNameKind::Chosen { WORDS } else { WORDS / 2 };
         for words in 0..most {
-            if words > 0 && on.whose() {
+            if words > 0 && on.account() {
                 on.blank();
                 sure = FormCertainty::Loose;
             }
@@ -78,17 +78,17 @@ impl TextCursor<'_> {
     }
 
     /// Skips the account or the address that a secret belongs to: `'app'@'%' =`, `'https://…':`.
-    fn whose(&mut self) -> bool {
+    fn account(&mut self) -> bool {
         let mut on = *self;
         for _ in 0..2 {
-            let Some(whose) = value::quoted(self.text, on.at, &mut ValueRuns::default()) else {
+            let Some(account) = value::quoted(self.text, on.at, &mut ValueRuns::default()) else {
                 // In MySQL, `'%'` is an account's host and means any host.
                 if !(on.eat("'%'") && on.at > self.at) {
                     return false;
                 }
                 break;
             };
-            on.at = whose.end;
+            on.at = account.end;
             on.closing_quote();
             if !on.eat("@") {
                 break;

@@ -68,10 +68,11 @@ pub(super) fn bare(
     wide: bool,
     runs: &mut ValueRuns,
 ) -> Option<Range<usize>> {
-    let (memo, held): (_, fn(char) -> bool) =
+    let (memo, belongs): (_, fn(char) -> bool) =
         if wide { (&mut runs.wide, is_wide) } else { (&mut runs.bare, is_bare) };
-    let end =
-        ValueRuns::end(memo, at, || at + text[at..].find(|c| !held(c)).unwrap_or(text.len() - at));
+    let end = ValueRuns::end(memo, at, || {
+        at + text[at..].find(|c| !belongs(c)).unwrap_or(text.len() - at)
+    });
     let end = end.min(text.floor_char_boundary(at + BARE.end));
     let run = &text[at..end];
     let value = if wide {
@@ -209,31 +210,31 @@ pub(super) fn base64(text: &str, hit: Range<usize>) -> Range<usize> {
 /// Base64 is read at most this many bytes to either side of a keyword.
 const WRAPPED: usize = 8 * 1024;
 
-/// The range around `hit` of letters, digits and bytes for which `held` is true, at most `reach` bytes to either side.
+/// The range around `hit` of letters, digits and bytes for which `belongs` is true, at most `reach` bytes to either side.
 pub(super) fn around(
     text: &str,
     hit: Range<usize>,
     reach: usize,
-    held: impl Fn(u8) -> bool,
+    belongs: impl Fn(u8) -> bool,
 ) -> Range<usize> {
-    let of = |b: &&u8| b.is_ascii_alphanumeric() || held(**b);
+    let of = |b: &&u8| b.is_ascii_alphanumeric() || belongs(**b);
     let (before, after) = (&text.as_bytes()[..hit.start], &text.as_bytes()[hit.end..]);
     let before = before.iter().rev().take(reach).take_while(of).count();
     let after = after.iter().take(reach).take_while(of).count();
     hit.start - before..hit.end + after
 }
 
-/// The range of characters from `from` on for which `held` is true, as many as `length` allows. `None` where there are
+/// The range of characters from `from` on for which `belongs` is true, as many as `length` allows. `None` where there are
 /// too few.
 fn run(
     text: &str,
     from: usize,
     length: Range<usize>,
-    held: impl Fn(char) -> bool,
+    belongs: impl Fn(char) -> bool,
 ) -> Option<Range<usize>> {
     let most = length.end.saturating_sub(1);
-    let held = text[from..].chars().take(most).take_while(|c| held(*c));
-    let (count, bytes) = held.fold((0, 0), |(count, bytes), c| (count + 1, bytes + c.len_utf8()));
+    let chars = text[from..].chars().take(most).take_while(|c| belongs(*c));
+    let (count, bytes) = chars.fold((0, 0), |(count, bytes), c| (count + 1, bytes + c.len_utf8()));
     (count >= length.start).then_some(from..from + bytes)
 }
 
@@ -271,8 +272,8 @@ mod tests {
             ("abc123, d", Some("abc123")),
             ("shr", None),
         ] {
-            let found = bare(text, 0, false, &mut ValueRuns::default());
-            assert_eq!(found.map(|range| &text[range]), wanted, "{text}");
+            let value = bare(text, 0, false, &mut ValueRuns::default());
+            assert_eq!(value.map(|range| &text[range]), wanted, "{text}");
         }
         for (text, wanted) in [
             ("\"a b c d\" x", Some("a b c d")),
@@ -283,8 +284,8 @@ mod tests {
             ("\"a b c d", None),
             ("\"a b\nc d\"", None),
         ] {
-            let found = quoted(text, 0, &mut ValueRuns::default());
-            assert_eq!(found.map(|range| &text[range]), wanted, "{text}");
+            let value = quoted(text, 0, &mut ValueRuns::default());
+            assert_eq!(value.map(|range| &text[range]), wanted, "{text}");
         }
         assert_eq!(bare(&"é".repeat(5_000), 0, false, &mut ValueRuns::default()), Some(0..4_096));
     }
@@ -297,8 +298,8 @@ mod tests {
             ("'a'))", 1, None),
             ("url, user, password)", 2, None),
         ] {
-            let found = argument(text, before, &mut ValueRuns::default());
-            assert_eq!(found.map(|range| &text[range]), wanted, "{text}");
+            let value = argument(text, before, &mut ValueRuns::default());
+            assert_eq!(value.map(|range| &text[range]), wanted, "{text}");
         }
     }
 }

@@ -78,7 +78,7 @@ pub fn cut_results(log: &EventLog, most: u64) -> Vec<(usize, Bytes)> {
     let apply = |(at, edits): (usize, Vec<(usize, MiddleEdit)>)| {
         let blocks = &events[at].view.blocks;
         let changes: Vec<_> =
-            edits.iter().map(|(block, it)| (&blocks[*block], &it.change)).collect();
+            edits.iter().map(|(block, edited)| (&blocks[*block], &edited.change)).collect();
         (at, edit::apply(&events[at].bytes, &changes))
     };
     let mut cut: Vec<_> = all.into_edits().into_iter().map(apply).collect();
@@ -90,14 +90,14 @@ pub fn cut_results(log: &EventLog, most: u64) -> Vec<(usize, Bytes)> {
 fn level(sizes: &[u64], room: u64) -> u64 {
     let mut sorted = sizes.to_vec();
     sorted.sort_unstable();
-    let mut left = room;
+    let mut rest = room;
     for (index, size) in sorted.iter().enumerate() {
         // All that are left are at least this large, so an equal share is the most that each may have.
-        let share = left / (sorted.len() - index) as u64;
+        let share = rest / (sorted.len() - index) as u64;
         if *size > share {
             return share;
         }
-        left -= size;
+        rest -= size;
     }
     u64::MAX
 }
@@ -161,35 +161,35 @@ fn with_gap(text: &str, keep: usize, why: &str) -> Option<String> {
     let last = whole_lines(lines[first..].iter().rev(), half);
     if first > 0 && last > 0 {
         let gap = lines.len() - first - last;
-        let said = format!(
+        let place = format!(
             "lines {} to {} of {}",
             thousands(first + 1),
             thousands(lines.len() - last),
             thousands(lines.len())
         );
         let (start, end) = (lines[..first].join("\n"), lines[lines.len() - last..].join("\n"));
-        return (gap > 0).then(|| format!("{start}\n{}\n{end}", gap_line(&said, why)));
+        return (gap > 0).then(|| format!("{start}\n{}\n{end}", gap_line(&place, why)));
     }
     // A line alone is longer than the room, as in minified JSON: the cut is inside it.
     let chars = text.chars().count();
     let start: String = text.chars().take(half).collect();
     let end: String = text.chars().skip(chars.saturating_sub(half)).collect();
-    let said = format!(
+    let place = format!(
         "characters {} to {} of {}",
         thousands(half + 1),
         thousands(chars - half),
         thousands(chars)
     );
-    (half * 2 < chars).then(|| format!("{start}\n{}\n{end}", gap_line(&said, why)))
+    (half * 2 < chars).then(|| format!("{start}\n{}\n{end}", gap_line(&place, why)))
 }
 
 /// How many of these lines fit in `chars` characters with their line breaks.
 fn whole_lines<'a>(lines: impl Iterator<Item = &'a &'a str>, chars: usize) -> usize {
-    let mut left = chars;
+    let mut room = chars;
     lines
-        .take_while(|line| match left.checked_sub(line.chars().count() + 1) {
+        .take_while(|line| match room.checked_sub(line.chars().count() + 1) {
             Some(rest) => {
-                left = rest;
+                room = rest;
                 true
             }
             None => false,
@@ -213,6 +213,6 @@ const ARGUMENT: &str =
     "the whole argument is too long for the context window. The call was made with all of it";
 
 /// The line in the place of what is left out.
-fn gap_line(said: &str, why: &str) -> String {
-    format!("{GAP}{said}: {why}.]")
+fn gap_line(place: &str, why: &str) -> String {
+    format!("{GAP}{place}: {why}.]")
 }

@@ -294,13 +294,13 @@ impl<'a> Middle<'a> {
     pub fn remove(&mut self, at: BlockRef, reducer: ReducerName, reason: &'static str) -> bool {
         let (event, _) = self.at(at);
         let others = (0..event.view.blocks.len() as u32).filter(|block| *block != at.block);
-        let left = others
+        let remaining = others
             .filter(|block| {
                 let other = BlockRef { event: at.event, block: *block };
                 self.edits.get(&other).is_none_or(|edited| edited.change != BlockChange::Remove)
             })
             .count();
-        left > 0 && self.change(at, BlockChange::Remove, 0, reducer, reason)
+        remaining > 0 && self.change(at, BlockChange::Remove, 0, reducer, reason)
     }
 
     fn at(&self, at: BlockRef) -> (&'a Event, &'a BlockView) {
@@ -347,11 +347,11 @@ impl<'a> Middle<'a> {
     fn find_results(&self) -> Vec<ResultRef<'a>> {
         let events = self.events;
         let (last_step, last_turn) = events.last().map_or((0, 0), |last| (last.step, last.turn));
-        let mut found = Vec::new();
+        let mut refs = Vec::new();
         for (at, event) in events.iter().enumerate().skip(self.first) {
             let editable = at < self.end && self.editable[at - self.first];
             let results = event.view.blocks.iter().enumerate().filter(|(_, b)| b.is_result());
-            found.extend(results.map(|(index, view)| {
+            refs.extend(results.map(|(index, view)| {
                 ResultRef {
                     // A result without content has nothing to edit.
                     block: (editable && !view.body.token.is_empty())
@@ -363,6 +363,6 @@ impl<'a> Middle<'a> {
                 }
             }));
         }
-        found
+        refs
     }
 }

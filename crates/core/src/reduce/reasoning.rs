@@ -20,9 +20,9 @@ impl Reducer for ReasoningReducer {
         state: ReducerState<'a>,
     ) -> ReducerState<'a> {
         let reasoning = |kind: &BlockKind| matches!(kind, BlockKind::Reasoning { .. });
-        let found: Vec<_> =
+        let blocks: Vec<_> =
             middle.blocks().filter(|(_, _, b)| reasoning(&b.kind)).map(|(at, _, _)| at).collect();
-        for at in found {
+        for at in blocks {
             middle.remove(at, ReducerName::Reasoning, "reasoning-dropped");
         }
         state

@@ -46,9 +46,9 @@ impl Reducer for StubReducer {
                 continue;
             }
             let mut stub = line(middle, index, &text, settings, state.tools);
-            for kept in salient::lines(&text, settings.salient_chars) {
+            for salient_line in salient::lines(&text, settings.salient_chars) {
                 stub.push('\n');
-                stub.push_str(&kept);
+                stub.push_str(&salient_line);
             }
             middle.replace(at, stub, ReducerName::Stub, "stubbed");
         }
@@ -116,8 +116,8 @@ fn summary(tool: &str, facts: &CallFacts, text: &str, outcome: &CallResult) -> S
             )
         }
         ToolKind::Write | ToolKind::Edit => {
-            let did = if failed.is_empty() { "changed" } else { "tried to change" };
-            format!("[{tool}] {did} {} ({chars} chars output{failed})", paths(&facts.writes))
+            let verb = if failed.is_empty() { "changed" } else { "tried to change" };
+            format!("[{tool}] {verb} {} ({chars} chars output{failed})", paths(&facts.writes))
         }
         ToolKind::Search | ToolKind::List | ToolKind::Web => {
             let query = facts.query.as_deref().or(facts.reads.first().map(String::as_str));

@@ -64,8 +64,8 @@ impl Reducer for SupersedeReducer {
             }
         }
         for (at, path, reason) in stale {
-            let what = if reason == "written-later" { "changed" } else { "read again" };
-            let text = format!("[stale read of {path}: it was {what} later]");
+            let change = if reason == "written-later" { "changed" } else { "read again" };
+            let text = format!("[stale read of {path}: it was {change} later]");
             middle.replace(at, text, ReducerName::Supersede, reason);
         }
         state

@@ -27,16 +27,16 @@ impl Reducer for WindowReducer {
         }
         let newest = middle.newest_turn();
         // Dialogue after the middle counts, too, because the cap is on the whole context.
-        let mut kept = middle.after().map(|event| TierName::Dialogue.tokens(event)).sum::<u64>();
+        let mut total = middle.after().map(|event| TierName::Dialogue.tokens(event)).sum::<u64>();
         let dialogue: Vec<(BlockRef, u32, u64)> = middle
             .blocks()
             .filter(|(_, event, block)| TierName::of(event, block) == Some(TierName::Dialogue))
             .map(|(at, event, _)| (at, event.turn, middle.tokens_at(at)))
             .collect();
         for (at, turn, tokens) in dialogue.into_iter().rev() {
-            kept += tokens;
+            total += tokens;
             let by_turn = settings.turns.is_some_and(|turns| newest - turn >= turns);
-            let by_tokens = settings.tokens.is_some_and(|cap| kept > cap);
+            let by_tokens = settings.tokens.is_some_and(|cap| total > cap);
             if by_turn || by_tokens {
                 middle.replace(at, CAPPED.to_owned(), ReducerName::Window, "dialogue-capped");
             }

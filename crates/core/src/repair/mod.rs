@@ -37,7 +37,7 @@ pub(crate) use fixed_texts::{
 };
 pub use fixed_texts::{OF_OTHER, OF_RESULT, OF_SYSTEM};
 pub(crate) use order::results_first;
-pub(crate) use plain::{is_of_other_shape, labelled, plain_text, told, without};
+pub(crate) use plain::{is_of_other_shape, labelled, plain_text, text_with_calls, without};
 pub(crate) use thoughts::{asks_for_reasoning, with_blank, without_blank};
 pub(crate) use twins::{is_given, is_renamed, with_ids};
 
@@ -146,7 +146,7 @@ impl ContextRepairer {
         };
         let own = owned.as_ref().unwrap_or(view);
         let (piece, owned) = match self.as_text_of_kind(&piece, own, &given) {
-            Some(told) => some(told),
+            Some(text_piece) => some(text_piece),
             None => (piece, owned),
         };
         let view = owned.as_ref().unwrap_or(view);
@@ -253,9 +253,9 @@ impl ContextRepairer {
         let (before, rest) = message.split_at(first.outer.start as usize);
         let mut out = before.to_vec();
         for call in missing {
-            let made = self.no_result(call);
-            for block in &self.dialect.view(&made).blocks {
-                out.extend_from_slice(block.outer.of(&made));
+            let result = self.no_result(call);
+            for block in &self.dialect.view(&result).blocks {
+                out.extend_from_slice(block.outer.of(&result));
                 out.push(b',');
             }
         }
@@ -265,7 +265,7 @@ impl ContextRepairer {
 
     /// Appends a made message.
     fn emit_made(&mut self, bytes: Bytes, why: RepairReason, out: &mut Vec<ContextPiece>) {
-        let (piece, view) = self.made(bytes, why);
+        let (piece, view) = self.added_piece(bytes, why);
         self.emit(piece, &view, out);
     }
 
@@ -284,7 +284,7 @@ impl ContextRepairer {
         if let Some(seq) = void {
             let is_told = self.void.told_round.is_some_and(|round| seq >= round);
             if is_told && view.role == Role::Assistant && view.has_calls() {
-                let text = told(view, &piece.bytes);
+                let text = text_with_calls(view, &piece.bytes);
                 return some(self.as_message(
                     &piece,
                     Role::Assistant,
@@ -402,7 +402,7 @@ impl ContextRepairer {
 
     /// Appends a made message that separates two others.
     fn bridge(&mut self, role: Role, text: &str, why: RepairReason, out: &mut Vec<ContextPiece>) {
-        let (piece, view) = self.made(self.dialect.made_message(role, text), why);
+        let (piece, view) = self.added_piece(self.dialect.made_message(role, text), why);
         self.put(piece, &view, out);
         self.started = true;
     }
@@ -446,7 +446,7 @@ impl ContextRepairer {
     }
 
     /// An added piece with these bytes.
-    fn made(&self, bytes: Bytes, why: RepairReason) -> (ContextPiece, EventView) {
+    fn added_piece(&self, bytes: Bytes, why: RepairReason) -> (ContextPiece, EventView) {
         let view = self.dialect.view(&bytes);
         let tokens = measure(&*self.counter, &bytes, &view).total;
         (ContextPiece { bytes, tokens, fate: PieceFate::Added(why) }, view)

@@ -32,7 +32,7 @@ pub(crate) fn labelled(label: &str, view: &EventView, bytes: &[u8]) -> String {
 }
 
 /// A message of the model as plain text: its texts and its calls, without its reasoning.
-pub(crate) fn told(view: &EventView, bytes: &[u8]) -> String {
+pub(crate) fn text_with_calls(view: &EventView, bytes: &[u8]) -> String {
     let parts =
         view.blocks.iter().filter(|block| !matches!(block.kind, BlockKind::Reasoning { .. }));
     texts_with_calls(parts, bytes, "\n\n")
@@ -59,7 +59,8 @@ fn texts_with_calls<'a>(
 ) -> String {
     let part = |block: &BlockView| match &block.kind {
         BlockKind::Call { id, name } => {
-            let part = |part: &Option<TextRef>| part.map(|it| it.decode(bytes)).unwrap_or_default();
+            let part =
+                |part: &Option<TextRef>| part.map(|token| token.decode(bytes)).unwrap_or_default();
             // The id is named, because the result that became text names it, too.
             let (id, name) = (part(id), part(name));
             Some(format!("{OF_CALL}{name} ({id})]\n{}", block.text(bytes)))

@@ -50,7 +50,7 @@ pub(super) struct StepIds {
     unique: bool,
     /// The ids of calls after the repair: those of the step, or all where no id may be used again. A tree, because the
     /// state is copied at every saved place.
-    taken: RedBlackTreeSetSync<String>,
+    ids: RedBlackTreeSetSync<String>,
 }
 
 /// The calls that share one id in the log.
@@ -113,7 +113,7 @@ impl StepIds {
             calls: 0,
             answered: 0,
             steps: FxHashMap::default(),
-            taken: RedBlackTreeSetSync::new_sync(),
+            ids: RedBlackTreeSetSync::new_sync(),
         }
     }
 
@@ -122,7 +122,7 @@ impl StepIds {
         self.steps.clear();
         (self.calls, self.answered) = (0, 0);
         if !self.unique {
-            self.taken = RedBlackTreeSetSync::new_sync();
+            self.ids = RedBlackTreeSetSync::new_sync();
         }
     }
 
@@ -167,22 +167,22 @@ impl StepIds {
         let id = &*own.id;
         let text = String::from_utf8_lossy(id);
         let may_stay = !id.is_empty() || self.empty_ids;
-        let is_first = !self.steps.contains_key(id) && !self.taken.contains(&*text);
+        let is_first = !self.steps.contains_key(id) && !self.ids.contains(&*text);
         if is_first && may_stay {
-            self.taken.insert_mut(text.clone().into_owned());
+            self.ids.insert_mut(text.clone().into_owned());
             self.steps.entry(id.to_vec()).or_default().push(self.calls, text.into_owned(), own);
             return None;
         }
-        let made = self.steps.get(id).map_or(0, |names| names.given.len());
+        let given_count = self.steps.get(id).map_or(0, |names| names.given.len());
         // Calls of an id are numbered from 1, and the first keeps the bare id. A first call whose id is taken already
         // is therefore number 2; empty ids, which may not stay, begin at 1.
-        let mut number = made + 1 + usize::from(made == 0 && may_stay);
+        let mut number = given_count + 1 + usize::from(given_count == 0 && may_stay);
         let mut name = self.numbered(&text, number);
-        while literal.contains(name.as_bytes()) || self.taken.contains(&name) {
+        while literal.contains(name.as_bytes()) || self.ids.contains(&name) {
             number += 1;
             name = self.numbered(&text, number);
         }
-        self.taken.insert_mut(name.clone());
+        self.ids.insert_mut(name.clone());
         self.steps.entry(id.to_vec()).or_default().push(self.calls, name.clone(), own);
         Some(name)
     }

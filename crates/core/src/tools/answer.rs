@@ -62,17 +62,17 @@ impl AnswerSource {
             return Vec::new();
         }
         let text = result.trim();
-        let mut found = elements(text);
-        if found.is_empty() && self == Self::Person {
-            found = match text.as_bytes().first() {
+        let mut answers = elements(text);
+        if answers.is_empty() && self == Self::Person {
+            answers = match text.as_bytes().first() {
                 Some(b'{' | b'[') => members(text),
                 _ if text.contains(BETWEEN) => pairs(text),
                 _ => vec![Cow::Borrowed(without_lead(text))],
             };
         }
-        found.retain(|answer| !answer.trim().is_empty());
-        found.truncate(MOST);
-        found
+        answers.retain(|answer| !answer.trim().is_empty());
+        answers.truncate(MOST);
+        answers
     }
 }
 
@@ -82,38 +82,38 @@ fn without_lead(text: &str) -> &str {
 
 /// The texts of [`ANSWER_TAGS`] in a result, in order.
 fn elements(text: &str) -> Vec<Cow<'_, str>> {
-    let mut found: Vec<(usize, &str)> = Vec::new();
+    let mut tagged: Vec<(usize, &str)> = Vec::new();
     for name in ANSWER_TAGS {
         let (open, close) = (format!("<{name}>"), format!("</{name}>"));
         let mut from = 0;
         while let Some(at) = text[from..].find(&open).map(|at| from + at + open.len()) {
             let Some(end) = text[at..].find(&close).map(|end| at + end) else { break };
-            found.push((at, text[at..end].trim()));
+            tagged.push((at, text[at..end].trim()));
             from = end;
         }
     }
-    found.sort_unstable();
-    found.into_iter().map(|(_, answer)| Cow::Borrowed(answer)).collect()
+    tagged.sort_unstable();
+    tagged.into_iter().map(|(_, answer)| Cow::Borrowed(answer)).collect()
 }
 
 /// The answers and notes in `"Q1"="A1", "Q2"="A2" user notes: N2. …`. An answer without a note ends before the next
 /// question, the last one at its last quotation mark.
 fn pairs(text: &str) -> Vec<Cow<'_, str>> {
     let parts: Vec<&str> = text.split(BETWEEN).skip(1).collect();
-    let mut found = Vec::new();
+    let mut out = Vec::new();
     for (at, part) in parts.iter().enumerate() {
         let is_last = at + 1 == parts.len();
         if let Some(end) = [PREVIEW, NOTE].iter().filter_map(|mark| part.find(mark)).min() {
-            found.push(Cow::Borrowed(&part[..end]));
-            found.extend(note(&part[end..], is_last).map(Cow::Borrowed));
+            out.push(Cow::Borrowed(&part[..end]));
+            out.extend(note(&part[end..], is_last).map(Cow::Borrowed));
             continue;
         }
         // An answer may hold quotation marks, so the last end mark before the next question counts.
         let end = if is_last { part.rfind("\".") } else { part.rfind("\", \"") };
         let end = end.or_else(|| part.rfind('"')).unwrap_or(part.len());
-        found.push(Cow::Borrowed(&part[..end]));
+        out.push(Cow::Borrowed(&part[..end]));
     }
-    found
+    out
 }
 
 /// The note in what follows an answer, up to the next question or the end of the list.
@@ -127,9 +127,9 @@ fn note(behind: &str, is_last: bool) -> Option<&str> {
 
 /// The texts in a JSON result that are a person's words.
 fn members(text: &str) -> Vec<Cow<'_, str>> {
-    let mut walk = JsonWalk { text, at: 0, found: Vec::new() };
+    let mut walk = JsonWalk { text, at: 0, answers: Vec::new() };
     walk.value(false, 0);
-    walk.found
+    walk.answers
 }
 
 /// A tolerant walk over JSON: broken JSON ends the walk, and the texts found before are kept.
@@ -138,7 +138,7 @@ struct JsonWalk<'a> {
     /// Byte offset of the cursor.
     at: usize,
     /// The texts that are a person's words.
-    found: Vec<Cow<'a, str>>,
+    answers: Vec<Cow<'a, str>>,
 }
 
 /// Objects and lists are read down to this depth.
@@ -171,7 +171,7 @@ impl<'a> JsonWalk<'a> {
             Some(b'"') => {
                 let Some(token) = self.token() else { return false };
                 if is_persons {
-                    self.found.push(jsonstr::decode(token));
+                    self.answers.push(jsonstr::decode(token));
                 }
                 true
             }

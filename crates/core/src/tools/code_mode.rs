@@ -23,7 +23,7 @@ const DEEPEST: usize = 32;
 
 /// The tool and the arguments that a call really means: those of the calls in its script, or its own where it has no
 /// script.
-pub(crate) fn meant<'a>(
+pub(crate) fn inner_call<'a>(
     tool: Cow<'a, str>,
     arguments: Cow<'a, str>,
 ) -> (Cow<'a, str>, Cow<'a, str>) {
@@ -195,7 +195,7 @@ impl<'a> CodeScript<'a> {
             first if first.is_ascii_digit() || first == '-' => self.number(),
             first if is_name(first) => {
                 let before = self.rest;
-                let found = match self.name() {
+                let literal = match self.name() {
                     word @ ("true" | "false" | "null") => Some(LiteralValue::Json(word.to_owned())),
                     "String" if self.rest.starts_with(".raw`") => {
                         self.rest = &self.rest[".raw".len()..];
@@ -204,11 +204,11 @@ impl<'a> CodeScript<'a> {
                     name => self.names.get(name).cloned(),
                 };
                 // A name followed by a member or a call is not a literal.
-                if found.is_none() || self.rest.trim_start().starts_with(['.', '(', '[']) {
+                if literal.is_none() || self.rest.trim_start().starts_with(['.', '(', '[']) {
                     self.rest = before;
                     return None;
                 }
-                found
+                literal
             }
             _ => None,
         }
@@ -385,11 +385,11 @@ impl<'a> CodeScript<'a> {
 
     /// Skips the next character if it is the wanted one. Returns whether it was.
     fn take(&mut self, wanted: char) -> bool {
-        let found = self.peek() == Some(wanted);
-        if found {
+        let is_next = self.peek() == Some(wanted);
+        if is_next {
             self.skip(wanted);
         }
-        found
+        is_next
     }
 
     fn skip(&mut self, c: char) {
@@ -412,7 +412,7 @@ mod tests {
     use super::*;
 
     fn of(script: &str) -> (String, String) {
-        let (tool, arguments) = meant("exec".into(), script.into());
+        let (tool, arguments) = inner_call("exec".into(), script.into());
         (tool.into_owned(), arguments.into_owned())
     }
 

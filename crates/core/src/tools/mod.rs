@@ -303,11 +303,11 @@ fn add_command(tool: &ToolDefinition, arguments: &CallArguments<'_>, facts: &mut
     if !tool.command_args.is_empty() {
         facts.command = arguments.command(&tool.command_args).or_else(plain);
         if let Some(command) = &facts.command {
-            let done = shell::read(command);
-            facts.reads.extend(done.reads);
-            facts.writes.extend(done.writes);
-            facts.removes.extend(done.removes);
-            facts.range = facts.range.or(done.range);
+            let touched = shell::read(command);
+            facts.reads.extend(touched.reads);
+            facts.writes.extend(touched.writes);
+            facts.removes.extend(touched.removes);
+            facts.range = facts.range.or(touched.range);
         }
     } else if runs {
         facts.command = arguments.first(&tool.code_args).or_else(plain);

@@ -28,18 +28,18 @@ const LONGEST: usize = 256 * 1024;
 
 /// Finds the files that a command reads and writes, in its words, its scripts and its patches.
 pub(super) fn read(command: &str) -> CommandFiles {
-    let mut done = CommandFiles::default();
+    let mut touched = CommandFiles::default();
     let mut lexer = ShellLexer::of(command);
     // The numbers of the simple commands that may read a script from their input.
     let mut scripts = Vec::new();
     loop {
         let (words, writes, end) = lexer.simple_command();
-        done.writes.extend(writes);
+        touched.writes.extend(writes);
         if !words.is_empty() {
-            run(&words, end == CommandEnd::Pipe, &mut done);
+            run(&words, end == CommandEnd::Pipe, &mut touched);
             if words.iter().any(|word| is_interpreter(&word.text)) {
                 scripts.push(lexer.commands);
-                inline(skip_prefixes(&words), &mut done);
+                inline(skip_prefixes(&words), &mut touched);
             }
         }
         if end == CommandEnd::Text {
@@ -47,12 +47,12 @@ pub(super) fn read(command: &str) -> CommandFiles {
         }
     }
     for body in lexer.bodies.iter().filter(|body| scripts.contains(&body.command)) {
-        done.scripted(script::wrote(body.text));
+        touched.scripted(script::wrote(body.text));
     }
     for body in lexer.bodies.iter().filter(|body| body.patches) {
-        done.writes.extend(patch::paths(body.text));
+        touched.writes.extend(patch::paths(body.text));
     }
-    done
+    touched
 }
 
 impl CommandFiles {
@@ -63,11 +63,11 @@ impl CommandFiles {
 }
 
 /// Adds the files that a script in an argument writes, as in `python3 -c '…'`.
-fn inline(words: &[ShellWord], done: &mut CommandFiles) {
+fn inline(words: &[ShellWord], touched: &mut CommandFiles) {
     let at = words.iter().position(|word| is_interpreter(&word.text)).unwrap_or_default();
     let words: Vec<String> = words.iter().skip(at).map(|word| word.text.clone()).collect();
     if let Some(given) = script::given(&words) {
-        done.scripted(script::wrote(&given));
+        touched.scripted(script::wrote(&given));
     }
 }
 
@@ -431,7 +431,7 @@ impl<'a> ShellLexer<'a> {
 }
 
 /// Adds the files that one simple command reads and writes.
-fn run(words: &[ShellWord], piped: bool, done: &mut CommandFiles) {
+fn run(words: &[ShellWord], piped: bool, touched: &mut CommandFiles) {
     let words = skip_prefixes(words);
     let Some((program, rest)) = words.split_first() else { return };
     let program = file_name(&program.text);
@@ -443,52 +443,52 @@ fn run(words: &[ShellWord], piped: bool, done: &mut CommandFiles) {
     let copied = |words: Vec<&ShellWord>| paths(words.into_iter().map(copy).collect::<Vec<_>>());
     let has = |is: &dyn Fn(&str) -> bool| rest.iter().any(|word| is(&word.text));
     let plain = || rest.iter().filter(|word| !word.text.starts_with('-')).map(copy);
-    let before = done.reads.len();
+    let before = touched.reads.len();
     let mut range = None;
     match program {
         "bat" if has(&|flag| flag.starts_with("-r") || flag.starts_with("--line-range")) => {
             range = Some(SOME);
-            done.reads.extend(copied(operands(rest, "r")));
+            touched.reads.extend(copied(operands(rest, "r")));
         }
-        "cat" | "nl" | "less" | "more" | "bat" => done.reads.extend(paths(plain())),
+        "cat" | "nl" | "less" | "more" | "bat" => touched.reads.extend(paths(plain())),
         "head" | "tail" => {
             let (lines, files) = of_head(rest);
             range = Some(if program == "head" { lines } else { SOME });
-            done.reads.extend(copied(files));
+            touched.reads.extend(copied(files));
         }
-        "sed" if has(&in_place) => done.writes.extend(copied(behind_script(rest, SED))),
+        "sed" if has(&in_place) => touched.writes.extend(copied(behind_script(rest, SED))),
         "sed" => {
             let (lines, files) = of_sed(rest);
             range = Some(lines);
-            done.reads.extend(copied(files));
+            touched.reads.extend(copied(files));
         }
         "grep" | "egrep" | "fgrep" | "rg" | "awk" => {
             range = Some(SOME);
             let letters = if program == "awk" { "efvF" } else { "efABCmgt" };
             let files = copied(behind_script(rest, letters));
-            done.reads.extend(files.filter(|file| is_file(file)));
+            touched.reads.extend(files.filter(|file| is_file(file)));
         }
         "perl" | "ruby" if has(&edits_in_place) => {
-            done.writes.extend(copied(behind_script(rest, "ieEMmIr")));
+            touched.writes.extend(copied(behind_script(rest, "ieEMmIr")));
         }
-        "git" => done.writes.extend(copied(git_changed_files(rest))),
+        "git" => touched.writes.extend(copied(git_changed_files(rest))),
         "rm" | "rmdir" | "unlink" => {
-            done.removes.extend(paths(plain()));
-            done.writes.extend(paths(plain()));
+            touched.removes.extend(paths(plain()));
+            touched.writes.extend(paths(plain()));
         }
         "mv" => {
             let moved: Vec<String> = paths(plain()).collect();
-            done.removes.extend(moved.iter().take(moved.len().saturating_sub(1)).cloned());
-            done.writes.extend(moved);
+            touched.removes.extend(moved.iter().take(moved.len().saturating_sub(1)).cloned());
+            touched.writes.extend(moved);
         }
-        "tee" | "touch" | "mkdir" | "truncate" => done.writes.extend(paths(plain())),
-        "cp" => done.writes.extend(paths(plain()).last()),
+        "tee" | "touch" | "mkdir" | "truncate" => touched.writes.extend(paths(plain())),
+        "cp" => touched.writes.extend(paths(plain()).last()),
         _ => {}
     }
-    if done.reads.len() > before {
+    if touched.reads.len() > before {
         // A program behind the pipe may show only a part of the file, or nothing.
         let range = if piped { range.or(Some(SOME)) } else { range };
         // Of one file, two programs may show different parts.
-        done.range = if before > 0 && done.range != range { Some(SOME) } else { range };
+        touched.range = if before > 0 && touched.range != range { Some(SOME) } else { range };
     }
 }

@@ -122,14 +122,14 @@ const ROWS: &[ToolExpectation] = &[
 #[test]
 fn facts_of_calls() {
     assert!(ROWS.len() >= 60);
-    for &(name, args, kind, reads, writes, said, range) in ROWS {
+    for &(name, args, kind, reads, writes, text, range) in ROWS {
         let facts = ToolTable::builtin().facts(name, args);
-        let what = format!("{name} {args}");
-        assert_eq!(facts.kind, kind, "{what}");
-        assert_eq!(facts.reads, reads, "{what}");
-        assert_eq!(facts.writes, writes, "{what}");
-        assert_eq!(facts.command.or(facts.query).unwrap_or_default(), said, "{what}");
-        assert_eq!(facts.range, range, "{what}");
+        let call = format!("{name} {args}");
+        assert_eq!(facts.kind, kind, "{call}");
+        assert_eq!(facts.reads, reads, "{call}");
+        assert_eq!(facts.writes, writes, "{call}");
+        assert_eq!(facts.command.or(facts.query).unwrap_or_default(), text, "{call}");
+        assert_eq!(facts.range, range, "{call}");
     }
 }
 
@@ -220,10 +220,10 @@ fn shell_commands() {
         ("", &[], &[], None),
     ];
     for &(command, reads, writes, range) in rows {
-        let done = shell::read(command);
-        assert_eq!(done.reads, reads, "{command}");
-        assert_eq!(done.writes, writes, "{command}");
-        assert_eq!(done.range, range, "{command}");
+        let touched = shell::read(command);
+        assert_eq!(touched.reads, reads, "{command}");
+        assert_eq!(touched.writes, writes, "{command}");
+        assert_eq!(touched.range, range, "{command}");
     }
 }
 

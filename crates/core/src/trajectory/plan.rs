@@ -176,25 +176,27 @@ pub fn plan(turns: &[PlannedTurn], envelope: u64, limits: &TrajectoryLimits) -> 
     let needed = total.saturating_sub(limits.target).saturating_add(limits.summary).max(least);
     let mut best: Option<(TurnSpan, u64)> = None;
     for part in untold(turns, middle(turns, limits)) {
-        let Some((span, taken)) = taken_of(turns, part, needed, limits.placement) else { continue };
-        if best.is_none_or(|(_, most)| taken > most) {
-            best = Some((span, taken));
+        let Some((span, tokens)) = taken_of(turns, part, needed, limits.placement) else {
+            continue;
+        };
+        if best.is_none_or(|(_, most)| tokens > most) {
+            best = Some((span, tokens));
         }
         // The first part that suffices is taken, even before a larger one, because older turns go first.
-        if taken >= needed {
+        if tokens >= needed {
             break;
         }
     }
     match best {
-        Some((span, taken)) if taken >= least => TrajectoryDecision::Fold(span),
+        Some((span, tokens)) if tokens >= least => TrajectoryDecision::Fold(span),
         _ => none,
     }
 }
 
 /// The parts of the middle between system turns, because instructions of the application stay where they are.
 fn untold(turns: &[PlannedTurn], middle: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    let told = middle.clone().filter(|&at| turns[at].role.is_system());
-    let ends = told.chain([middle.end]);
+    let systems = middle.clone().filter(|&at| turns[at].role.is_system());
+    let ends = systems.chain([middle.end]);
     // `end + 1` leaves out the system turn itself.
     ends.scan(middle.start, |start, end| Some(std::mem::replace(start, end + 1)..end))
 }
@@ -209,17 +211,17 @@ fn taken_of(
 ) -> Option<(TurnSpan, u64)> {
     let last = part.end;
     let start = part.find(|&at| starts(turns, at, placement))?;
-    let (mut taken, mut found) = (0, None);
+    let (mut tokens, mut best) = (0, None);
     for end in start + 1..=last {
-        taken += turns[end - 1].tokens;
+        tokens += turns[end - 1].tokens;
         if ends(turns, end, placement) {
-            found = Some((TurnSpan { start, end }, taken));
-            if taken >= needed {
+            best = Some((TurnSpan { start, end }, tokens));
+            if tokens >= needed {
                 break;
             }
         }
     }
-    found
+    best
 }
 
 /// The turns between the kept ones at both ends: the first turns of each role and the last turns. A first turn in the
@@ -349,12 +351,12 @@ mod tests {
     #[test]
     fn what_fits_gets_a_summary_where_more_than_its_tokens_go() {
         let row = turns("shgt gt gt gt gtgt");
-        let asked =
+        let with_summary =
             |summary| TrajectoryLimits { skip_under_target: false, ..limits(10_000, summary) };
-        assert_eq!(plan(&row, 0, &asked(199)), fold(4, 6));
-        assert_eq!(plan(&row, 0, &asked(200)), fold(4, 8));
-        assert_eq!(plan(&row, 0, &asked(201)), fold(4, 8));
-        assert_eq!(plan(&row, 0, &asked(u64::MAX)), TrajectoryDecision::UnderTarget);
+        assert_eq!(plan(&row, 0, &with_summary(199)), fold(4, 6));
+        assert_eq!(plan(&row, 0, &with_summary(200)), fold(4, 8));
+        assert_eq!(plan(&row, 0, &with_summary(201)), fold(4, 8));
+        assert_eq!(plan(&row, 0, &with_summary(u64::MAX)), TrajectoryDecision::UnderTarget);
     }
 
     #[test]
@@ -399,10 +401,10 @@ mod tests {
         let len = turns.len();
         let total: u64 = turns.iter().map(|turn| turn.tokens).sum();
         let firsts = ROLES.map(|role| turns.iter().position(|turn| turn.role == role));
-        let mut kept: Vec<usize> = firsts.into_iter().flatten().collect();
-        kept.extend(len.saturating_sub(limits.keep_last)..len);
-        let start = kept.iter().filter(|at| **at < len / 2).max().map_or(0, |at| at + 1);
-        let end = kept.iter().copied().filter(|at| *at >= len / 2).min().unwrap_or(len);
+        let mut protected: Vec<usize> = firsts.into_iter().flatten().collect();
+        protected.extend(len.saturating_sub(limits.keep_last)..len);
+        let start = protected.iter().filter(|at| **at < len / 2).max().map_or(0, |at| at + 1);
+        let end = protected.iter().copied().filter(|at| *at >= len / 2).min().unwrap_or(len);
         let clean = |at: usize| at >= len || turns[at].role != Role::Tool;
         let snap = |at: usize, low: usize, high: usize| {
             let forward = (at..=high.max(at)).find(|at| clean(*at));
@@ -412,9 +414,9 @@ mod tests {
         if total <= limits.target || start >= end {
             return None;
         }
-        let (mut taken, mut until) = (0, start);
-        while until < end && taken < total - limits.target + limits.summary {
-            taken += turns[until].tokens;
+        let (mut tokens, mut until) = (0, start);
+        while until < end && tokens < total - limits.target + limits.summary {
+            tokens += turns[until].tokens;
             until += 1;
         }
         let until = snap(until.max(start + 1), start, end);
@@ -442,7 +444,7 @@ mod tests {
                 row.push(PlannedTurn { role, tokens });
             }
             let limits = limits(target, summary);
-            let ours = match plan(&row, 0, &limits) {
+            let planned = match plan(&row, 0, &limits) {
                 TrajectoryDecision::Fold(span) => Some(span),
                 _ => None,
             };
@@ -451,7 +453,7 @@ mod tests {
             let first = |role: Role| row.iter().position(|turn| turn.role == role);
             let late = ROLES.into_iter().filter_map(first).any(|at| half <= at);
             if !late {
-                prop_assert_eq!(ours, peer(&row, &limits));
+                prop_assert_eq!(planned, peer(&row, &limits));
             }
         }
 
@@ -485,8 +487,8 @@ mod tests {
                     prop_assert!(row[span.range()].iter().all(|turn| !turn.role.is_system()));
                     prop_assert!(row[span.start].role != Role::Tool);
                     prop_assert!(row.get(span.end).is_none_or(|turn| turn.role != Role::Tool));
-                    let taken: u64 = row[span.range()].iter().map(|turn| turn.tokens).sum();
-                    prop_assert!(taken > summary);
+                    let tokens: u64 = row[span.range()].iter().map(|turn| turn.tokens).sum();
+                    prop_assert!(tokens > summary);
                     if placement == 1 {
                         let roles: Vec<bool> = row
                             .iter()

@@ -13,7 +13,7 @@ use crate::profile::ArgumentForm;
 use crate::repair::{
     CONTINUE_ASSISTANT, CONTINUE_USER, EMPTY, NO_CALL, NO_REASONING, NO_REPLY, NO_RESULT, OF_OTHER,
     OF_SYSTEM, OPENING, RepairReason, is_given, is_of_other_shape, is_renamed, labelled,
-    plain_text, results_first, told, with_blank, with_ids, without, without_blank,
+    plain_text, results_first, text_with_calls, with_blank, with_ids, without, without_blank,
 };
 use crate::view::{BlockKind, BlockView, Role, TextRef};
 
@@ -214,13 +214,13 @@ impl ProofChecker<'_> {
     /// unanswered.
     fn is_completed(&self, before: &ReadMessage<'_>, after: &ReadMessage<'_>) -> bool {
         let blocks = &after.view.blocks;
-        let made = blocks.iter().take_while(|block| self.is_made_result(block, after)).count();
-        if made == 0 || !before.view.has_results() {
+        let count = blocks.iter().take_while(|block| self.is_made_result(block, after)).count();
+        if count == 0 || !before.view.has_results() {
             return false;
         }
         let start = blocks[0].outer.start as usize;
         // A result of the log may have the text of a made one, so each number of made results is tried.
-        blocks.iter().take(made + 1).skip(1).any(|rest| {
+        blocks.iter().take(count + 1).skip(1).any(|rest| {
             let parts = [&after.bytes[..start], &after.bytes[rest.outer.start as usize..]];
             let bytes = Bytes::from(parts.concat());
             let rest = ReadMessage::new(self.case.dialect, &bytes);
@@ -237,9 +237,9 @@ impl ProofChecker<'_> {
         let part =
             |part: &Option<TextRef>| part.map(|p| p.decode(&message.bytes)).unwrap_or_default();
         let dialect = self.case.dialect;
-        let made = dialect.made_result(&message.bytes, &part(id), &part(name), NO_RESULT);
-        let view = dialect.view(&made);
-        view.blocks.iter().any(|own| own.outer.of(&made) == block.outer.of(&message.bytes))
+        let result = dialect.made_result(&message.bytes, &part(id), &part(name), NO_RESULT);
+        let view = dialect.view(&result);
+        view.blocks.iter().any(|own| own.outer.of(&result) == block.outer.of(&message.bytes))
     }
 
     /// All forms that repairs give a message, except those of its results.
@@ -268,7 +268,7 @@ impl ProofChecker<'_> {
             forms.push(self.without(message, RepairReason::BoundReasoning, &bound, NO_REASONING));
         }
         if view.role == Role::Assistant && view.has_calls() {
-            let text = told(view, &message.bytes);
+            let text = text_with_calls(view, &message.bytes);
             forms.push((RepairReason::ToldCall, dialect.made_message(Role::Assistant, &text)));
         }
         let blank = of(&|block| is_blank(block, message));
@@ -306,13 +306,13 @@ impl ProofChecker<'_> {
             let tool = |(at, block)| Some((at, dialect.server_tool(&message.bytes, block)?));
             blocks.filter_map(tool).collect()
         };
-        let left: Vec<_> = of(after).into_iter().map(|(_, tool)| tool).collect();
-        let gone = of(before)
+        let remaining: Vec<_> = of(after).into_iter().map(|(_, tool)| tool).collect();
+        let removed = of(before)
             .into_iter()
-            .filter(|(_, tool)| matches!(tool, ServerTool::Result(_)) && !left.contains(tool));
-        let gone: Vec<usize> = gone.map(|(at, _)| at).collect();
-        let without = || without(&before.bytes, &before.view, &gone, NO_CALL, dialect);
-        (!gone.is_empty()).then(without)
+            .filter(|(_, tool)| matches!(tool, ServerTool::Result(_)) && !remaining.contains(tool));
+        let removed: Vec<usize> = removed.map(|(at, _)| at).collect();
+        let without = || without(&before.bytes, &before.view, &removed, NO_CALL, dialect);
+        (!removed.is_empty()).then(without)
     }
 
     /// Whether `after` is `before` with some of its results as text. The other results may have an id that a repair
@@ -324,7 +324,8 @@ impl ProofChecker<'_> {
             }
             _ => None,
         };
-        let mut left = after.view.blocks.iter().filter_map(|block| id(block, after)).peekable();
+        let mut remaining =
+            after.view.blocks.iter().filter_map(|block| id(block, after)).peekable();
         let (mut orphans, mut renamed) = (Vec::new(), Vec::new());
         for (at, block) in before.view.blocks.iter().enumerate() {
             let Some(own) = id(block, before) else { continue };
@@ -332,7 +333,7 @@ impl ProofChecker<'_> {
                 (Some(own), Some(other)) => is_given(own, other),
                 (own, other) => own == other,
             };
-            match left.next_if(is_own) {
+            match remaining.next_if(is_own) {
                 None => orphans.push(at),
                 Some(other) if other == own => {}
                 Some(other) => renamed.extend(id_of(block).zip(other)),
@@ -377,8 +378,8 @@ impl ProofChecker<'_> {
         if let BlockKind::Result { id, name, .. } = &block.kind {
             let part =
                 |part: &Option<TextRef>| part.map(|p| p.decode(&message.bytes)).unwrap_or_default();
-            let made = dialect.made_result(&message.bytes, &part(id), &part(name), NO_RESULT);
-            return (made == *message.bytes).then_some(RepairReason::UnansweredCall);
+            let result = dialect.made_result(&message.bytes, &part(id), &part(name), NO_RESULT);
+            return (result == *message.bytes).then_some(RepairReason::UnansweredCall);
         }
         let (role, why) = match &*text {
             NO_REPLY => (Role::Assistant, RepairReason::LoneReasoning),

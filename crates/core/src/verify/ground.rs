@@ -22,9 +22,9 @@ impl ProofChecker<'_> {
     pub(super) fn check_kept_ids(&mut self, fold: &Fold) {
         let wanted: FxHashSet<&str> = fold.kept_ids.first.iter().map(String::as_str).collect();
         let missing = absent(wanted, &self.after);
-        let told = self.told(&missing);
+        let list = self.shown_names(&missing);
         self.expect(rule::KEPT_IDS, missing.is_empty(), || {
-            format!("kept on record, and not in the context: {told}")
+            format!("kept on record, and not in the context: {list}")
         });
         // A compound is listed together with its parts, so the list may be longer than the count.
         let none = fold.kept_ids.count == 0 && !fold.kept_ids.first.is_empty();
@@ -65,16 +65,16 @@ impl ProofChecker<'_> {
             .collect();
         let named: FxHashSet<&str> = identifiers(&body).collect();
         let invented = absent(named, &self.before);
-        let told = self.told(&invented);
+        let list = self.shown_names(&invented);
         self.expect(rule::GROUNDED, invented.is_empty(), || {
-            format!("named, and nowhere in the log: {told}")
+            format!("named, and nowhere in the log: {list}")
         });
     }
 
     /// Names as the text of a finding, with secrets replaced.
-    fn told(&self, names: &[&str]) -> String {
-        let told = |name| if self.secrets.touch(name) { REPLACEMENT } else { name };
-        names.iter().copied().map(told).collect::<Vec<_>>().join(", ")
+    fn shown_names(&self, names: &[&str]) -> String {
+        let shown = |name| if self.secrets.touch(name) { REPLACEMENT } else { name };
+        names.iter().copied().map(shown).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -139,7 +139,7 @@ fn absent<'w>(mut wanted: FxHashSet<&'w str>, messages: &[ReadMessage<'_>]) -> V
             }
         }
     }
-    let mut left: Vec<_> = wanted.into_iter().collect();
-    left.sort_unstable();
-    left
+    let mut rest: Vec<_> = wanted.into_iter().collect();
+    rest.sort_unstable();
+    rest
 }

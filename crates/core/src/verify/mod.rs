@@ -182,7 +182,7 @@ struct ProofChecker<'a> {
     before: Vec<ReadMessage<'a>>,
     after: Vec<ReadMessage<'a>>,
     findings: Vec<VerifyFinding>,
-    found: BTreeMap<&'static str, usize>,
+    counts: BTreeMap<&'static str, usize>,
     checked: BTreeMap<&'static str, u64>,
     /// The secrets of the conversation. No recap and no record may hold them, and findings show them replaced.
     secrets: KnownSecrets,
@@ -202,7 +202,7 @@ impl<'a> ProofChecker<'a> {
             after,
             secrets,
             findings: Vec::new(),
-            found: BTreeMap::new(),
+            counts: BTreeMap::new(),
             checked: BTreeMap::new(),
         }
     }
@@ -238,9 +238,9 @@ impl<'a> ProofChecker<'a> {
 
     /// Adds a finding with secrets replaced, unless the rule has [`ProofReport::MOST`] of them.
     fn fail(&mut self, rule: &'static str, at: Option<usize>, detail: String) {
-        let found = self.found.entry(rule).or_default();
-        *found += 1;
-        if *found <= ProofReport::MOST {
+        let count = self.counts.entry(rule).or_default();
+        *count += 1;
+        if *count <= ProofReport::MOST {
             let detail = self.secrets.without(&detail).into_owned();
             self.findings.push(VerifyFinding { rule, at, detail });
         }

@@ -60,8 +60,8 @@ impl ProofChecker<'_> {
             let ahead = same.and_then(|same| same.get(same.partition_point(|p| *p < next)));
             let source = match ahead {
                 // Messages may be alike but for what an edit takes: then the edited one comes first.
-                Some(found) => {
-                    self.edited_in(at, next..*found).unwrap_or(MessageSource::Exact(*found))
+                Some(exact) => {
+                    self.edited_in(at, next..*exact).unwrap_or(MessageSource::Exact(*exact))
                 }
                 None => self.other_source(at, next, same.is_some()),
             };
@@ -110,8 +110,8 @@ impl ProofChecker<'_> {
     /// The first message in this range of the log that the message of the context is an edited form of.
     fn edited_in(&self, at: usize, range: std::ops::Range<usize>) -> Option<MessageSource> {
         let mut range = range;
-        let found = range.find(|event| self.is_edited(&self.before[*event], &self.after[at]));
-        found.map(MessageSource::Edited)
+        let origin = range.find(|event| self.is_edited(&self.before[*event], &self.after[at]));
+        origin.map(MessageSource::Edited)
     }
 
     /// Whether a message is an edited form of one of the log, as some reducer would make it, perhaps with blank
@@ -134,13 +134,13 @@ impl ProofChecker<'_> {
 
     /// Checks the recap or marker, that there is at most one, and that no new system message appears.
     fn check_stand_ins(&mut self, sources: &[MessageSource]) {
-        let made: Vec<usize> =
+        let stand_ins: Vec<usize> =
             (0..sources.len()).filter(|at| sources[*at] == MessageSource::StandIn).collect();
-        for at in &made {
+        for at in &stand_ins {
             self.check_stand_in(*at);
         }
-        self.expect(rule::AUTHORITY, made.len() <= 1, || {
-            format!("{} new recaps or markers, at {made:?}", made.len())
+        self.expect(rule::AUTHORITY, stand_ins.len() <= 1, || {
+            format!("{} new recaps or markers, at {stand_ins:?}", stand_ins.len())
         });
         for (at, source) in sources.iter().enumerate() {
             self.check(rule::IDENTITY);
@@ -160,9 +160,9 @@ impl ProofChecker<'_> {
     /// Checks that missing messages are covered: they come after the messages in front of a recap or marker, and where
     /// it is a computed recap, they are no more than it says.
     fn check_losses(&mut self, sources: &[MessageSource]) {
-        let mut kept = vec![false; self.before.len()];
+        let mut seen = vec![false; self.before.len()];
         for event in sources.iter().filter_map(|source| source.event()) {
-            kept[event] = true;
+            seen[event] = true;
         }
         let stand_in = sources.iter().position(|source| *source == MessageSource::StandIn);
         let covered_from = stand_in.map(|at| {
@@ -177,12 +177,12 @@ impl ProofChecker<'_> {
             // counted as lost, too.
             let unknown =
                 sources.iter().filter(|source| **source == MessageSource::Unknown).count();
-            let gone = kept.iter().skip(from).filter(|kept| !**kept).count();
-            let gone = gone.saturating_sub(unknown);
-            self.check_covered(at, gone);
+            let missing = seen.iter().skip(from).filter(|is_kept| !**is_kept).count();
+            let missing = missing.saturating_sub(unknown);
+            self.check_covered(at, missing);
         }
-        for (event, kept) in kept.into_iter().enumerate() {
-            let fine = kept || covered_from.is_some_and(|from| event >= from);
+        for (event, is_kept) in seen.into_iter().enumerate() {
+            let fine = is_kept || covered_from.is_some_and(|from| event >= from);
             self.expect_at(rule::LOSS, fine, None, || {
                 format!("message {event} of the log is gone, and no recap or marker covers it")
             });
@@ -190,12 +190,12 @@ impl ProofChecker<'_> {
     }
 
     /// Checks that no more messages are missing than the recap says that it covers.
-    fn check_covered(&mut self, at: usize, gone: usize) {
+    fn check_covered(&mut self, at: usize, missing: usize) {
         let text = self.after[at].text();
         let Some((_, note)) = text.split_once(NOTE_START) else { return };
-        let Some(told) = number_in(note.lines().next().unwrap_or_default()) else { return };
-        self.expect_at(rule::LOSS, gone <= told as usize, Some(at), || {
-            format!("{gone} messages of the log are gone, and the recap stands for {told}")
+        let Some(stated) = number_in(note.lines().next().unwrap_or_default()) else { return };
+        self.expect_at(rule::LOSS, missing <= stated as usize, Some(at), || {
+            format!("{missing} messages of the log are gone, and the recap stands for {stated}")
         });
     }
 

@@ -155,9 +155,9 @@ impl ProofChecker<'_> {
             ("evicted", fold.evicted, covered),
             ("messages after", fold.messages_after, self.after.len() as u64),
         ];
-        for (what, said, is) in figures {
-            self.expect(rule::ACCOUNTS, u64::from(said) == is, || {
-                format!("{what}: the record says {said}, there are {is}")
+        for (name, stated, is) in figures {
+            self.expect(rule::ACCOUNTS, u64::from(stated) == is, || {
+                format!("{name}: the record says {stated}, there are {is}")
             });
         }
     }
@@ -248,10 +248,10 @@ impl ProofChecker<'_> {
             let is = RegionRecord { start: from, end: to, tokens: of(from, to) };
             (name, region.clone(), tokens, is.tokens + extra, is)
         });
-        for (name, said, total, is_total, is) in regions {
-            self.expect(rule::LAYOUT, said == is && total == is_total, || {
+        for (name, stated, total, is_total, is) in regions {
+            self.expect(rule::LAYOUT, stated == is && total == is_total, || {
                 format!(
-                    "{name}: the record says {said:?}, {total} tokens; it is {is:?}, {is_total}"
+                    "{name}: the record says {stated:?}, {total} tokens; it is {is:?}, {is_total}"
                 )
             });
         }
@@ -329,10 +329,12 @@ impl ProofChecker<'_> {
             });
         };
         let role = [Role::User, Role::Assistant].into_iter().find(|r| r.name() == recap.role);
-        let made = role.map(|role| self.case.dialect.made_message(role, &recap.text));
-        self.expect(rule::RECAP, made.is_some_and(|made| made == bytes.as_bytes()), || {
-            "the message that is sent is not the text and the role on record".to_owned()
-        });
+        let message = role.map(|role| self.case.dialect.made_message(role, &recap.text));
+        self.expect(
+            rule::RECAP,
+            message.is_some_and(|message| message == bytes.as_bytes()),
+            || "the message that is sent is not the text and the role on record".to_owned(),
+        );
         self.expect(rule::RECAP, recap.hash == Hash::ROOT.chain(recap.text.as_bytes()), || {
             "the hash of the text differs".to_owned()
         });

@@ -59,7 +59,7 @@ impl ProofChecker<'_> {
             ExpectedContext::Edited(_, entry) | ExpectedContext::StandIn(entry) => {
                 let own = one_line(bytes_of(&fold.entries[entry]));
                 let filled = || with_blank(&own, self.case.dialect);
-                own == *bytes || filled().is_some_and(|it| *it == **bytes)
+                own == *bytes || filled().is_some_and(|blank| *blank == **bytes)
             }
         }
     }
@@ -92,8 +92,8 @@ impl ProofChecker<'_> {
 
     /// Checks a message that a repair added.
     fn check_added(&mut self, at: usize, why: RepairReason) {
-        let made = self.addition(&self.after[at]);
-        self.expect_at(rule::REPAIRS, made == Some(why), Some(at), || {
+        let reason = self.addition(&self.after[at]);
+        self.expect_at(rule::REPAIRS, reason == Some(why), Some(at), || {
             format!("not the piece that {why:?} adds")
         });
         self.check_no_new_system(at);
@@ -167,7 +167,7 @@ impl ProofChecker<'_> {
         let here = (at < self.after.len()).then_some(at);
         for next in expected.iter().skip(want).take(missing) {
             let rule = self.rule_of(fold, *next);
-            let what = match next {
+            let name = match next {
                 ExpectedContext::Event(event) => format!("message {event} of the log"),
                 ExpectedContext::Edited(event, _) => {
                     format!("the edited message {event} of the log")
@@ -175,7 +175,7 @@ impl ProofChecker<'_> {
                 ExpectedContext::StandIn(_) => "the recap or marker".to_owned(),
             };
             let how = if extra == 0 { "is missing" } else { "is not what stands here" };
-            self.fail(rule, here, format!("{what} {how}"));
+            self.fail(rule, here, format!("{name} {how}"));
         }
         for at in at..(at + extra).min(self.after.len()) {
             self.fail(rule::IDENTITY, Some(at), "not what the record says stands here".to_owned());

@@ -91,13 +91,13 @@ impl ExamEngine {
             let text = "Said so that there is something to compact. ".repeat(8);
             Bytes::from(format!(r#"{{"role":"{role}","content":"{at}. {}"}}"#, text.trim()))
         };
-        let sent: Vec<Bytes> = (0..9).map(one).collect();
-        let line = self.process()?.ask(question(&sent, 600), self.limit)?;
-        let said: Option<Value> = serde_json::from_slice(&line).ok();
-        if said.is_some_and(|said| said.get("error").is_some()) {
+        let messages: Vec<Bytes> = (0..9).map(one).collect();
+        let line = self.process()?.ask(question(&messages, 600), self.limit)?;
+        let answer: Option<Value> = serde_json::from_slice(&line).ok();
+        if answer.is_some_and(|answer| answer.get("error").is_some()) {
             return Ok(());
         }
-        match answered(&Bytes::from(line), &sent, DialectKind::OpenAiChat)?.is_empty() {
+        match answered(&Bytes::from(line), &messages, DialectKind::OpenAiChat)?.is_empty() {
             true => Err("its list `messages` is empty".to_owned()),
             false => Ok(()),
         }
@@ -158,7 +158,11 @@ fn question(messages: &[Bytes], window: u64) -> Vec<u8> {
 ///
 /// # Errors
 /// The answer is not valid, or it is an error.
-pub fn answered(line: &Bytes, sent: &[Bytes], dialect: DialectKind) -> Result<Vec<Bytes>, String> {
+pub fn answered(
+    line: &Bytes,
+    original: &[Bytes],
+    dialect: DialectKind,
+) -> Result<Vec<Bytes>, String> {
     let start = String::from_utf8_lossy(&line[..line.len().min(120)]).into_owned();
     let value: Value = serde_json::from_slice(line)
         .map_err(|error| format!("its answer is not JSON ({error}): {start}"))?;
@@ -169,7 +173,7 @@ pub fn answered(line: &Bytes, sent: &[Bytes], dialect: DialectKind) -> Result<Ve
         return Err(format!("its answer has no list `messages`: {start}"));
     };
     let known: Vec<Option<Value>> =
-        sent.iter().map(|bytes| serde_json::from_slice(bytes).ok()).collect();
+        original.iter().map(|bytes| serde_json::from_slice(bytes).ok()).collect();
     let list = Bytes::from(serde_json::to_vec(messages).unwrap_or_default());
     let format = TranscriptFormat::from_name(dialect.name());
     let written = read(&list, format).map_err(|error| format!("its messages: {error}"))?;
@@ -183,7 +187,7 @@ pub fn answered(line: &Bytes, sent: &[Bytes], dialect: DialectKind) -> Result<Ve
             match known[at..].iter().position(same) {
                 Some(skip) => {
                     at += skip + 1;
-                    sent[at - 1].clone()
+                    original[at - 1].clone()
                 }
                 None => event.bytes,
             }

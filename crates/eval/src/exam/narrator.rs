@@ -61,15 +61,15 @@ impl ExamNarrator {
     }
 
     fn ask(&self, request: &SummaryRequest) -> Result<SummaryReply, String> {
-        let mut held = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut running = match held.take() {
+        let mut slot = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = match slot.take() {
             Some(running) => running,
             None => ChildProcess::start(&self.words)?,
         };
         let answer = running.ask(question(request), self.limit)?;
         // A process that failed is not put back: its late answer would go to the next question.
-        *held = Some(running);
-        drop(held);
+        *slot = Some(running);
+        drop(slot);
         reply(&answer)
     }
 }
@@ -105,14 +105,14 @@ fn reply(line: &[u8]) -> Result<SummaryReply, String> {
     let value: Value = serde_json::from_slice(line).map_err(
         |_| "it does not answer with one line of JSON, {\"text\": \"…\"} or {\"error\": \"…\"}",
     )?;
-    let said = |name: &str| value.get(name).and_then(Value::as_str);
-    let Some(text) = said("text") else {
-        return Err(said("error").unwrap_or("its answer has no `text`").to_owned());
+    let field = |name: &str| value.get(name).and_then(Value::as_str);
+    let Some(text) = field("text") else {
+        return Err(field("error").unwrap_or("its answer has no `text`").to_owned());
     };
     Ok(SummaryReply {
         text: text.to_owned(),
         finish: FinishReason::Stop,
-        model: said("model").unwrap_or("model").to_owned(),
+        model: field("model").unwrap_or("model").to_owned(),
         usage: None,
         calls: 1,
     })

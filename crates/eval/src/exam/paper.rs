@@ -98,18 +98,18 @@ impl Paper {
         Ok((outcome, (!self.suites.is_empty()).then_some(marks)))
     }
 
-    /// All results as tables: one line per strategy, then the parts. With `lost`, everything that was not kept is
+    /// All results as tables: one line per strategy, then the parts. With `lists_lost`, everything that was not kept is
     /// listed.
     #[must_use]
-    pub fn text(&self, results: &ExamResults, lost: bool) -> String {
+    pub fn text(&self, results: &ExamResults, lists_lost: bool) -> String {
         let mut out = self.summary(results);
         if !results.reading.is_empty() {
             out += "\nreading exam: share of the key points held, mean of the requests before the cut\n";
-            out += &table::text(&self.sittings, &results.reading, lost);
+            out += &table::text(&self.sittings, &results.reading, lists_lost);
         }
         if !results.marks.is_empty() {
             out.push('\n');
-            out += &suites::report::text(&results.marks, lost);
+            out += &suites::report::text(&results.marks, lists_lost);
         }
         while out.ends_with("\n\n") {
             out.pop();

@@ -12,15 +12,15 @@ pub const LONG: usize = 400;
 
 /// The passages of these messages, in order.
 pub fn passages<'a>(messages: impl Iterator<Item = &'a [u8]>) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut out = Vec::new();
     for message in messages {
         for text in texts(message) {
             for line in text.split('\n') {
-                split(line.trim(), &mut found);
+                split(line.trim(), &mut out);
             }
         }
     }
-    found
+    out
 }
 
 /// The members of a message that are read.
@@ -145,18 +145,18 @@ impl<'de> Visitor<'de> for TextLeaves<'_> {
 }
 
 /// Adds a line, or pieces of it made of whole sentences, each with at most [`LONG`] characters.
-fn split(line: &str, found: &mut Vec<String>) {
+fn split(line: &str, out: &mut Vec<String>) {
     let length = |text: &str| text.chars().count();
     if length(line) <= LONG {
         if !line.is_empty() {
-            found.push(line.to_owned());
+            out.push(line.to_owned());
         }
         return;
     }
     let mut current = String::new();
     let mut flush = |current: &mut String| {
         if !current.is_empty() {
-            found.push(std::mem::take(current));
+            out.push(std::mem::take(current));
         }
     };
     for mut sentence in sentences(line) {
@@ -180,12 +180,12 @@ fn split(line: &str, found: &mut Vec<String>) {
 
 /// The sentences of a line: it is cut after `.`, `!`, `?` or `;` and the white space that follows.
 fn sentences(line: &str) -> Vec<&str> {
-    let mut found = Vec::new();
+    let mut out = Vec::new();
     let (mut start, mut ended) = (0, false);
     let mut chars = line.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         if ended && c.is_whitespace() {
-            found.push(&line[start..at]);
+            out.push(&line[start..at]);
             while chars.next_if(|(_, c)| c.is_whitespace()).is_some() {}
             start = chars.peek().map_or(line.len(), |(at, _)| *at);
             ended = false;
@@ -193,6 +193,6 @@ fn sentences(line: &str) -> Vec<&str> {
             ended = matches!(c, '.' | '!' | '?' | ';');
         }
     }
-    found.push(&line[start..]);
-    found
+    out.push(&line[start..]);
+    out
 }

@@ -40,11 +40,11 @@ impl ChildProcess {
         let (input, output) =
             child.stdin.take().zip(child.stdout.take()).ok_or("it has no pipes")?;
         let (lines, to_write) = channel();
-        let (done, written) = channel();
+        let (results, written) = channel();
         let (answered, answers) = channel();
         // The threads end with the pipes. A pipe may stay open in a process that this one left behind; its thread then
         // stays, and nothing waits for it.
-        std::thread::spawn(move || write(input, &to_write, &done));
+        std::thread::spawn(move || write(input, &to_write, &results));
         std::thread::spawn(move || read(output, &answered));
         Ok(Self { child, lines: Some(lines), written, answers, hangs: false })
     }
@@ -119,11 +119,11 @@ impl Drop for ChildProcess {
     }
 }
 
-fn write(mut input: ChildStdin, lines: &Receiver<Vec<u8>>, done: &Sender<std::io::Result<()>>) {
+fn write(mut input: ChildStdin, lines: &Receiver<Vec<u8>>, results: &Sender<std::io::Result<()>>) {
     for line in lines {
         let written = input.write_all(&line).and_then(|()| input.flush());
         let failed = written.is_err();
-        if done.send(written).is_err() || failed {
+        if results.send(written).is_err() || failed {
             return;
         }
     }

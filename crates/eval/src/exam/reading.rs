@@ -28,8 +28,8 @@ pub fn counter() -> ExamResult<Arc<dyn Counter>> {
 /// # Errors
 /// The transcript holds no conversation.
 pub fn conversation(input: &Bytes) -> ExamResult<Conversation> {
-    let mut found = transcripts::read(input, None).at("not a transcript")?;
-    found.conversations.pop().ok_or_else(|| ExamError("no conversation".to_owned()))
+    let mut outcome = transcripts::read(input, None).at("not a transcript")?;
+    outcome.conversations.pop().ok_or_else(|| ExamError("no conversation".to_owned()))
 }
 
 /// Reads a conversation into a log.

@@ -114,28 +114,28 @@ impl Scorer {
     /// For each question, the share of its key points that these messages hold, in the exam's order.
     pub fn score<'a>(&mut self, messages: impl Iterator<Item = &'a [u8]>) -> Vec<f64> {
         let passages = passages(messages);
-        let mut held = vec![false; self.probes.len()];
+        let mut hits = vec![false; self.probes.len()];
         for passage in &passages {
-            self.take(passage, &mut held);
+            self.take(passage, &mut hits);
         }
         for pair in pairs(&passages) {
-            self.take(&pair, &mut held);
+            self.take(&pair, &mut hits);
         }
         let share = |&(from, count): &(usize, usize)| {
-            let points = &held[from..from + count];
-            points.iter().filter(|held| **held).count() as f64 / count.max(1) as f64
+            let points = &hits[from..from + count];
+            points.iter().filter(|hit| **hit).count() as f64 / count.max(1) as f64
         };
         self.spans.iter().map(share).collect()
     }
 
-    fn take(&mut self, passage: &str, held: &mut [bool]) {
+    fn take(&mut self, passage: &str, hits: &mut [bool]) {
         if let Some(points) = self.known.get(passage) {
-            points.iter().for_each(|at| held[*at as usize] = true);
+            points.iter().for_each(|at| hits[*at as usize] = true);
             return;
         }
         let points = self.probes.iter().enumerate().filter(|(_, probe)| probe.holds(passage));
         let points: Vec<u32> = points.map(|(at, _)| at as u32).collect();
-        points.iter().for_each(|at| held[*at as usize] = true);
+        points.iter().for_each(|at| hits[*at as usize] = true);
         self.known.insert(passage.to_owned(), points);
     }
 }

@@ -201,21 +201,21 @@ impl Sitting {
             return;
         }
         let messages = sending.messages.iter().map(|bytes| &bytes[..]);
-        let held = self.scorer.borrow_mut().score(messages);
-        let (mut score, mut asked) = (0.0, 0.0);
-        for (at, (question, held)) in self.exam.questions.iter().zip(held).enumerate() {
+        let hits = self.scorer.borrow_mut().score(messages);
+        let (mut score, mut count) = (0.0, 0.0);
+        for (at, (question, share)) in self.exam.questions.iter().zip(hits).enumerate() {
             // A fact that comes later cannot be known yet.
             if question.evidence.iter().any(|seq| *seq >= sending.at) {
                 continue;
             }
-            (score, asked) = (score + held, asked + 1.0);
+            (score, count) = (score + share, count + 1.0);
             let kind = sums.kinds.entry(question.kind.clone()).or_default();
-            *kind = (kind.0 + held, kind.1 + 1.0);
-            sums.questions[at] = (sums.questions[at].0 + held, sums.questions[at].1 + 1.0);
+            *kind = (kind.0 + share, kind.1 + 1.0);
+            sums.questions[at] = (sums.questions[at].0 + share, sums.questions[at].1 + 1.0);
         }
         sums.requests += 1.0;
         // Each request counts the same, however many of the questions can be asked of it.
-        sums.score += score / f64::max(asked, 1.0);
+        sums.score += score / f64::max(count, 1.0);
         sums.tokens += sending.tokens as f64;
         if sending.stand_in_tokens > 0 {
             sums.recaps += 1.0;

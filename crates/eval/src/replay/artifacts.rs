@@ -48,34 +48,34 @@ impl<'a> FileMentions<'a> {
             text.split_whitespace().map(|word| word.trim_end_matches(['.', ',', ')', '`']));
         let folders =
             folders.filter(|word| word.len() > 1 && word.starts_with('/') && word.ends_with('/'));
-        let mut told = Self { text, words, lines: Vec::new(), folders: folders.collect() };
+        let mut mentions = Self { text, words, lines: Vec::new(), folders: folders.collect() };
         let (mut start, mut above) = (0, None);
         for line in text.split_inclusive('\n') {
-            told.lines.push((start, above));
+            mentions.lines.push((start, above));
             if is_heading(line) {
-                above = told.last(start, start + line.len());
+                above = mentions.last(start, start + line.len());
             }
             start += line.len();
         }
-        told
+        mentions
     }
 
     /// How the text mentions `path`. The word that decides is in the same line: the nearest one before the path, or
     /// else the first one after it. Otherwise the heading above decides.
     pub(super) fn how(&self, path: &str) -> NamedFile {
         let below = self.folders.iter().filter_map(|folder| path.strip_prefix(folder));
-        let mut found = NamedFile::default();
+        let mut all_names = NamedFile::default();
         for name in std::iter::once(path).chain(below) {
             let named = self.how_as(name);
-            found.read |= named.read;
-            found.modified |= named.modified;
+            all_names.read |= named.read;
+            all_names.modified |= named.modified;
         }
-        found
+        all_names
     }
 
     /// How the text mentions a file by this name.
     fn how_as(&self, path: &str) -> NamedFile {
-        let mut found = NamedFile::default();
+        let mut named = NamedFile::default();
         for at in memmem::find_iter(self.text.as_bytes(), path) {
             let end = at + path.len();
             let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
@@ -83,15 +83,15 @@ impl<'a> FileMentions<'a> {
                 continue;
             }
             match self.said_of(at, end) {
-                Some(true) => found.modified = true,
-                Some(false) => found.read = true,
+                Some(true) => named.modified = true,
+                Some(false) => named.read = true,
                 None => {}
             }
-            if found.read && found.modified {
+            if named.read && named.modified {
                 break;
             }
         }
-        found
+        named
     }
 
     /// `Some(true)` for changed, `Some(false)` for read, `None` where no word decides.
@@ -140,8 +140,8 @@ mod tests {
     use super::*;
 
     fn both(text: &str, path: &str) -> (bool, bool) {
-        let found = FileMentions::new(text).how(path);
-        (found.read, found.modified)
+        let named = FileMentions::new(text).how(path);
+        (named.read, named.modified)
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl CostTables {
     pub fn add(
         &self,
         measures: &mut ReplayMeasures,
-        sent: PromptTokens,
+        sent_tokens: PromptTokens,
         raw: PromptTokens,
         envelope: u64,
         gap: Option<Millis>,
@@ -63,25 +63,25 @@ impl CostTables {
             tokens: prompt.tokens.saturating_sub(envelope),
             prefix: prompt.prefix.saturating_sub(envelope),
         };
-        measures.cost += hundredths(paid(&self.reference, bare(sent), gap).0);
+        measures.cost += hundredths(paid(&self.reference, bare(sent_tokens), gap).0);
         measures.raw_cost += hundredths(paid(&self.reference, bare(raw), gap).0);
-        let (price, cached) = paid(&self.prices, sent, gap);
+        let (price, cached) = paid(&self.prices, sent_tokens, gap);
         measures.price += price;
         measures.cached += cached;
         measures.raw_price += paid(&self.prices, raw, gap).0;
         measures.timed += u64::from(gap.is_some());
         measures.cold += u64::from(self.is_cold(gap));
         for (sum, prices) in measures.lifetimes.iter_mut().zip(&self.lifetimes) {
-            sum.price += paid(prices, sent, gap).0;
+            sum.price += paid(prices, sent_tokens, gap).0;
             sum.raw_price += paid(prices, raw, gap).0;
             sum.cold += u64::from(is_cold(prices, gap));
         }
     }
 
     /// Adds the cost of a narration: a prompt without cached tokens, and its reply.
-    pub fn add_asked(&self, measures: &mut ReplayMeasures, asked: NarrationRequest) {
+    pub fn add_asked(&self, measures: &mut ReplayMeasures, narration: NarrationRequest) {
         let paid = |prices: &PriceTable| {
-            prices.prompt(0, asked.prompt).0 + prices.reply(asked.prompt, asked.output)
+            prices.prompt(0, narration.prompt).0 + prices.reply(narration.prompt, narration.output)
         };
         measures.cost += hundredths(paid(&self.reference));
         measures.price += paid(&self.prices);

@@ -113,7 +113,7 @@ impl<'a> EngineDriver<'a> {
         Self::Raw(Box::new(RawHistory {
             projection: ContextProjection::new(&log, None),
             log,
-            sent: 0,
+            sent_count: 0,
         }))
     }
 
@@ -127,7 +127,7 @@ impl<'a> EngineDriver<'a> {
             projection,
             origins: Vec::new(),
             fed: 0,
-            sent: 0,
+            sent_count: 0,
             read: 0,
             faulty: false,
         }))
@@ -149,7 +149,7 @@ impl<'a> EngineDriver<'a> {
             narrator,
             budget: Budget::new(settings.window),
             now: 0,
-            sent: 0,
+            sent_count: 0,
             folds: 0,
         }))
     }
@@ -163,14 +163,14 @@ impl<'a> EngineDriver<'a> {
         match self {
             Self::Raw(raw) => Ok(raw.send(recording, moment.upto)),
             Self::Stateless(run) => run.send(recording, moment.upto),
-            Self::Session(held) => held.send(recording, moment),
+            Self::Session(session) => session.send(recording, moment),
         }
     }
 
     /// Asks the model for the narration that the session wants. `None` where there is no model or nothing is wanted.
     pub fn ask(&mut self) -> Option<NarrationRequest> {
         match self {
-            Self::Session(held) => held.ask(),
+            Self::Session(session) => session.ask(),
             Self::Raw(_) | Self::Stateless(_) => None,
         }
     }
@@ -183,7 +183,7 @@ pub(super) struct HeldSession<'a> {
     budget: Budget,
     now: Millis,
     /// The number of pieces of the context that were sent before.
-    sent: usize,
+    sent_count: usize,
     folds: usize,
 }
 
@@ -202,8 +202,8 @@ impl HeldSession<'_> {
         let new = session.folds().len() > self.folds;
         self.folds = session.folds().len();
         // Only a fold changes messages that were sent already.
-        let from = if new { 0 } else { self.sent };
-        self.sent = context.len();
+        let from = if new { 0 } else { self.sent_count };
+        self.sent_count = context.len();
         let folded = session.active().filter(|_| new);
         let folded = folded.map(|fold| describe(fold, before, &context, &|seq| Some(seq)));
         let items = items(&context, from, &|seq| (Some(seq), true));
@@ -235,7 +235,7 @@ pub(super) struct RawHistory {
     log: EventLog,
     projection: ContextProjection,
     /// The number of messages that were sent before.
-    sent: usize,
+    sent_count: usize,
 }
 
 impl RawHistory {
@@ -243,8 +243,8 @@ impl RawHistory {
         self.log.grow_to(upto, &recording.log);
         self.projection.extend(&self.log);
         let context = self.projection.context();
-        let items = items(&context, self.sent, &|seq| (Some(seq), true));
-        let same = std::mem::replace(&mut self.sent, context.len());
+        let items = items(&context, self.sent_count, &|seq| (Some(seq), true));
+        let same = std::mem::replace(&mut self.sent_count, context.len());
         SentRequest { tokens: context.tokens(), same, items, folded: None, faulty: false }
     }
 }
@@ -279,7 +279,7 @@ pub(super) struct StatelessDriver<'a> {
     /// The number of events of the recording that it got.
     fed: usize,
     /// The number of messages in `log` that were sent before.
-    sent: usize,
+    sent_count: usize,
     /// The number of events in `log` that were read anew when it was made.
     read: usize,
     /// Whether the last answer of an engine outside had to be repaired before it could be sent.
@@ -304,7 +304,7 @@ impl StatelessDriver<'_> {
             let (tokens, faulty) = (after.tokens(), self.faulty);
             return Ok(SentRequest { tokens, same, items, folded: Some(folded), faulty });
         }
-        let same = std::mem::replace(&mut self.sent, context.len());
+        let same = std::mem::replace(&mut self.sent_count, context.len());
         let items = items_of(&context, same, &self.origins);
         let (tokens, faulty) = (context.tokens(), self.faulty);
         Ok(SentRequest { tokens, same, items, folded: None, faulty })
@@ -347,8 +347,8 @@ impl StatelessDriver<'_> {
         let (mut at, mut recap) = (0, None);
         for bytes in answer {
             // An engine keeps the order of messages, so the search goes on behind the last match.
-            let found = self.log.events()[at..].iter().position(|event| event.bytes == bytes);
-            match found {
+            let position = self.log.events()[at..].iter().position(|event| event.bytes == bytes);
+            match position {
                 Some(skip) => {
                     let (event, origin) = (&self.log.events()[at + skip], self.origins[at + skip]);
                     if origin.stands_in {
@@ -370,9 +370,10 @@ impl StatelessDriver<'_> {
         self.origins = origins;
         self.projection = ContextProjection::new(&self.log, None);
         let context = self.projection.context();
-        let kept = |fate: &PieceFate| matches!(fate, PieceFate::Verbatim(_));
+        let is_verbatim = |fate: &PieceFate| matches!(fate, PieceFate::Verbatim(_));
         // Where the projection repairs or drops a message, the engine's list breaks a rule of the provider.
-        self.faulty = context.len() != self.log.len() || !context.pieces().all(|p| kept(&p.fate));
+        self.faulty =
+            context.len() != self.log.len() || !context.pieces().all(|p| is_verbatim(&p.fate));
         let (before, after) = (before.tokens(), context.tokens());
         let marker_from = recap.is_none().then_some(0);
         (context, ReplayFold { before, after, recap, marker_from, ..ReplayFold::default() })
@@ -383,15 +384,15 @@ impl StatelessDriver<'_> {
     fn take_up(&mut self, context: &Context) -> (usize, Vec<SentMessage>) {
         if matches!(self.engine, DrivenEngine::Outside(_)) {
             // The engine may have changed any message, so all of them are compared anew.
-            self.sent = 0;
+            self.sent_count = 0;
             return (0, items_of(context, 0, &self.origins));
         }
         let stays = self.unchanged(context);
-        let same = stays.min(self.sent);
+        let same = stays.min(self.sent_count);
         let items = items_of(context, same, &self.origins);
         self.origins.truncate(stays);
-        let held = self.log.prefix(stays);
-        let before = std::mem::replace(&mut self.log, held);
+        let log = self.log.prefix(stays);
+        let before = std::mem::replace(&mut self.log, log);
         // The pieces begin at `stays`, the items at `same`.
         for (piece, item) in context.pieces_from(stays).zip(&items[stays - same..]) {
             let known = match piece.fate {
@@ -412,10 +413,10 @@ impl StatelessDriver<'_> {
         self.read = self.log.len();
         self.projection = self.projection.regrown(stays, &self.log);
         // The messages may need other repairs when they are read anew.
-        let held = self.projection.context();
-        let pairs = context.pieces_from(stays).zip(held.pieces_from(stays));
-        self.sent =
-            stays + pairs.take_while(|(sent, held)| same_bytes(&sent.bytes, &held.bytes)).count();
+        let reread = self.projection.context();
+        let pairs = context.pieces_from(stays).zip(reread.pieces_from(stays));
+        self.sent_count =
+            stays + pairs.take_while(|(old, other)| same_bytes(&old.bytes, &other.bytes)).count();
         (same, items)
     }
 

@@ -69,25 +69,25 @@ impl HeldContext {
     pub fn take(
         &mut self,
         recording: &Recording,
-        sent: SentRequest,
+        request: SentRequest,
     ) -> (ContextStep, Option<ReplayFold>) {
         let before = self.messages.len();
-        let more = self.messages[sent.same.min(before)..].iter().zip(&sent.items);
+        let more = self.messages[request.same.min(before)..].iter().zip(&request.items);
         let more = more.take_while(|(old, new)| same_bytes(&old.item.bytes, &new.bytes)).count();
-        let same = sent.same + more;
-        let left = self.messages.split_off(same);
-        for message in &left {
+        let same = request.same + more;
+        let rest = self.messages.split_off(same);
+        for message in &rest {
             self.count(recording, message, NumberCounts::take);
             self.by.take(&message.by);
             self.tokens -= u64::from(message.item.tokens);
         }
         let prefix = self.tokens;
         // A message that was made from an event is often sent again after another recap, so its reading is kept.
-        let mut left = left.into_iter().filter(HeldMessage::is_made_of_event).peekable();
-        for item in sent.items.into_iter().skip(more) {
+        let mut rest = rest.into_iter().filter(HeldMessage::is_made_of_event).peekable();
+        for item in request.items.into_iter().skip(more) {
             // Both lists are in the order of events, so one pass pairs them.
-            while left.next_if(|message| message.item.event < item.event).is_some() {}
-            let message = match left.next_if(|message| message.item.is(&item)) {
+            while rest.next_if(|message| message.item.event < item.event).is_some() {}
+            let message = match rest.next_if(|message| message.item.is(&item)) {
                 Some(known) => HeldMessage { item, ..known },
                 None => HeldMessage::new(recording, item),
             };
@@ -96,7 +96,7 @@ impl HeldContext {
             self.tokens += u64::from(message.item.tokens);
             self.messages.push(message);
         }
-        (ContextStep { same, prefix, broke: same < before }, sent.folded)
+        (ContextStep { same, prefix, broke: same < before }, request.folded)
     }
 
     fn count(
@@ -106,7 +106,7 @@ impl HeldContext {
         change: fn(&mut NumberCounts, &[u32]),
     ) {
         let mentions = match &message.reading {
-            MessageReading::Made(made) => &made.mentions,
+            MessageReading::Made(text) => &text.mentions,
             MessageReading::Event(event) => {
                 change(&mut self.events, &[*event]);
                 &recording.mentions[*event as usize]
@@ -125,7 +125,7 @@ impl HeldContext {
         let text = recording.quotes.text(quote);
         self.quotes.has(quote)
             || self.messages.iter().any(|message| match &message.reading {
-                MessageReading::Made(made) => made.text.contains(text),
+                MessageReading::Made(made_text) => made_text.text.contains(text),
                 MessageReading::Event(_) => false,
             })
     }
@@ -139,7 +139,7 @@ impl HeldContext {
         self.messages.iter().skip(from).map(|message| {
             let view = match &message.reading {
                 MessageReading::Event(event) => &recording.log.events()[*event as usize].view,
-                MessageReading::Made(made) => &made.view,
+                MessageReading::Made(text) => &text.view,
             };
             (&message.item.bytes[..], view)
         })
@@ -197,16 +197,16 @@ fn mention(recording: &Recording, text: &str, folded: &str) -> MentionedNames {
     let ids = ids.into_iter().filter_map(|id| recording.ids.get(id)).collect();
     let words = all.into_iter().filter_map(|word| recording.words.get(word)).collect();
     let quotes = quoted(text).filter_map(|quote| recording.quotes.get(quote)).collect();
-    let held = |names: &NameTable| -> Box<[u32]> {
+    let folded_names = |names: &NameTable| -> Box<[u32]> {
         names
             .iter()
             .filter(|(_, known)| folded.contains(*known))
             .map(|(number, _)| number)
             .collect()
     };
-    let told = FileMentions::new(text);
+    let mentions = FileMentions::new(text);
     let uses: Vec<(u32, NamedFile)> =
-        recording.paths.iter().map(|(number, path)| (number, told.how(path))).collect();
+        recording.paths.iter().map(|(number, path)| (number, mentions.how(path))).collect();
     let of = |how: fn(&NamedFile) -> bool| -> Box<[u32]> {
         uses.iter().filter(|(_, named)| how(named)).map(|(number, _)| *number).collect()
     };
@@ -214,7 +214,7 @@ fn mention(recording: &Recording, text: &str, folded: &str) -> MentionedNames {
         ids: sorted(ids),
         words: sorted(words),
         quotes: sorted(quotes),
-        rules: held(&recording.rules),
+        rules: folded_names(&recording.rules),
         reads: of(|named| named.read),
         writes: of(|named| named.modified),
     }

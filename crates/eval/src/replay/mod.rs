@@ -114,13 +114,13 @@ pub fn replay(
         recording,
         settings,
         driver,
-        held: HeldContext::default(),
+        context: HeldContext::default(),
         fabric: FateFabric::default(),
-        found: ReplayResult::default(),
+        result: ReplayResult::default(),
         losses: FxHashMap::default(),
         artifacts: std::collections::BTreeSet::new(),
         raw_sent: 0,
-        gone: LostNames::over(recording.ids.clone()),
+        lost_names: LostNames::over(recording.ids.clone()),
         searched: 0,
         checker: ContextChecker::new(settings.rules),
         costs: CostTables::new(settings.prices),
@@ -139,9 +139,9 @@ struct ReplayRun<'a> {
     recording: &'a Recording,
     settings: &'a ReplaySettings<'a>,
     driver: EngineDriver<'a>,
-    held: HeldContext,
+    context: HeldContext,
     fabric: FateFabric,
-    found: ReplayResult,
+    result: ReplayResult,
     /// The identifiers that were missing, by number.
     losses: FxHashMap<u32, LostIdentifier>,
     /// The files that were used before the newest fold, and whether they were changed.
@@ -149,7 +149,7 @@ struct ReplayRun<'a> {
     /// The number of events in the raw history of the request before.
     raw_sent: usize,
     /// The names of the first events of the log.
-    gone: LostNames,
+    lost_names: LostNames,
     /// The number of those events.
     searched: usize,
     /// The validator of the context.
@@ -165,26 +165,26 @@ impl ReplayRun<'_> {
         let is_cold = self.costs.is_cold(gap);
         let moment = RequestMoment { upto: request.at, when: request.when };
         let begun = self.settings.clock.map(|clock| clock());
-        let sent = self.driver.send(recording, moment)?;
+        let outgoing = self.driver.send(recording, moment)?;
         let time =
             self.settings.clock.zip(begun).map(|(clock, begun)| clock().saturating_sub(begun));
         // The time of the context is taken already: a narration is no part of it.
-        if let Some(asked) = self.driver.ask() {
-            self.note_asked(asked);
+        if let Some(narration) = self.driver.ask() {
+            self.note_asked(narration);
         }
-        let (tokens, faulty) = (sent.tokens, sent.faulty);
-        let (step, folded) = self.held.take(recording, sent);
+        let (tokens, faulty) = (outgoing.tokens, outgoing.faulty);
+        let (step, folded) = self.context.take(recording, outgoing);
         self.show(request.at, tokens);
         let folded = folded.map(|folded| self.note_fold(request.at, &folded));
         let envelope = recording.log.envelope_tokens();
         // The envelope comes before the messages, and is the same every time.
-        let prefix = if self.found.requests.is_empty() { 0 } else { envelope + step.prefix };
+        let prefix = if self.result.requests.is_empty() { 0 } else { envelope + step.prefix };
         let raw = envelope + recording.log.tokens_in(0..request.at);
         let raw_prefix = envelope + recording.log.tokens_in(0..self.raw_sent);
-        let raw_prefix = if self.found.requests.is_empty() { 0 } else { raw_prefix };
+        let raw_prefix = if self.result.requests.is_empty() { 0 } else { raw_prefix };
         let paid =
             (PromptTokens { tokens, prefix }, PromptTokens { tokens: raw, prefix: raw_prefix });
-        self.costs.add(&mut self.found.measures, paid.0, paid.1, envelope, gap);
+        self.costs.add(&mut self.result.measures, paid.0, paid.1, envelope, gap);
         self.count(tokens, &step, time.map(|time| (time, folded.is_some())));
         self.count_invalid(faulty, step.same);
         // A shorter history fits the window, so nothing had to leave the context.
@@ -194,7 +194,7 @@ impl ReplayRun<'_> {
             KeptShare::default()
         };
         self.measure_artifacts(request.at);
-        self.found.requests.push(RequestRow {
+        self.result.requests.push(RequestRow {
             at: request.at,
             raw,
             tokens,
@@ -210,7 +210,7 @@ impl ReplayRun<'_> {
 
     fn show(&self, at: usize, tokens: u64) {
         let Some(watch) = self.settings.watch else { return };
-        let items: Vec<_> = self.held.items().collect();
+        let items: Vec<_> = self.context.items().collect();
         let stand_ins: Vec<usize> = (0..items.len()).filter(|at| items[*at].stands_in).collect();
         watch(&SentObservation {
             at,
@@ -221,32 +221,32 @@ impl ReplayRun<'_> {
         });
     }
 
-    fn note_asked(&mut self, asked: NarrationRequest) {
-        let measures = &mut self.found.measures;
+    fn note_asked(&mut self, narration: NarrationRequest) {
+        let measures = &mut self.result.measures;
         measures.summaries += 1;
-        measures.accepted += u64::from(asked.accepted);
-        self.costs.add_asked(measures, asked);
+        measures.accepted += u64::from(narration.accepted);
+        self.costs.add_asked(measures, narration);
     }
 
     /// Notes a fold, and returns its index.
     fn note_fold(&mut self, at: usize, folded: &ReplayFold) -> usize {
         let uses = self.recording.uses.iter().take_while(|used| used.event < at);
         self.artifacts = uses.map(|used| (used.path, used.modified)).collect();
-        let row = self.fabric.fold(at, self.held.items(), folded);
-        self.found.folds.push(row);
-        self.found.measures.folds += 1;
+        let row = self.fabric.fold(at, self.context.items(), folded);
+        self.result.folds.push(row);
+        self.result.measures.folds += 1;
         if let Some(cause) = folded.cause {
-            *self.found.measures.causes.entry(cause.name()).or_default() += 1;
+            *self.result.measures.causes.entry(cause.name()).or_default() += 1;
         }
-        self.found.folds.len() - 1
+        self.result.folds.len() - 1
     }
 
     fn count(&mut self, tokens: u64, step: &ContextStep, time: Option<(u64, bool)>) {
         let recording = self.recording;
-        let measures = &mut self.found.measures;
+        let measures = &mut self.result.measures;
         measures.requests += 1;
         measures.tokens += tokens;
-        measures.tokens_by.add(&self.held.by);
+        measures.tokens_by.add(&self.context.by);
         measures.tokens_by.system += recording.log.envelope_tokens();
         measures.peak = measures.peak.max(tokens);
         measures.over += u64::from(tokens > self.settings.window);
@@ -261,9 +261,9 @@ impl ReplayRun<'_> {
     /// Counts a context that violates the profile. `faulty` says that it was repaired before it was sent. `same` is the
     /// number of its messages that are those of the request before.
     fn count_invalid(&mut self, faulty: bool, same: usize) {
-        let Self { checker, held, recording, .. } = self;
-        let violations = checker.violations(same, |from| held.views(recording, from));
-        self.found.measures.invalid += u64::from(faulty || violations > 0);
+        let Self { checker, context, recording, .. } = self;
+        let violations = checker.violations(same, |from| context.views(recording, from));
+        self.result.measures.invalid += u64::from(faulty || violations > 0);
     }
 
     /// Counts which of the names that the answer needed are in the context. Returns the share of the identifiers at
@@ -272,10 +272,10 @@ impl ReplayRun<'_> {
         let recording = self.recording;
         let mut at_risk = KeptShare::default();
         let mut missing = Vec::new();
-        let measures = &mut self.found.measures;
+        let measures = &mut self.result.measures;
         measures.counted += 1;
         for need in &request.need {
-            let have = self.held.ids.has(need.id);
+            let have = self.context.ids.has(need.id);
             measures.recall.take(have);
             if need.at_risk {
                 at_risk.take(have);
@@ -288,11 +288,11 @@ impl ReplayRun<'_> {
         }
         measures.at_risk.need += at_risk.need;
         measures.at_risk.have += at_risk.have;
-        request.rare.iter().for_each(|word| measures.rare.take(self.held.words.has(*word)));
+        request.rare.iter().for_each(|word| measures.rare.take(self.context.words.has(*word)));
         let quotes = &mut measures.classes[NameClass::Quote as usize];
-        request.quotes.iter().for_each(|quote| quotes.take(self.held.quotes(recording, *quote)));
+        request.quotes.iter().for_each(|quote| quotes.take(self.context.quotes(recording, *quote)));
         let stated = &recording.stated[..request.stated];
-        stated.iter().for_each(|rule| measures.rules.take(self.held.rules.has(*rule)));
+        stated.iter().for_each(|rule| measures.rules.take(self.context.rules.has(*rule)));
         self.lose(request, &missing);
         at_risk
     }
@@ -307,7 +307,7 @@ impl ReplayRun<'_> {
         for (need, recalled) in missing.iter().zip(back) {
             let id = self.recording.ids.text(need.id);
             if search {
-                self.found.measures.reachable.take(recalled);
+                self.result.measures.reachable.take(recalled);
             }
             let loss = self.losses.entry(need.id).or_insert_with(|| LostIdentifier {
                 id: id.to_owned(),
@@ -325,28 +325,28 @@ impl ReplayRun<'_> {
     /// For each missing name, whether one search over the log brings it back. The search is made from the newest text,
     /// among the names that left the context.
     fn back(&mut self, upto: usize, missing: &[recording::NeededName]) -> Vec<bool> {
-        let Self { recording, gone, held, .. } = self;
+        let Self { recording, lost_names, context, .. } = self;
         let events = &recording.log.events()[self.searched..upto];
         for (event, mentions) in events.iter().zip(&recording.mentions[self.searched..upto]) {
             let by = NameUser::of(&event.view);
-            mentions.ids.iter().for_each(|id| gone.add_known(event.seq, by, *id));
+            mentions.ids.iter().for_each(|id| lost_names.add_known(event.seq, by, *id));
         }
         self.searched = upto;
-        let back = gone.best(&newest(recording, upto), BACK, |id, _| held.ids.has(id));
+        let back = lost_names.best(&newest(recording, upto), BACK, |id, _| context.ids.has(id));
         missing.iter().map(|need| back.contains(&recording.ids.text(need.id))).collect()
     }
 
     /// Counts the files that calls used before the newest fold, and the files that this request's answer reads again.
     fn measure_artifacts(&mut self, at: usize) {
-        let Some(fold) = self.found.folds.last() else { return };
+        let Some(fold) = self.result.folds.last() else { return };
         let recording = self.recording;
-        let measures = &mut self.found.measures;
+        let measures = &mut self.result.measures;
         for (path, modified) in &self.artifacts {
-            let written = self.held.writes.has(*path);
+            let written = self.context.writes.has(*path);
             if *modified {
                 measures.modified.take(written);
             } else {
-                measures.read.take(written || self.held.reads.has(*path));
+                measures.read.take(written || self.context.reads.has(*path));
             }
         }
         let uses = &recording.uses;
@@ -355,16 +355,16 @@ impl ReplayRun<'_> {
         for earlier in again.filter_map(|read| uses.get(read.before?)) {
             // The result of the earlier read counts, not its call.
             let got = u32::try_from(earlier.answer.unwrap_or(earlier.event));
-            let gone = got.is_ok_and(|event| !self.held.events.has(event));
-            measures.rereads += u64::from(earlier.event < fold.at && gone);
+            let is_gone = got.is_ok_and(|event| !self.context.events.has(event));
+            measures.rereads += u64::from(earlier.event < fold.at && is_gone);
         }
     }
 
     fn finish(mut self) -> ReplayResult {
         let mut losses: Vec<LostIdentifier> = self.losses.into_values().collect();
         losses.sort_by(|a, b| b.times.cmp(&a.times).then(a.at.cmp(&b.at)).then(a.id.cmp(&b.id)));
-        self.found.losses = losses;
-        let measures = &mut self.found.measures;
+        self.result.losses = losses;
+        let measures = &mut self.result.measures;
         for usage in self.recording.log.events().iter().filter_map(|event| event.usage) {
             measures.usages += 1;
             measures.usage.prompt += usage.prompt;
@@ -372,7 +372,7 @@ impl ReplayRun<'_> {
             measures.usage.cache_read += usage.cache_read;
             measures.usage.cache_write += usage.cache_write;
         }
-        self.found
+        self.result
     }
 }
 

@@ -112,8 +112,8 @@ impl Recording {
             reader.answer(at, &event.bytes, view);
             let mut mentions = reader.mention(&text);
             if view.is_real_user() {
-                let said = passage::passages(event, &**log.dialect());
-                let written = passage::joined(&said, |said| said.voice == Voice::User);
+                let spoken = passage::passages(event, &**log.dialect());
+                let written = passage::joined(&spoken, |part| part.voice == Voice::User);
                 mentions.rules = reader.rules(&written);
             }
             for block in &view.blocks {
@@ -213,20 +213,20 @@ impl RecentMessages {
 }
 
 impl RecordingReader {
-    fn request(&mut self, at: usize, when: Option<Millis>, said: &str) {
+    fn request(&mut self, at: usize, when: Option<Millis>, text: &str) {
         // `get` adds nothing: a name that the history does not have cannot be needed from it.
-        let need = numbers(identifiers(said).filter_map(|id| self.ids.get(id)));
+        let need = numbers(identifiers(text).filter_map(|id| self.ids.get(id)));
         let need = need.iter().map(|id| NeededName {
             id: *id,
             at_risk: !self.recent.ids.has(*id),
             seen: self.seen[*id as usize],
         });
         let need: Vec<_> = need.collect();
-        let rare = words(said).filter_map(|word| self.words.get(word));
+        let rare = words(text).filter_map(|word| self.words.get(word));
         let rare = numbers(
             rare.filter(|word| self.times[*word as usize] < RARE && !self.recent.words.has(*word)),
         );
-        let used = quoted(said).filter_map(|quote| self.quotes.get(quote));
+        let used = quoted(text).filter_map(|quote| self.quotes.get(quote));
         let used = numbers(used.filter(|quote| !self.recent.quotes.has(*quote)));
         let stated = self.stated.len();
         self.requests.push(RecordedRequest { at, when, need, rare, quotes: used, stated });

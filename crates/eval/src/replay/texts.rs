@@ -105,9 +105,9 @@ mod tests {
 
     #[test]
     fn quoted_strings_end_on_their_line() {
-        let found: Vec<_> =
+        let strings: Vec<_> =
             quoted("say \"hello you\" and `src/x.rs` \"no\nend\" \"abc\"").collect();
-        assert_eq!(found, ["hello you", "src/x.rs"]);
+        assert_eq!(strings, ["hello you", "src/x.rs"]);
     }
 
     #[test]

@@ -70,8 +70,8 @@ impl MergedObject {
             if value == b"null" {
                 continue;
             }
-            let found = self.members.iter().position(|(known, _)| known == key);
-            let at = found.unwrap_or(self.members.len());
+            let position = self.members.iter().position(|(known, _)| known == key);
+            let at = position.unwrap_or(self.members.len());
             if at == self.members.len() {
                 if at >= LIMIT {
                     how.overrun = true;
@@ -107,11 +107,11 @@ impl MergedObject {
     /// Whether the object in `range` continues this element of a list: nothing in their index, id or type differs.
     fn continues(&self, piece: &ObjectFields<'_>) -> bool {
         let same = |name: &str, quoted: &[u8]| {
-            let told = piece.raw(name).filter(|raw| *raw != b"null" && *raw != b"\"\"");
-            match (self.get(quoted), told) {
-                (Some(MergedNode::Raw(known)), Some(told)) => known == told,
-                (Some(MergedNode::Text(known)), Some(told)) => {
-                    inside(told, 0..told.len()) == Some(known)
+            let received = piece.raw(name).filter(|raw| *raw != b"null" && *raw != b"\"\"");
+            match (self.get(quoted), received) {
+                (Some(MergedNode::Raw(known)), Some(received)) => known == received,
+                (Some(MergedNode::Text(known)), Some(received)) => {
+                    inside(received, 0..received.len()) == Some(known)
                 }
                 (Some(_), Some(_)) => false,
                 // The first piece names the element; the pieces after it may leave these members out.

@@ -24,7 +24,7 @@ pub(super) struct AnswerNotes {
     /// Whether the reply is collected.
     pub collects: bool,
     /// The bytes that were collected.
-    pub held: usize,
+    pub collected_bytes: usize,
 }
 
 impl AnswerNotes {
@@ -34,8 +34,8 @@ impl AnswerNotes {
         if !self.collects {
             return false;
         }
-        self.held = self.held.saturating_add(more);
-        if self.held > OUTPUT_LIMIT {
+        self.collected_bytes = self.collected_bytes.saturating_add(more);
+        if self.collected_bytes > OUTPUT_LIMIT {
             self.note_overrun();
         }
         self.collects
@@ -56,20 +56,23 @@ impl AnswerNotes {
     }
 
     /// Notes an error, or a stop reason that may be one.
-    pub fn note_fault(&mut self, told: Option<Diagnosis>) {
-        let Some(told) = told else { return };
-        self.seen.error = Some(told);
+    pub fn note_fault(&mut self, diagnosis: Option<Diagnosis>) {
+        let Some(diagnosis) = diagnosis else { return };
+        self.seen.error = Some(diagnosis);
         // Once the client has bytes of the reply, an overflow can no longer be mended.
         if self.verdict == PassVerdict::Undecided {
-            self.verdict =
-                if told.exceeds_window() { PassVerdict::Overflow(told) } else { PassVerdict::Fine };
+            self.verdict = if diagnosis.exceeds_window() {
+                PassVerdict::Overflow(diagnosis)
+            } else {
+                PassVerdict::Fine
+            };
         }
     }
 
     /// Notes a document that holds an `error`.
     pub fn note_error(&mut self, data: &[u8]) {
-        let told = overflow::in_stream(data).unwrap_or_else(|| overflow::classify(None, data));
-        self.note_fault(Some(told));
+        let diagnosis = overflow::in_stream(data).unwrap_or_else(|| overflow::classify(None, data));
+        self.note_fault(Some(diagnosis));
     }
 
     /// Notes a stop reason. One that names the context window is an overflow.
@@ -104,8 +107,8 @@ impl AnswerNotes {
 
 fn name_once(slot: &mut Option<String>, fields: &ObjectFields<'_>, name: &str) {
     if slot.is_none() {
-        let told = fields.text(name).filter(|told| !told.is_empty());
-        *slot = told.map(Cow::into_owned);
+        let text = fields.text(name).filter(|text| !text.is_empty());
+        *slot = text.map(Cow::into_owned);
     }
 }
 

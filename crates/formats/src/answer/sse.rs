@@ -158,9 +158,9 @@ mod tests {
 
     /// Events as `name|data`, with the stream cut in chunks of `size`.
     fn events(stream: &[u8], size: usize) -> Vec<String> {
-        let mut found = Vec::new();
+        let mut texts = Vec::new();
         let mut sink = |piece: StreamPiece<'_>| {
-            found.push(match piece {
+            texts.push(match piece {
                 StreamPiece::Event { name, data } => {
                     let (name, data) =
                         (String::from_utf8_lossy(name), String::from_utf8_lossy(data));
@@ -172,7 +172,7 @@ mod tests {
         let mut sse = SseSplitter::default();
         stream.chunks(size).for_each(|chunk| sse.push(chunk, &mut sink));
         sse.finish(&mut sink);
-        found
+        texts
     }
 
     fn all_sizes(stream: &[u8]) -> Vec<String> {

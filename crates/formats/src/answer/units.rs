@@ -22,7 +22,7 @@ pub(super) struct DocumentSplitter {
     /// The most bytes of one document.
     limit: usize,
     /// The bytes of the open document so far.
-    held: Vec<u8>,
+    document: Vec<u8>,
     /// The number of brackets that are open within the document.
     depth: usize,
     in_string: bool,
@@ -41,7 +41,7 @@ impl DocumentSplitter {
         Self {
             row,
             limit,
-            held: Vec::new(),
+            document: Vec::new(),
             depth: 0,
             in_string: false,
             is_escaped: false,
@@ -84,12 +84,12 @@ impl DocumentSplitter {
     }
 
     fn hold(&mut self, part: &[u8]) {
-        self.too_large |= self.held.len() + part.len() > self.limit;
+        self.too_large |= self.document.len() + part.len() > self.limit;
         // The brackets are still counted, because they alone show where the next document starts.
         if self.too_large {
-            self.held = Vec::new();
+            self.document = Vec::new();
         } else {
-            self.held.extend_from_slice(part);
+            self.document.extend_from_slice(part);
         }
     }
 
@@ -97,9 +97,9 @@ impl DocumentSplitter {
         if std::mem::take(&mut self.too_large) {
             sink(StreamPiece::TooLarge);
         } else {
-            sink(StreamPiece::Event { name: b"", data: &self.held });
+            sink(StreamPiece::Event { name: b"", data: &self.document });
         }
-        self.held.clear();
+        self.document.clear();
         self.is_done = match self.row {
             DocumentRow::One => true,
             DocumentRow::Many => false,
@@ -150,9 +150,9 @@ mod tests {
     use super::*;
 
     fn documents(row: DocumentRow, limit: usize, text: &[u8], size: usize) -> Vec<String> {
-        let mut found = Vec::new();
+        let mut texts = Vec::new();
         let mut sink = |piece: StreamPiece<'_>| {
-            found.push(match piece {
+            texts.push(match piece {
                 StreamPiece::Event { data, .. } => String::from_utf8_lossy(data).into_owned(),
                 StreamPiece::TooLarge => "too large".to_owned(),
             });
@@ -160,7 +160,7 @@ mod tests {
         let mut units = DocumentSplitter::new(row, limit);
         text.chunks(size).for_each(|chunk| units.push(chunk, &mut sink));
         units.finish(&mut sink);
-        found
+        texts
     }
 
     #[test]
@@ -185,8 +185,8 @@ mod tests {
     fn a_document_above_the_limit_is_passed_over() {
         let text = br#"[{"a":"12345678"},{"b":1},{"c":"12345"#;
         for size in 1..text.len() {
-            let found = documents(DocumentRow::Array, 10, text, size);
-            assert_eq!(found, ["too large", "{\"b\":1}", "too large"], "{size}");
+            let texts = documents(DocumentRow::Array, 10, text, size);
+            assert_eq!(texts, ["too large", "{\"b\":1}", "too large"], "{size}");
         }
     }
 }

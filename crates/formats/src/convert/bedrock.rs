@@ -25,11 +25,11 @@ pub(super) fn bedrock(
     }
     let role = if is_model { "assistant" } else { "user" };
     let json = Json::default().raw(r#"{"role":""#).raw(role).raw(r#"","content":"#);
-    out.push(list(json, blocks.into_iter()).raw("}").done());
+    out.push(list(json, blocks.into_iter()).raw("}").finish());
 }
 
 fn text_block(text: &str) -> Bytes {
-    Json::default().raw(r#"{"text":"#).text(text).raw("}").done()
+    Json::default().raw(r#"{"text":"#).text(text).raw("}").finish()
 }
 
 /// Writes one piece as a content block. `None` for a piece that Bedrock cannot take.
@@ -51,7 +51,7 @@ fn block(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Option<Bytes>
             let json = Json::default().raw(r#"{"toolUse":{"toolUseId":"#);
             let json = json.text(&plain_name(id, "-_.:")).raw(r#","name":"#);
             let json = json.text(&plain_name(name, "-_")).raw(r#","input":"#);
-            object(json, arguments, problems).raw("}}").done()
+            object(json, arguments, problems).raw("}}").finish()
         }
         NeutralPiece::Result { id, text, images, error, .. } => {
             let json = Json::default().raw(r#"{"toolResult":{"toolUseId":"#);
@@ -59,13 +59,13 @@ fn block(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Option<Bytes>
             let images: Vec<_> =
                 images.iter().filter_map(|source| image(source, problems)).collect();
             // Bedrock refuses a blank text, and a result without content.
-            let said = match text.trim() {
+            let words = match text.trim() {
                 "" if images.is_empty() => Some(text_block(EMPTY)),
                 "" => None,
                 _ => Some(text_block(text)),
             };
-            let json = list(json, said.into_iter().chain(images));
-            if *error { json.raw(r#","status":"error"}}"#) } else { json.raw("}}") }.done()
+            let json = list(json, words.into_iter().chain(images));
+            if *error { json.raw(r#","status":"error"}}"#) } else { json.raw("}}") }.finish()
         }
     })
 }
@@ -86,5 +86,5 @@ fn image(source: &PictureSource, problems: &mut Vec<ReadProblem>) -> Option<Byte
         return None;
     };
     let json = Json::default().raw(r#"{"image":{"format":""#).raw(format);
-    Some(json.raw(r#"","source":{"bytes":"#).text(data).raw("}}}").done())
+    Some(json.raw(r#"","source":{"bytes":"#).text(data).raw("}}}").finish())
 }

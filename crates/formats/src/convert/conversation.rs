@@ -54,12 +54,15 @@ pub fn convert_conversation(conversation: &mut Conversation, to: DialectKind) ->
         let origin = events[of.start].origin;
         origin.filter(|_| events[of.clone()].iter().all(|event| event.origin == origin))
     };
-    let made = converted.messages.into_iter().zip(&converted.sources);
+    let raw_events = converted.messages.into_iter().zip(&converted.sources);
     // The time of a message is that of the last event that it was made of.
     let at = |of: &Range<usize>| events[of.clone()].iter().filter_map(|event| event.at).max();
-    let made =
-        made.map(|(bytes, of)| RawEvent { origin: origin(of), at: at(of), ..RawEvent::new(bytes) });
-    *events = made.collect();
+    let raw_events = raw_events.map(|(bytes, of)| RawEvent {
+        origin: origin(of),
+        at: at(of),
+        ..RawEvent::new(bytes)
+    });
+    *events = raw_events.collect();
     problems
 }
 
@@ -68,7 +71,7 @@ pub fn convert_conversation(conversation: &mut Conversation, to: DialectKind) ->
 pub fn put_system_first(conversation: &mut Conversation, kind: DialectKind) {
     let envelope = &mut conversation.envelope;
     let is_beside = envelope.wrapper.is_none();
-    let made = match kind {
+    let system = match kind {
         DialectKind::OpenAiChat | DialectKind::Ollama if is_beside => {
             envelope.system.take().map(|text| system_message(&text))
         }
@@ -78,8 +81,8 @@ pub fn put_system_first(conversation: &mut Conversation, kind: DialectKind) {
         }
         _ => None,
     };
-    let made = made.map(RawEvent::new);
-    conversation.events.splice(0..0, made);
+    let system = system.map(RawEvent::new);
+    conversation.events.splice(0..0, system);
 }
 
 /// The value of a system prompt that the dialect keeps beside its messages. A text that is JSON of the right kind is

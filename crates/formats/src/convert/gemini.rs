@@ -31,11 +31,11 @@ pub(super) fn gemini(
     }
     let role = if is_model { "model" } else { "user" };
     let json = Json::default().raw(r#"{"role":""#).raw(role).raw(r#"","parts":"#);
-    out.push(list(json, parts.into_iter()).raw("}").done());
+    out.push(list(json, parts.into_iter()).raw("}").finish());
 }
 
 fn text_part(text: &str) -> Bytes {
-    Json::default().raw(r#"{"text":"#).text(text).raw("}").done()
+    Json::default().raw(r#"{"text":"#).text(text).raw("}").finish()
 }
 
 /// Writes one piece as a part. `None` for a blank text.
@@ -48,7 +48,7 @@ fn part(piece: &NeutralPiece, first_call: bool, problems: &mut Vec<ReadProblem>)
         }
         NeutralPiece::Text(text) | NeutralPiece::Refusal(text) => text_part(text),
         NeutralPiece::Reasoning(text) => {
-            Json::default().raw(r#"{"text":"#).text(text).raw(r#","thought":true}"#).done()
+            Json::default().raw(r#"{"text":"#).text(text).raw(r#","thought":true}"#).finish()
         }
         NeutralPiece::Image(source) => image(source),
         NeutralPiece::Call { id, name, arguments } => {
@@ -56,9 +56,9 @@ fn part(piece: &NeutralPiece, first_call: bool, problems: &mut Vec<ReadProblem>)
             let json = json.raw(r#","name":"#).text(&plain_name(name, "-_.:")).raw(r#","args":"#);
             let json = object(json, arguments, problems).raw("}");
             if first_call {
-                json.raw(r#","thoughtSignature":"#).text(UNSIGNED).raw("}").done()
+                json.raw(r#","thoughtSignature":"#).text(UNSIGNED).raw("}").finish()
             } else {
-                json.raw("}").done()
+                json.raw("}").finish()
             }
         }
         NeutralPiece::Result { id, name, text, images, error } => {
@@ -70,7 +70,7 @@ fn part(piece: &NeutralPiece, first_call: bool, problems: &mut Vec<ReadProblem>)
             } else {
                 list(json.raw(r#","parts":"#), images.iter().map(image))
             };
-            json.raw("}}").done()
+            json.raw("}}").finish()
         }
     })
 }
@@ -79,12 +79,12 @@ fn image(source: &PictureSource) -> Bytes {
     match source {
         PictureSource::Base64 { mime, data } => {
             let json = Json::default().raw(r#"{"inlineData":{"mimeType":"#).text(mime);
-            json.raw(r#","data":"#).text(data).raw("}}").done()
+            json.raw(r#","data":"#).text(data).raw("}}").finish()
         }
         PictureSource::Url(url) => {
             // Gemini wants a type, and a URL does not name one.
             let json = Json::default().raw(r#"{"fileData":{"mimeType":"image/*","fileUri":"#);
-            json.text(url).raw("}}").done()
+            json.text(url).raw("}}").finish()
         }
     }
 }

@@ -94,7 +94,7 @@ pub fn convert_all(
     };
     let mut out = ConvertedMessages::default();
     let mut ids = ConversationIds::of(events, to);
-    let mut held: Option<(Range<usize>, NeutralMessage)> = None;
+    let mut pending: Option<(Range<usize>, NeutralMessage)> = None;
     for (at, (bytes, view)) in events.iter().enumerate() {
         let noted = out.problems.len();
         let next = NeutralMessage::read(bytes, view, &mut ids, &mut out.problems);
@@ -104,7 +104,7 @@ pub fn convert_all(
             continue;
         };
         // Later system text stays inside: in the system prompt it would come before what it followed.
-        let is_beside = keeps_system_outside(to) && out.is_empty() && held.is_none();
+        let is_beside = keeps_system_outside(to) && out.is_empty() && pending.is_none();
         if is_beside && view.role.is_system() {
             out.add_system(&next);
             place(&mut out.problems[noted..], at);
@@ -121,18 +121,18 @@ pub fn convert_all(
             place(&mut out.problems[noted..], at);
             continue;
         }
-        match &mut held {
+        match &mut pending {
             Some((of, before)) if before.joins_with(&next, from, to) => {
                 of.end = at + 1;
                 before.append(next);
             }
             _ => {
-                let before = held.replace((at..at + 1, next));
+                let before = pending.replace((at..at + 1, next));
                 out.write(before, writer);
             }
         }
     }
-    out.write(held, writer);
+    out.write(pending, writer);
     out
 }
 

@@ -70,7 +70,7 @@ impl ConversationIds {
                 _ => None,
             })
         });
-        let are_unique = profile::for_dialect(to).first().is_some_and(|it| it.unique_ids);
+        let are_unique = profile::for_dialect(to).first().is_some_and(|rules| rules.unique_ids);
         Self { in_source: ids.collect(), are_unique, ..Self::default() }
     }
 
@@ -151,8 +151,8 @@ impl NeutralMessage {
             read_block(bytes, block, ids, &mut pieces, problems);
         }
         // An item of which every block was lost leaves no empty message behind.
-        let lost = pieces.is_empty() && !view.blocks.is_empty();
-        (!lost).then_some(Self { role: view.role, pieces })
+        let is_lost = pieces.is_empty() && !view.blocks.is_empty();
+        (!is_lost).then_some(Self { role: view.role, pieces })
     }
 
     /// The message without the pieces that the target does not take in this role, and a problem for each of them.
@@ -252,8 +252,8 @@ fn read_block(
         BlockKind::Reasoning { bound } => {
             let text = text();
             if *bound {
-                let lost = if text.is_empty() { "encrypted reasoning" } else { "a signature" };
-                let detail = format!("{lost} is bound to its provider and was left out");
+                let lost_part = if text.is_empty() { "encrypted reasoning" } else { "a signature" };
+                let detail = format!("{lost_part} is bound to its provider and was left out");
                 problems.push(ReadProblem::new("encrypted-reasoning", detail));
             }
             if !text.is_empty() {

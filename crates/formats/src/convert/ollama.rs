@@ -5,7 +5,7 @@ use midfold_core::Role;
 
 use super::neutral::{NeutralMessage, NeutralPiece};
 use super::write::{is_result, list, object};
-use crate::dialect::ollama::{message as said, result};
+use crate::dialect::ollama::{message as open_message, result};
 use crate::media::PictureSource;
 use crate::problem::ReadProblem;
 use crate::render::Json;
@@ -19,13 +19,13 @@ pub(super) fn ollama(
     for piece in &message.pieces {
         if let NeutralPiece::Result { id, name, text, images, .. } = piece {
             let json = result(id, name, text);
-            out.push(with_images(json, images.iter(), problems).raw("}").done());
+            out.push(with_images(json, images.iter(), problems).raw("}").finish());
         }
     }
     match message.role {
         Role::Assistant => out.push(assistant(message, problems)),
         Role::System | Role::Developer => {
-            out.push(said(Role::System.name(), &message.text()).raw("}").done());
+            out.push(open_message(Role::System.name(), &message.text()).raw("}").finish());
         }
         // A message of results alone is written above. An empty message still takes its turn.
         _ if message.pieces.is_empty() || !message.pieces.iter().all(is_result) => {
@@ -46,7 +46,7 @@ fn user(message: &NeutralMessage, problems: &mut Vec<ReadProblem>) -> Bytes {
         NeutralPiece::Image(source) => Some(source),
         _ => None,
     });
-    with_images(said(Role::User.name(), &texts), images, problems).raw("}").done()
+    with_images(open_message(Role::User.name(), &texts), images, problems).raw("}").finish()
 }
 
 fn assistant(message: &NeutralMessage, problems: &mut Vec<ReadProblem>) -> Bytes {
@@ -58,7 +58,7 @@ fn assistant(message: &NeutralMessage, problems: &mut Vec<ReadProblem>) -> Bytes
         NeutralPiece::Reasoning(text) => Some(text),
         _ => None,
     });
-    let mut json = said(Role::Assistant.name(), &content);
+    let mut json = open_message(Role::Assistant.name(), &content);
     if !thinking.is_empty() {
         json = json.raw(r#","thinking":"#).text(&thinking);
     }
@@ -66,13 +66,13 @@ fn assistant(message: &NeutralMessage, problems: &mut Vec<ReadProblem>) -> Bytes
     if !calls.is_empty() {
         json = list(json.raw(r#","tool_calls":"#), calls.into_iter());
     }
-    json.raw("}").done()
+    json.raw("}").finish()
 }
 
 fn call(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Option<Bytes> {
     let NeutralPiece::Call { id, name, arguments } = piece else { return None };
     let json = Json::default().raw(r#"{"id":"#).text(id).raw(r#","function":{"name":"#).text(name);
-    Some(object(json.raw(r#","arguments":"#), arguments, problems).raw("}}").done())
+    Some(object(json.raw(r#","arguments":"#), arguments, problems).raw("}}").finish())
 }
 
 /// The wanted texts of a message, one per line: Ollama has one string for them.
@@ -91,7 +91,7 @@ fn with_images<'a>(
     for image in images {
         match image {
             PictureSource::Base64 { data: base64, .. } => {
-                data.push(Json::default().text(base64).done());
+                data.push(Json::default().text(base64).finish());
             }
             PictureSource::Url(_) => {
                 let detail = "an image that is no base64 was left out";

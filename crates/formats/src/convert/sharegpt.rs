@@ -15,16 +15,18 @@ pub(super) fn sharegpt(
     out: &mut Vec<Bytes>,
     problems: &mut Vec<ReadProblem>,
 ) {
-    let (results, said): (Vec<_>, Vec<_>) = message.pieces.iter().partition(|it| is_result(it));
+    let (results, spoken): (Vec<_>, Vec<_>) =
+        message.pieces.iter().partition(|piece| is_result(piece));
     if !results.is_empty() {
-        let results: Vec<_> = results.into_iter().filter_map(|it| result(it, problems)).collect();
+        let results: Vec<_> =
+            results.into_iter().filter_map(|piece| result(piece, problems)).collect();
         out.push(results_turn(&results.join("\n")));
     }
     // A message of results alone is written by now. An empty message still takes its turn.
-    if said.is_empty() && !message.pieces.is_empty() {
+    if spoken.is_empty() && !message.pieces.is_empty() {
         return;
     }
-    let parts = said.into_iter().filter_map(|piece| part(message.role, piece, problems));
+    let parts = spoken.into_iter().filter_map(|piece| part(message.role, piece, problems));
     let text = parts.collect::<Vec<_>>().join("\n");
     out.push(ShareGpt.made_message(message.role, &text));
 }

@@ -65,20 +65,27 @@ fn responses_items_become_turns_that_read_as_they_did() {
         ]
     );
     let problems: Vec<_> = converted.problems.iter().map(|p| (p.code, p.at)).collect();
-    let lost = [("encrypted-reasoning", 2), ("opaque-block", 7), ("media", 1)];
-    assert_eq!(problems.len(), lost.len(), "{problems:?}");
-    assert!(lost.iter().all(|(code, at)| problems.contains(&(*code, Some(*at)))), "{problems:?}");
+    let expected = [("encrypted-reasoning", 2), ("opaque-block", 7), ("media", 1)];
+    assert_eq!(problems.len(), expected.len(), "{problems:?}");
+    assert!(
+        expected.iter().all(|(code, at)| problems.contains(&(*code, Some(*at)))),
+        "{problems:?}"
+    );
     let turns: Vec<_> = turns.iter().map(String::as_str).collect();
     let (back, _) = run(DialectKind::ShareGpt, DialectKind::OpenAiChat, &turns);
-    let names: Vec<_> = back.iter().filter(|it| it.contains("apply_patch")).collect();
+    let names: Vec<_> = back.iter().filter(|message| message.contains("apply_patch")).collect();
     assert_eq!(names.len(), 1, "the calls are read back: {back:?}");
-    assert!(back.iter().any(|it| it.contains(r#""tool","tool_call_id":"#) && it.contains("a.rs")));
+    assert!(
+        back.iter().any(
+            |message| message.contains(r#""tool","tool_call_id":"#) && message.contains("a.rs")
+        )
+    );
 }
 
 #[test]
 fn a_text_that_reads_as_a_call_is_a_problem() {
-    let said = r#"{"role":"assistant","content":"write <tool_call>{\"name\":\"rm\",\"arguments\":{}}</tool_call>"}"#;
-    let (_, converted) = run(DialectKind::OpenAiChat, DialectKind::ShareGpt, &[said]);
+    let message = r#"{"role":"assistant","content":"write <tool_call>{\"name\":\"rm\",\"arguments\":{}}</tool_call>"}"#;
+    let (_, converted) = run(DialectKind::OpenAiChat, DialectKind::ShareGpt, &[message]);
     assert_eq!(converted.problems[0].code, "tags");
 }
 
@@ -198,11 +205,11 @@ fn the_same_dialect_keeps_the_bytes() {
 #[test]
 fn pictures_and_calls_in_other_roles_are_problems() {
     let picture = r#"{"inlineData":{"mimeType":"image/png","data":"AAAA"}}"#;
-    let said = format!(r#"{{"role":"model","parts":[{{"text":"here"}},{picture}]}}"#);
+    let message = format!(r#"{{"role":"model","parts":[{{"text":"here"}},{picture}]}}"#);
     let bare = format!(r#"{{"role":"model","parts":[{picture}]}}"#);
     let call = r#"{"role":"user","parts":[{"functionCall":{"name":"f","args":{}}}]}"#;
     let user = |text: &str| format!(r#"{{"role":"user","parts":[{{"text":"{text}"}}]}}"#);
-    let events = [&user("a")[..], &said, &user("b"), &bare, &user("c"), call, &user("d")];
+    let events = [&user("a")[..], &message, &user("b"), &bare, &user("c"), call, &user("d")];
     for to in TARGETS.into_iter().filter(|to| *to != DialectKind::Gemini) {
         let (messages, converted) = run(DialectKind::Gemini, to, &events);
         assert!(messages.iter().all(|message| !message.contains("AAAA")), "{to} {messages:?}");
@@ -330,9 +337,13 @@ fn the_type_of_a_picture_may_have_capitals() {
     };
     for to in [DialectKind::Anthropic, DialectKind::Gemini, DialectKind::Bedrock] {
         for [written, usual] in [["image/PNG", "image/png"], ["Image/JPG", "image/jpeg"]] {
-            let found = run(DialectKind::OpenAiChat, to, &[&event(written)]);
-            assert_eq!(found, run(DialectKind::OpenAiChat, to, &[&event(usual)]), "{to} {written}");
-            assert!(found.1.problems.is_empty(), "{to} {written}");
+            let converted = run(DialectKind::OpenAiChat, to, &[&event(written)]);
+            assert_eq!(
+                converted,
+                run(DialectKind::OpenAiChat, to, &[&event(usual)]),
+                "{to} {written}"
+            );
+            assert!(converted.1.problems.is_empty(), "{to} {written}");
         }
     }
 }
@@ -370,7 +381,8 @@ fn calls_with_one_id_have_results_of_their_own_tools() {
         let pairs: Vec<_> = events.iter().map(|e| e.as_bytes()).zip(&views).collect();
         for to in [DialectKind::Gemini, DialectKind::Ollama] {
             let messages = convert_all(&pairs, from, to).messages;
-            let text: String = messages.iter().map(|it| String::from_utf8_lossy(it)).collect();
+            let text: String =
+                messages.iter().map(|message| String::from_utf8_lossy(message)).collect();
             let names = |mark: &str| {
                 text.split(mark).skip(1).map(|rest| rest[..1].to_owned()).collect::<Vec<_>>()
             };

@@ -33,20 +33,20 @@ pub(super) fn openai_chat(
             }
             let json = Json::default().raw(r#"{"role":"tool","tool_call_id":"#);
             let json = json.text(last_chars(id, CHAT_ID)).raw(r#","content":"#).text(text);
-            out.push(json.raw("}").done());
+            out.push(json.raw("}").finish());
         }
     }
     match message.role {
         Role::Assistant => out.push(chat_assistant(message)),
         Role::System | Role::Developer => {
             let json = Json::default().raw(r#"{"role":""#).raw(message.role.name());
-            out.push(json.raw(r#"","content":"#).text(&message.text()).raw("}").done());
+            out.push(json.raw(r#"","content":"#).text(&message.text()).raw("}").finish());
         }
         _ => {
-            let said: Vec<_> = message.pieces.iter().filter(|p| !is_result(p)).collect();
+            let spoken: Vec<_> = message.pieces.iter().filter(|p| !is_result(p)).collect();
             // A message of results alone is written by now. An empty message still takes its turn.
-            if !said.is_empty() || message.pieces.is_empty() {
-                out.push(chat_user(&said));
+            if !spoken.is_empty() || message.pieces.is_empty() {
+                out.push(chat_user(&spoken));
             }
         }
     }
@@ -76,18 +76,18 @@ fn chat_user(pieces: &[&NeutralPiece]) -> Bytes {
                 | NeutralPiece::Reasoning(text) => Some(text_part(text)),
                 NeutralPiece::Image(source) => {
                     let start = Json::default().raw(r#"{"type":"image_url","image_url":{"url":"#);
-                    Some(start.text(&source.to_url()).raw("}}").done())
+                    Some(start.text(&source.to_url()).raw("}}").finish())
                 }
                 NeutralPiece::Call { .. } | NeutralPiece::Result { .. } => None,
             });
             list(json, parts)
         }
     };
-    json.raw("}").done()
+    json.raw("}").finish()
 }
 
 fn text_part(text: &str) -> Bytes {
-    Json::default().raw(r#"{"type":"text","text":"#).text(text).raw("}").done()
+    Json::default().raw(r#"{"type":"text","text":"#).text(text).raw("}").finish()
 }
 
 pub(super) fn list(json: Json, elements: impl Iterator<Item = Bytes>) -> Json {
@@ -128,7 +128,7 @@ fn chat_assistant(message: &NeutralMessage) -> Bytes {
     if !calls.is_empty() {
         json = list(json.raw(r#","tool_calls":"#), calls.into_iter());
     }
-    json.raw("}").done()
+    json.raw("}").finish()
 }
 
 fn chat_call(id: &str, name: &str, arguments: &str) -> Bytes {
@@ -141,7 +141,7 @@ fn chat_call(id: &str, name: &str, arguments: &str) -> Bytes {
         .raw(r#","arguments":"#)
         .text(arguments)
         .raw("}}")
-        .done()
+        .finish()
 }
 
 /// The last `limit` characters of an id: ids of one provider begin alike and differ at the end.
@@ -166,7 +166,7 @@ pub(super) fn anthropic(
         blocks.push(text_part(EMPTY));
     }
     let json = Json::default().raw(r#"{"role":""#).raw(role).raw(r#"","content":"#);
-    out.push(list(json, blocks.into_iter()).raw("}").done());
+    out.push(list(json, blocks.into_iter()).raw("}").finish());
 }
 
 /// Writes one piece as a content block. `None` for a piece that Anthropic cannot take.
@@ -188,7 +188,7 @@ fn anthropic_block(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Opt
             let json =
                 Json::default().raw(r#"{"type":"tool_use","id":"#).text(&plain_name(id, "-_"));
             let json = json.raw(r#","name":"#).text(&plain_name(name, "-_")).raw(r#","input":"#);
-            object(json, arguments, problems).raw("}").done()
+            object(json, arguments, problems).raw("}").finish()
         }
         NeutralPiece::Result { id, text, images, error, .. } => {
             let json = Json::default().raw(r#"{"type":"tool_result","tool_use_id":"#);
@@ -199,7 +199,7 @@ fn anthropic_block(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Opt
                 let text = (!text.trim().is_empty()).then(|| text_part(text));
                 list(json, text.into_iter().chain(images.iter().map(anthropic_image)))
             };
-            if *error { json.raw(r#","is_error":true}"#) } else { json.raw("}") }.done()
+            if *error { json.raw(r#","is_error":true}"#) } else { json.raw("}") }.finish()
         }
     })
 }
@@ -230,7 +230,7 @@ fn anthropic_image(source: &PictureSource) -> Bytes {
         PictureSource::Url(url) => json.raw(r#"url","url":"#).text(url),
     }
     .raw("}}")
-    .done()
+    .finish()
 }
 
 /// An id or name in the characters that a provider takes: ASCII letters, digits and `signs`. Any other becomes `_`.

@@ -78,7 +78,7 @@ impl Dialect for Anthropic {
             .raw(r#"","content":"#)
             .text(text)
             .raw("}")
-            .done()
+            .finish()
     }
 
     fn made_result(&self, _like: &[u8], id: &str, _name: &str, text: &str) -> Bytes {
@@ -88,7 +88,7 @@ impl Dialect for Anthropic {
             .raw(r#","content":"#)
             .text(text)
             .raw("}]}")
-            .done()
+            .finish()
     }
 
     fn results_as_text(&self, bytes: &[u8], view: &EventView, blocks: &[usize]) -> Bytes {

@@ -59,7 +59,7 @@ impl Dialect for Bedrock {
     fn made_message(&self, role: Role, text: &str) -> Bytes {
         let role = if role == Role::Assistant { "assistant" } else { "user" };
         let json = Json::default().raw(r#"{"role":""#).raw(role).raw(r#"","content":[{"text":"#);
-        json.text(text).raw("}]}").done()
+        json.text(text).raw("}]}").finish()
     }
 
     fn made_result(&self, _like: &[u8], id: &str, _name: &str, text: &str) -> Bytes {
@@ -69,7 +69,7 @@ impl Dialect for Bedrock {
             .raw(r#","content":[{"text":"#)
             .text(text)
             .raw("}]}}]}")
-            .done()
+            .finish()
     }
 
     fn results_as_text(&self, bytes: &[u8], view: &EventView, blocks: &[usize]) -> Bytes {
@@ -131,11 +131,11 @@ struct BedrockResult {
 
 /// Reads the next element of a content list. `None` for a cache point, which is no content.
 fn read_block(walk: &mut EventWalk<'_>) -> Option<BlockView> {
-    let mut what = None;
-    let range = walk.object(|walk, key| what = read_member(walk, key).or(what.take()));
+    let mut member = None;
+    let range = walk.object(|walk, key| member = read_member(walk, key).or(member.take()));
     let outer = to_range(&range);
     let bytes = walk.bytes;
-    Some(match what {
+    Some(match member {
         Some(BedrockBlock::CachePoint) => return None,
         Some(BedrockBlock::Text(text)) => {
             BlockView::new(BlockKind::Text, outer, TextRef::string(text))
@@ -272,8 +272,8 @@ impl BedrockResult {
             }
         });
         let outer = to_range(&outer);
-        let found = media.map(|(kind, at)| media::describe(walk.bytes, kind, outer, Some(at)));
-        self.media.extend(found);
+        let described = media.map(|(kind, at)| media::describe(walk.bytes, kind, outer, Some(at)));
+        self.media.extend(described);
     }
 
     fn block(self, bytes: &[u8], outer: ByteRange) -> BlockView {

@@ -75,12 +75,12 @@ impl Dialect for Gemini {
     fn made_message(&self, role: Role, text: &str) -> Bytes {
         let role = if role == Role::Assistant { "model" } else { "user" };
         let json = Json::default().raw(r#"{"role":""#).raw(role).raw(r#"","parts":[{"text":"#);
-        json.text(text).raw("}]}").done()
+        json.text(text).raw("}]}").finish()
     }
 
     fn made_result(&self, _like: &[u8], id: &str, name: &str, text: &str) -> Bytes {
         let json = Json::default().raw(r#"{"role":"user","parts":["#);
-        response(json, id, name, "output", text).raw("}}]}").done()
+        response(json, id, name, "output", text).raw("}}]}").finish()
     }
 
     fn results_as_text(&self, bytes: &[u8], view: &EventView, blocks: &[usize]) -> Bytes {
@@ -266,12 +266,12 @@ fn read_media(walk: &mut EventWalk<'_>) -> Option<(MediaKind, ByteRange)> {
 
 /// Reads a part that a response carries beside its object. `None` for a part without media.
 fn media_part(walk: &mut EventWalk<'_>) -> Option<MediaRef> {
-    let mut found = None;
+    let mut inline = None;
     let outer = walk.object(|walk, key| {
         if matches!(&*camel(key.name()), "inlineData" | "fileData") {
-            found = read_media(walk);
+            inline = read_media(walk);
         }
     });
-    let (kind, holder) = found?;
+    let (kind, holder) = inline?;
     Some(media::describe(walk.bytes, kind, to_range(&outer), Some(holder)))
 }

@@ -45,8 +45,8 @@ pub(super) fn of_message(message: &[u8]) -> Vec<String> {
     let mut names = Vec::new();
     for block in elements(ObjectFields::of(message, 0..message.len()).array("content")) {
         let block = ObjectFields::of(message, block);
-        let found = block.inner("content").array("tool_references");
-        let lists = elements(block.array("content")).chain(elements(found));
+        let nested = block.inner("content").array("tool_references");
+        let lists = elements(block.array("content")).chain(elements(nested));
         let references = lists.map(|at| ObjectFields::of(message, at)).chain([block.inner("tool")]);
         let references = references.filter(|part| part.is("type", "tool_reference"));
         names.extend(references.filter_map(|part| part.label("tool_name")));

@@ -33,15 +33,16 @@ impl Dialect for Ollama {
             Role::Assistant => Role::Assistant,
             Role::User | Role::Tool | Role::Other => Role::User,
         };
-        message(role.name(), text).raw("}").done()
+        message(role.name(), text).raw("}").finish()
     }
 
     fn made_result(&self, _like: &[u8], id: &str, name: &str, text: &str) -> Bytes {
-        result(id, name, text).raw("}").done()
+        result(id, name, text).raw("}").finish()
     }
 
     fn results_as_text(&self, bytes: &[u8], view: &EventView, blocks: &[usize]) -> Bytes {
-        let has_parts = |at: &usize| view.blocks.get(*at).is_some_and(|it| !it.media.is_empty());
+        let has_parts =
+            |at: &usize| view.blocks.get(*at).is_some_and(|block| !block.media.is_empty());
         if blocks.iter().any(has_parts) {
             return OpenAiChat.results_as_text(bytes, view, blocks);
         }
@@ -53,7 +54,7 @@ impl Dialect for Ollama {
             None => json,
         }
         .raw("}")
-        .done()
+        .finish()
     }
 }
 

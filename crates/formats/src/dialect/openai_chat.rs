@@ -107,7 +107,7 @@ impl Dialect for OpenAiChat {
             .raw(r#"","content":"#)
             .text(text)
             .raw("}")
-            .done()
+            .finish()
     }
 
     fn made_result(&self, _like: &[u8], id: &str, name: &str, text: &str) -> Bytes {
@@ -118,7 +118,7 @@ impl Dialect for OpenAiChat {
         } else {
             json.raw(r#"{"role":"tool","tool_call_id":"#).text(id)
         };
-        json.raw(r#","content":"#).text(text).raw("}").done()
+        json.raw(r#","content":"#).text(text).raw("}").finish()
     }
 
     fn results_as_text(&self, bytes: &[u8], view: &EventView, blocks: &[usize]) -> Bytes {
@@ -135,7 +135,7 @@ impl Dialect for OpenAiChat {
                 json.raw(",").raw(media.outer.of(bytes))
             })
             .raw("]}")
-            .done()
+            .finish()
     }
 }
 

@@ -69,13 +69,13 @@ impl Dialect for OpenAiResponses {
     }
 
     fn made_message(&self, role: Role, text: &str) -> Bytes {
-        message(role, text).raw("]}").done()
+        message(role, text).raw("]}").finish()
     }
 
     fn made_result(&self, like: &[u8], id: &str, _name: &str, text: &str) -> Bytes {
         let (mut walk, mut item) = (EventWalk::new(like), ItemMembers::default());
         walk.message(|walk, key| item.member(walk, key));
-        output::made(item.kind(like), id, text)
+        output::made_output(item.kind(like), id, text)
     }
 
     fn answers(&self, call: &[u8], result: &[u8]) -> bool {
@@ -94,7 +94,7 @@ impl Dialect for OpenAiResponses {
                 json.raw(",").raw(media.outer.of(bytes))
             })
             .raw("]}")
-            .done()
+            .finish()
     }
 }
 

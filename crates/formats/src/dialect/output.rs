@@ -11,8 +11,8 @@ const BLANK: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAA
 /// The type of an item; empty where it has none. The type mostly comes first, so the rest of a long item is not read.
 pub(super) fn type_of(item: &[u8]) -> &[u8] {
     let mut members = scan::members(item, 0..item.len());
-    let found = members.find(|member| member.is(item, "type"));
-    found.and_then(|found| item.get(found.value)).map_or(b"", inside)
+    let type_member = members.find(|member| member.is(item, "type"));
+    type_member.and_then(|member| item.get(member.value)).map_or(b"", inside)
 }
 
 /// Whether an item of this type can be a call that another item answers.
@@ -59,7 +59,7 @@ pub(super) fn answers(call: &[u8], output: &[u8]) -> bool {
 
 /// Writes `text` as the output of the call `id`. `kind` is the type of the call, or that of another output of the same
 /// call.
-pub(super) fn made(kind: &[u8], id: &str, text: &str) -> Bytes {
+pub(super) fn made_output(kind: &[u8], id: &str, text: &str) -> Bytes {
     let kind = std::str::from_utf8(kind).unwrap_or_default();
     let (kind, id_name) = match kind {
         "mcp_approval_request" | "mcp_approval_response" => {
@@ -93,7 +93,7 @@ pub(super) fn made(kind: &[u8], id: &str, text: &str) -> Bytes {
         "apply_patch_call_output" => json.raw(r#","status":"failed","output":"#).text(text),
         _ => json.raw(r#","output":"#).text(text),
     };
-    json.raw("}").done()
+    json.raw("}").finish()
 }
 
 #[cfg(test)]
@@ -143,17 +143,20 @@ mod tests {
                 panic!("{call} is a call")
             };
             let id = id.decode(call.as_bytes());
-            let made = OpenAiResponses.made_result(call.as_bytes(), &id, "", "none");
-            let text = std::str::from_utf8(&made).unwrap();
+            let message = OpenAiResponses.made_result(call.as_bytes(), &id, "", "none");
+            let text = std::str::from_utf8(&message).unwrap();
             assert!(text.starts_with(&format!(r#"{{"type":"{output}""#)), "{text}");
-            let view = OpenAiResponses.view(&made);
+            let view = OpenAiResponses.view(&message);
             let BlockKind::Result { id: Some(answers), .. } = view.blocks[0].kind else {
                 panic!("{text} is a result")
             };
-            assert_eq!(answers.decode(&made), id, "{text}");
+            assert_eq!(answers.decode(&message), id, "{text}");
             // The type of an output leads to itself again.
-            assert_eq!(OpenAiResponses.made_result(&made, &id, "", "none"), made);
-            assert!(made.len() < 300 && crate::scan::get(&made, 0..made.len(), "type").is_some());
+            assert_eq!(OpenAiResponses.made_result(&message, &id, "", "none"), message);
+            assert!(
+                message.len() < 300
+                    && crate::scan::get(&message, 0..message.len(), "type").is_some()
+            );
         }
     }
 

@@ -189,11 +189,11 @@ impl PartMembers {
         texts: &mut SmallVec<[TextRef; 1]>,
         media: &mut Vec<MediaRef>,
     ) {
-        if let Some(found) = self.media(bytes) {
+        if let Some(medium) = self.media(bytes) {
             let document = self.document(bytes);
-            let extent = if document.is_empty() { found.extent } else { MediaExtent::Read };
+            let extent = if document.is_empty() { medium.extent } else { MediaExtent::Read };
             texts.extend(document);
-            media.push(MediaRef { extent, ..found });
+            media.push(MediaRef { extent, ..medium });
             return;
         }
         let own = [self.text, self.refusal, self.stdout, self.stderr];

@@ -11,7 +11,7 @@ pub(super) fn as_text(bytes: &[u8], view: &EventView, blocks: &[usize], open: &s
     let text = |index: usize, block: &BlockView| {
         let json = Json::default().raw(open).text(&result_text(bytes, view, index)).raw("}");
         let with = |json: Json, part: ByteRange| json.raw(",").raw(part.of(bytes));
-        block.media.iter().fold(json, |json, media| with(json, media.outer)).done()
+        block.media.iter().fold(json, |json, media| with(json, media.outer)).finish()
     };
     let named = flags(blocks, view.blocks.len());
     let stays = |at: usize, block: &BlockView| block.is_result() && !named[at];

@@ -98,7 +98,7 @@ impl Dialect for ShareGpt {
             .raw(r#"","value":"#)
             .text(text)
             .raw("}")
-            .done()
+            .finish()
     }
 
     fn made_result(&self, _like: &[u8], id: &str, name: &str, text: &str) -> Bytes {
@@ -135,7 +135,7 @@ impl Dialect for ShareGpt {
 
 /// A turn of the tools with these responses.
 pub(crate) fn results_turn(responses: &str) -> Bytes {
-    Json::default().raw(r#"{"from":"tool","value":"#).text(responses).raw("}").done()
+    Json::default().raw(r#"{"from":"tool","value":"#).text(responses).raw("}").finish()
 }
 
 /// The result of a call, in its tags.
@@ -284,11 +284,11 @@ fn read_tags(
 
 fn body(
     text: &str,
-    found: Option<Range<usize>>,
+    member: Option<Range<usize>>,
     whole: TextRef,
     place: &impl Fn(&Range<usize>, TextCoding) -> TextRef,
 ) -> TextRef {
-    match found {
+    match member {
         Some(range) if text.as_bytes().get(range.start) == Some(&b'"') => {
             place(&range, TextCoding::Str)
         }
@@ -307,10 +307,10 @@ struct CallFields {
 
 impl CallFields {
     fn read(text: &str, inside: Range<usize>, body: &str) -> Self {
-        let mut found = Self::default();
+        let mut tagged = Self::default();
         let source = text.get(inside.clone()).unwrap_or_default();
         if serde_json::from_str::<&serde_json::value::RawValue>(source).is_err() {
-            return found;
+            return tagged;
         }
         let bytes = text.as_bytes();
         let string = |value: &Range<usize>| {
@@ -319,14 +319,14 @@ impl CallFields {
         };
         for member in scan::members(bytes, inside) {
             if member.is(bytes, body) {
-                found.body = Some(member.value);
+                tagged.body = Some(member.value);
             } else if member.is(bytes, "name") {
-                found.name = string(&member.value);
+                tagged.name = string(&member.value);
             } else if member.is(bytes, "tool_call_id") || member.is(bytes, "id") {
-                found.id = string(&member.value);
+                tagged.id = string(&member.value);
             }
         }
-        found
+        tagged
     }
 }
 

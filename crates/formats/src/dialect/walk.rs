@@ -52,9 +52,9 @@ impl<'a> EventWalk<'a> {
     /// Skips the next value and returns its range.
     pub(crate) fn value(&mut self) -> Range<usize> {
         match scan::value(self.bytes, self.at) {
-            Some(found) => {
-                self.at = found.end;
-                found
+            Some(range) => {
+                self.at = range.end;
+                range
             }
             None => self.fail(self.at),
         }

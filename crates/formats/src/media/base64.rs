@@ -3,7 +3,7 @@
 /// Decodes base64 up to `limit` bytes. Both alphabets are taken; JSON escapes and line breaks are skipped.
 pub(super) fn decode(base64: &[u8], limit: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(limit.min(base64.len() / 4 * 3 + 3));
-    let (mut bits, mut held) = (0u32, 0u32);
+    let (mut bits, mut bit_count) = (0u32, 0u32);
     let mut input = base64.iter();
     while let Some(&byte) = input.next() {
         let digit = match byte {
@@ -23,12 +23,12 @@ pub(super) fn decode(base64: &[u8], limit: usize) -> Vec<u8> {
             _ => continue,
         };
         bits = bits << 6 | u32::from(digit);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            out.push((bits >> held) as u8);
+        bit_count += 6;
+        if bit_count >= 8 {
+            bit_count -= 8;
+            out.push((bits >> bit_count) as u8);
             // Only bits that are not written yet stay, so that the next digits shift nothing out.
-            bits &= (1 << held) - 1;
+            bits &= (1 << bit_count) - 1;
             if out.len() >= limit {
                 break;
             }

@@ -42,8 +42,8 @@ fn pages(parts: &[Vec<u8>]) -> Option<u32> {
     // An inner node counts its own branch, so the largest count is that of the root.
     let largest = trees.max().or_else(|| parts.iter().find_map(|part| linear(part)));
     let own = || parts.iter().map(|part| leaves(part)).sum();
-    let found = largest.unwrap_or_else(own);
-    (1..=MOST_PAGES).contains(&found).then_some(found)
+    let page_count = largest.unwrap_or_else(own);
+    (1..=MOST_PAGES).contains(&page_count).then_some(page_count)
 }
 
 /// The `/Count` of each object that is a page tree.
@@ -129,13 +129,13 @@ mod tests {
         assert_eq!(of(first.as_bytes()), Some(MediaExtent::Pages(31)));
         let leaves = "%PDF-1.4\n4 0 obj <</Type /Page>> endobj 5 0 obj <</Type/Page/Parent 2 0 R>> endobj <</Type /PageLabel>>";
         assert_eq!(of(leaves.as_bytes()), Some(MediaExtent::Pages(2)));
-        let far = [
+        let distant_pages = [
             &b"%PDF-1.4\n"[..],
             &vec![b'x'; 3 * REACH + 1],
             b"\n2 0 obj <</Type/Pages/Count 77>> endobj",
         ]
         .concat();
-        assert_eq!(of(&far), Some(MediaExtent::Pages(77)));
+        assert_eq!(of(&distant_pages), Some(MediaExtent::Pages(77)));
         for none in [
             "%PDF-1.7 all of it is packed",
             "%PDF-1.4 1 0 obj <</Type/Pages/Count 99999999>> endobj",

@@ -14,8 +14,8 @@ const LONGEST: u64 = 24 * 60 * 60;
 /// rate, MP4 and its relatives. `None` for any other format.
 pub(super) fn seconds(base64: &[u8], size: u32) -> Option<u32> {
     let head = decode(base64, HEADER);
-    let found = wav(&head).or_else(|| mp4(&head)).or_else(|| mp3(&head, size))?;
-    u32::try_from(found).ok().filter(|_| (1..=LONGEST).contains(&found))
+    let duration = wav(&head).or_else(|| mp4(&head)).or_else(|| mp3(&head, size))?;
+    u32::try_from(duration).ok().filter(|_| (1..=LONGEST).contains(&duration))
 }
 
 fn le32(bytes: &[u8], at: usize) -> Option<u64> {

@@ -105,26 +105,26 @@ impl ErrorBody {
                 ) =>
             {
                 self.is_error = true;
-                self.told(bytes, value, depth);
+                self.message(bytes, value, depth);
             }
             // Baidu answers a refused request with 200 and these two members in place of a reply.
             b"error_msg" | b"error_code" => {
                 self.is_error = true;
                 self.code(bytes, value.clone());
-                self.told(bytes, value, depth);
+                self.message(bytes, value, depth);
             }
             // MiniMax has this object in every answer, with the code 0 and `success` in those that are none.
             b"base_resp" => {
                 let status = ObjectFields::of(bytes, value.clone());
                 if status.number("status_code") != 0 {
                     self.is_error = true;
-                    self.told(bytes, value, depth);
+                    self.message(bytes, value, depth);
                 }
             }
             b"message" | b"Message" | b"msg" | b"detail" | b"details" | b"error_description"
             | b"error_message" | b"errorMessage" | b"description" | b"title" | b"raw"
             | b"reason" | b"status_msg" => {
-                self.told(bytes, value, depth);
+                self.message(bytes, value, depth);
             }
             b"response"
             | b"metadata"
@@ -146,13 +146,13 @@ impl ErrorBody {
     }
 
     /// Reads a message: a text, an object, or a JSON document in a string, as gateways quote a provider's answer.
-    fn told(&mut self, bytes: &[u8], value: Range<usize>, depth: usize) {
+    fn message(&mut self, bytes: &[u8], value: Range<usize>, depth: usize) {
         if bytes.get(value.start) != Some(&b'"') {
             self.value(bytes, value, depth + 1);
             return;
         }
-        let told = text(bytes, value);
-        let inner = told.trim_start();
+        let words = text(bytes, value);
+        let inner = words.trim_start();
         // A text that only begins like JSON is read as words.
         if inner.starts_with(['{', '['])
             && depth < DEPTH
@@ -160,7 +160,7 @@ impl ErrorBody {
         {
             self.document(inner.as_bytes(), depth + 1);
         } else {
-            self.say(&told);
+            self.say(&words);
         }
     }
 

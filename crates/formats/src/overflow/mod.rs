@@ -27,7 +27,7 @@ pub fn classify(status: Option<u16>, body: &[u8]) -> Diagnosis {
 }
 
 fn judge(status: Option<u16>, body: &ErrorBody) -> Diagnosis {
-    first_match(status, body).map_or(Diagnosis::Other, |found| found.diagnosis(body))
+    first_match(status, body).map_or(Diagnosis::Other, |refusal| refusal.diagnosis(body))
 }
 
 /// Whether the error's words about a window are a quotation of the request. Providers quote values that they do not
@@ -42,9 +42,9 @@ fn judge(status: Option<u16>, body: &ErrorBody) -> Diagnosis {
 #[must_use]
 pub fn is_echo(error: &[u8], request: &[u8]) -> bool {
     let read = ErrorBody::read(error);
-    first_match(None, &read).and_then(|found| found.words()).is_some_and(|said| {
+    first_match(None, &read).and_then(|refusal| refusal.words()).is_some_and(|words| {
         let request = plain_words(&midfold_core::jsonstr::decode(request)).to_lowercase();
-        request.contains(&said.to_lowercase())
+        request.contains(&words.to_lowercase())
     })
 }
 

@@ -80,7 +80,7 @@ struct RefusalRow {
 /// The row that decides, and the words that it matched.
 pub(super) struct RefusalMatch<'a> {
     row: &'static RefusalRow,
-    found: Option<Captures<'a>>,
+    captures: Option<Captures<'a>>,
 }
 
 fn lines() -> impl Iterator<Item = &'static str> {
@@ -119,30 +119,30 @@ impl RefusalRow {
             return None;
         }
         let Some(wording) = &self.wording else {
-            return Some(RefusalMatch { row: self, found: None });
+            return Some(RefusalMatch { row: self, captures: None });
         };
-        let found = RefusalMatch { row: self, found: Some(wording.captures(&body.text)?) };
-        let is_above = || found.tokens("have") > found.tokens("limit").max(Some(0));
-        (self.verdict != RefusalVerdict::Above || is_above()).then_some(found)
+        let refusal = RefusalMatch { row: self, captures: Some(wording.captures(&body.text)?) };
+        let is_above = || refusal.tokens("have") > refusal.tokens("limit").max(Some(0));
+        (self.verdict != RefusalVerdict::Above || is_above()).then_some(refusal)
     }
 }
 
 /// The first row that matches an error.
 pub(super) fn first_match(status: Option<u16>, body: &ErrorBody) -> Option<RefusalMatch<'_>> {
-    let found = ROWS.iter().find_map(|row| row.matched(status, body))?;
-    if found.found.is_some() || !found.row.verdict.is_about_tokens() {
-        return Some(found);
+    let refusal = ROWS.iter().find_map(|row| row.matched(status, body))?;
+    if refusal.captures.is_some() || !refusal.row.verdict.is_about_tokens() {
+        return Some(refusal);
     }
     // A code is the provider's own verdict. Its numbers are in the words beside it.
     let in_words = |row: &&RefusalRow| row.verdict.is_about_tokens() && row.wording.is_some();
     let numbers = ROWS.iter().filter(in_words).find_map(|row| row.matched(status, body));
-    Some(numbers.unwrap_or(found))
+    Some(numbers.unwrap_or(refusal))
 }
 
 impl<'a> RefusalMatch<'a> {
     /// The words that decided. `None` where a code or a status did.
     pub fn words(&self) -> Option<&'a str> {
-        Some(self.found.as_ref()?.get(0)?.as_str())
+        Some(self.captures.as_ref()?.get(0)?.as_str())
     }
 
     /// What the row says, with the numbers of `body`.
@@ -195,7 +195,7 @@ impl<'a> RefusalMatch<'a> {
     }
 
     fn number(&self, name: &str) -> Option<u64> {
-        let text = self.found.as_ref()?.name(name)?.as_str().to_ascii_lowercase();
+        let text = self.captures.as_ref()?.name(name)?.as_str().to_ascii_lowercase();
         let (text, times) = match text.strip_suffix(['k', 'm']) {
             Some(rest) if text.ends_with('k') => (rest, 1_000),
             Some(rest) => (rest, 1_000_000),

@@ -22,26 +22,26 @@ pub(super) struct ContentWalk {
 
 impl ContentWalk {
     /// Checks the next message.
-    pub fn push(&mut self, at: MessageAt<'_>, found: &mut FoundViolations) {
+    pub fn push(&mut self, at: MessageAt<'_>, violations: &mut FoundViolations) {
         let MessageAt { profile, index, bytes, view } = at;
         if profile.dialect == DialectKind::OpenAiResponses.name() {
-            self.push_reasoning(index, view, found);
+            self.push_reasoning(index, view, violations);
         }
         let mut calls = view.blocks.iter().filter(|_| view.role == Role::Assistant);
         if calls.any(|call| in_form(bytes, call, profile.arguments).is_some()) {
             let detail = "the arguments of a call are cut, or no object".to_owned();
-            found.report(RuleRank::Content, "arguments", index, detail);
+            violations.report(RuleRank::Content, "arguments", index, detail);
         }
         let has_reasoning = view.blocks.iter().any(BlockView::is_reasoning);
         self.thinks |= has_reasoning || profile.reasoning_text == ReasoningText::Demanded;
         let wants = profile.reasoning_text > ReasoningText::Free && self.thinks;
         if wants && !has_reasoning && view.role == Role::Assistant {
             let detail = "a message of the model without its reasoning".to_owned();
-            found.report(RuleRank::Content, "no-reasoning", index, detail);
+            violations.report(RuleRank::Content, "no-reasoning", index, detail);
         }
         // Another message follows, so the one without content was not the last.
         if let Some(bare) = self.bare.take() {
-            report_empty("message without content", bare, found);
+            report_empty("message without content", bare, violations);
         }
         if profile.empty_text {
             let says_something =
@@ -50,24 +50,24 @@ impl ContentWalk {
                 && view.role == Role::Assistant
                 && !view.blocks.iter().any(says_something)
             {
-                report_empty("assistant message with neither content nor calls", index, found);
+                report_empty("assistant message with neither content nor calls", index, violations);
             } else if view.blocks.is_empty() && (view.role == Role::User || view.role.is_system()) {
-                report_empty("message without content", index, found);
+                report_empty("message without content", index, violations);
             }
         } else if view.blocks.is_empty() {
             match view.role {
                 Role::Assistant => self.bare = Some(index),
-                Role::User => report_empty("message without content", index, found),
+                Role::User => report_empty("message without content", index, violations),
                 _ => {}
             }
         } else if view.blocks.iter().any(|block| is_blank(bytes, block)) {
-            report_empty("empty text block", index, found);
+            report_empty("empty text block", index, violations);
         }
     }
 
     /// Checks reasoning of Responses, which has to be followed by an item of the model. At the end of the context that
     /// item may still be missing, as may the result of an open call.
-    fn push_reasoning(&mut self, index: usize, view: &EventView, found: &mut FoundViolations) {
+    fn push_reasoning(&mut self, index: usize, view: &EventView, violations: &mut FoundViolations) {
         if view.blocks.iter().any(|b| matches!(b.kind, BlockKind::Reasoning { .. })) {
             self.reasoning.push(index);
         } else if matches!(view.role, Role::Assistant | Role::Other) {
@@ -76,20 +76,25 @@ impl ContentWalk {
         } else {
             for alone in self.reasoning.drain(..) {
                 let detail = "reasoning item without the item that it led to".to_owned();
-                found.report(RuleRank::Place, "reasoning-alone", alone, detail);
+                violations.report(RuleRank::Place, "reasoning-alone", alone, detail);
             }
         }
     }
 
-    pub fn finish(&self, profile: &ProviderProfile, len: usize, found: &mut FoundViolations) {
+    pub fn finish(&self, profile: &ProviderProfile, len: usize, violations: &mut FoundViolations) {
         if len == 0 && !profile.empty_text {
-            found.report(RuleRank::Content, "no-messages", 0, "the context is empty".to_owned());
+            violations.report(
+                RuleRank::Content,
+                "no-messages",
+                0,
+                "the context is empty".to_owned(),
+            );
         }
     }
 }
 
-fn report_empty(detail: &str, index: usize, found: &mut FoundViolations) {
-    found.report(RuleRank::Content, "empty-text", index, detail.to_owned());
+fn report_empty(detail: &str, index: usize, violations: &mut FoundViolations) {
+    violations.report(RuleRank::Content, "empty-text", index, detail.to_owned());
 }
 
 /// Whether a block is text of nothing but white space. Only a text that may be blank is decoded.

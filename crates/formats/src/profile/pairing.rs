@@ -76,7 +76,7 @@ impl PairingWalk {
         }
     }
 
-    pub fn push(&mut self, at: MessageAt<'_>, found: &mut FoundViolations) {
+    pub fn push(&mut self, at: MessageAt<'_>, violations: &mut FoundViolations) {
         let MessageAt { index, bytes, view, .. } = at;
         if view.role == Role::Other {
             return;
@@ -88,8 +88,8 @@ impl PairingWalk {
         self.last_role = Some(view.role);
         for block in &view.blocks {
             match &block.kind {
-                BlockKind::Call { id, .. } => self.call(index, bytes, *id, found),
-                BlockKind::Result { id, .. } => self.result(index, bytes, *id, found),
+                BlockKind::Call { id, .. } => self.call(index, bytes, *id, violations),
+                BlockKind::Result { id, .. } => self.result(index, bytes, *id, violations),
                 // Anthropic: results come before all other blocks of the user's turn.
                 _ if view.role == Role::User && self.ends_results(block) => self.end_run(true),
                 _ => {}
@@ -99,7 +99,7 @@ impl PairingWalk {
 
     /// Reports the calls without a result. The results of the newest step may still come, so its calls are not
     /// reported.
-    pub fn finish(&self, found: &mut FoundViolations) {
+    pub fn finish(&self, violations: &mut FoundViolations) {
         if self.waiting == 0 {
             return;
         }
@@ -114,7 +114,7 @@ impl PairingWalk {
         unanswered.sort_unstable();
         for (index, id) in unanswered {
             let detail = format!("call {} has no result", shown(id));
-            found.report(RuleRank::Unanswered, "unanswered-call", index, detail);
+            violations.report(RuleRank::Unanswered, "unanswered-call", index, detail);
         }
     }
 
@@ -165,7 +165,7 @@ impl PairingWalk {
         index: usize,
         bytes: &[u8],
         id: Option<TextRef>,
-        found: &mut FoundViolations,
+        violations: &mut FoundViolations,
     ) {
         let call = self.has_kinds().then(|| Arc::from(bytes));
         let id = id.filter(|_| !self.by_order()).map(|id| id.text_bytes(bytes));
@@ -175,14 +175,14 @@ impl PairingWalk {
         };
         if !self.empty_ids && id.as_ref().is_some_and(|id| id.is_empty()) {
             let detail = "the id of the call is empty".to_owned();
-            found.report(RuleRank::Pairs, "empty-id", index, detail);
+            violations.report(RuleRank::Pairs, "empty-id", index, detail);
         }
         // Where a later step may use the id again, only calls of one run clash.
         let is_of_run = calls.open.last().is_some_and(|open| open.run == self.run);
         let is_used = self.unique_ids && (calls.answered || !calls.open.is_empty());
         if id.is_some() && (is_of_run || is_used) {
             let detail = format!("call {} has the id of another call", shown(id.as_deref()));
-            found.report(RuleRank::Pairs, "duplicate-id", index, detail);
+            violations.report(RuleRank::Pairs, "duplicate-id", index, detail);
         }
         calls.open.push(UnansweredCall { index, run: self.run, call });
         self.waiting += 1;
@@ -195,7 +195,7 @@ impl PairingWalk {
         index: usize,
         bytes: &[u8],
         id: Option<TextRef>,
-        found: &mut FoundViolations,
+        violations: &mut FoundViolations,
     ) {
         let id = id.map(|id| id.text_bytes(bytes));
         let shown = || shown(id.as_deref());
@@ -211,7 +211,7 @@ impl PairingWalk {
         };
         let Some(calls) = calls else {
             let detail = format!("result {} answers no call before it", shown());
-            return found.report(RuleRank::Pairs, "orphan-result", index, detail);
+            return violations.report(RuleRank::Pairs, "orphan-result", index, detail);
         };
         match calls.open.pop() {
             Some(open) => {
@@ -221,23 +221,23 @@ impl PairingWalk {
                     let (result, call) = (shown(), open.index);
                     let detail =
                         format!("result {result} does not follow its call in message {call}");
-                    found.report(RuleRank::Pairs, "results-not-adjacent", index, detail);
+                    violations.report(RuleRank::Pairs, "results-not-adjacent", index, detail);
                 }
                 let fits = |call: Arc<[u8]>| OpenAiResponses.answers(&call, bytes);
                 if !open.call.is_none_or(fits) {
                     let (result, call) = (shown(), open.index);
                     let detail =
                         format!("result {result} is of another kind than call {call} wants");
-                    found.report(RuleRank::Pairs, "wrong-result", index, detail);
+                    violations.report(RuleRank::Pairs, "wrong-result", index, detail);
                 }
             }
             None if by_name && calls.answered => {
                 let detail = format!("call {} is answered already", shown());
-                found.report(RuleRank::Pairs, "double-result", index, detail);
+                violations.report(RuleRank::Pairs, "double-result", index, detail);
             }
             None => {
                 let detail = format!("result {} answers no open call before it", shown());
-                found.report(RuleRank::Pairs, "orphan-result", index, detail);
+                violations.report(RuleRank::Pairs, "orphan-result", index, detail);
             }
         }
     }

@@ -19,14 +19,14 @@ pub(super) struct Roles {
 
 impl Roles {
     /// Checks the next message.
-    pub fn push(&mut self, at: MessageAt<'_>, found: &mut FoundViolations) {
+    pub fn push(&mut self, at: MessageAt<'_>, violations: &mut FoundViolations) {
         let MessageAt { profile, index, bytes, view } = at;
         let role = view.role;
         if role == Role::Other {
             return;
         }
         if profile.dialect == DialectKind::Anthropic.name() {
-            self.place_system(index, role, found);
+            self.place_system(index, role, violations);
         }
         if role.is_system() {
             let detail = match profile {
@@ -35,16 +35,16 @@ impl Roles {
                 _ => return,
             };
             let detail = format!("{} message {detail}", role.name());
-            return found.report(RuleRank::Roles, "system-inside", index, detail);
+            return violations.report(RuleRank::Roles, "system-inside", index, detail);
         }
         if !self.begun && profile.user_first && role != Role::User && !is_compaction(bytes, view) {
             let detail = format!("the conversation begins with {}", role.name());
-            found.report(RuleRank::Roles, "first-role", index, detail);
+            violations.report(RuleRank::Roles, "first-role", index, detail);
         }
         self.begun = true;
         if !profile.user_after_tool && role == Role::User && self.last == Some(Role::Tool) {
             let detail = "user message right after a tool result".to_owned();
-            found.report(RuleRank::Roles, "user-after-tool", index, detail);
+            violations.report(RuleRank::Roles, "user-after-tool", index, detail);
         }
         let counts = profile.whole_turns
             || role == Role::User
@@ -52,7 +52,7 @@ impl Roles {
         if profile.alternates && counts {
             if self.turn == Some(role) {
                 let detail = format!("{} follows {}", role.name(), role.name());
-                found.report(RuleRank::Roles, "alternation", index, detail);
+                violations.report(RuleRank::Roles, "alternation", index, detail);
             }
             self.turn = Some(role);
         }
@@ -61,7 +61,7 @@ impl Roles {
 
     /// Checks Anthropic's rule: a system message inside `messages` follows a user turn, and precedes an assistant turn
     /// or the end.
-    fn place_system(&mut self, index: usize, role: Role, found: &mut FoundViolations) {
+    fn place_system(&mut self, index: usize, role: Role, violations: &mut FoundViolations) {
         let after_system = self.place == Some(Role::System);
         let detail = match role {
             Role::System if self.place.is_none() => "system message at the start of the messages",
@@ -72,7 +72,7 @@ impl Roles {
             _ => "",
         };
         if !detail.is_empty() {
-            found.report(RuleRank::Place, "system-inside", index, detail.to_owned());
+            violations.report(RuleRank::Place, "system-inside", index, detail.to_owned());
         }
         self.place = Some(role);
     }

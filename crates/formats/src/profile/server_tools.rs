@@ -16,14 +16,14 @@ pub(super) struct ServerToolWalk {
 
 impl ServerToolWalk {
     /// Checks the next message. The calls of the newest turn may still get their results.
-    pub fn push(&mut self, at: MessageAt<'_>, found: &mut FoundViolations) {
+    pub fn push(&mut self, at: MessageAt<'_>, violations: &mut FoundViolations) {
         let MessageAt { profile, index, bytes, view } = at;
         if profile.dialect != DialectKind::Anthropic.name() {
             return;
         }
         if view.role != Role::Assistant {
             if !view.blocks.iter().all(|block| block.is_result()) {
-                self.end_turn(found);
+                self.end_turn(violations);
             }
             return;
         }
@@ -34,7 +34,7 @@ impl ServerToolWalk {
                     Some(call) => *call = None,
                     None => {
                         let detail = format!("result {id} of a server tool has no call before it");
-                        found.report(RuleRank::Pairs, "lone-server-result", index, detail);
+                        violations.report(RuleRank::Pairs, "lone-server-result", index, detail);
                     }
                 },
                 None => {}
@@ -42,14 +42,14 @@ impl ServerToolWalk {
         }
     }
 
-    fn end_turn(&mut self, found: &mut FoundViolations) {
+    fn end_turn(&mut self, violations: &mut FoundViolations) {
         let mut open: Vec<_> =
             self.calls.drain().filter_map(|(id, call)| Some((call?, id))).collect();
         // The map has no order of its own.
         open.sort_unstable();
         for (index, id) in open {
             let detail = format!("call {id} of a server tool has no result");
-            found.report(RuleRank::Unanswered, "lone-server-call", index, detail);
+            violations.report(RuleRank::Unanswered, "lone-server-call", index, detail);
         }
     }
 }

@@ -7,12 +7,12 @@ use crate::profile::{
 
 fn rules(profile: &ProviderProfile, context: &[&str]) -> Vec<(&'static str, usize)> {
     let dialect = DialectKind::from_name(profile.dialect).unwrap();
-    let found = validate(context, dialect, profile);
-    for violation in &found {
+    let violations = validate(context, dialect, profile);
+    for violation in &violations {
         let silent = matches!(profile.name, "sharegpt" | "ollama");
         assert!(silent || !violation.provider_text.is_empty(), "{violation}");
     }
-    found.iter().map(|v| (v.rule, v.index)).collect()
+    violations.iter().map(|v| (v.rule, v.index)).collect()
 }
 
 #[track_caller]
@@ -117,8 +117,8 @@ fn strict_roles() {
     breaks(&STRICT, "alternation", 2, &[USER, SAID, SAID]);
     breaks(&STRICT, "alternation", 4, &[USER, CALL_A, TOOL_A, SAID, SAID]);
     breaks(&STRICT, "system-inside", 2, &[USER, SAID, SYSTEM]);
-    let found = rules(&STRICT, &[USER, CALL_A, TOOL_A, USER]);
-    assert_eq!(found, [("user-after-tool", 3), ("alternation", 3)]);
+    let broken_rules = rules(&STRICT, &[USER, CALL_A, TOOL_A, USER]);
+    assert_eq!(broken_rules, [("user-after-tool", 3), ("alternation", 3)]);
     holds(&STRICT, &[SYSTEM, USER, CALL_A, TOOL_A, CALL_A, TOOL_A, SAID, USER, SAID]);
 }
 
@@ -236,11 +236,11 @@ fn sharegpt_pairs_by_order() {
     let human = r#"{"from":"human","value":"go"}"#;
     let gpt = r#"{"from":"gpt","value":"<think>\n</think>\n<tool_call>\n{\"name\":\"f\",\"arguments\":{}}\n</tool_call>\n<tool_call>\n{\"name\":\"g\",\"arguments\":{}}\n</tool_call>"}"#;
     let one = r#"{"from":"tool","value":"<tool_response>\n{\"tool_call_id\":\"x\",\"name\":\"f\",\"content\":\"1\"}\n</tool_response>"}"#;
-    let said = r#"{"from":"gpt","value":"<think>\n</think>\nok"}"#;
-    breaks(&SHAREGPT, "unanswered-call", 1, &[human, gpt, one, said]);
+    let reply = r#"{"from":"gpt","value":"<think>\n</think>\nok"}"#;
+    breaks(&SHAREGPT, "unanswered-call", 1, &[human, gpt, one, reply]);
     breaks(&SHAREGPT, "orphan-result", 1, &[human, one]);
     breaks(&SHAREGPT, "orphan-result", 4, &[human, gpt, one, one, one]);
-    holds(&SHAREGPT, &[human, gpt, one, one, said]);
+    holds(&SHAREGPT, &[human, gpt, one, one, reply]);
 }
 
 /// A user message, a reply, a step of two calls, both results, one result, and a system message.
@@ -263,23 +263,23 @@ const BEDROCK_TURNS: [&str; 6] = [
 
 #[test]
 fn whole_turns() {
-    for (profile, [user, said, calls, results, one, system]) in
+    for (profile, [user, reply, calls, results, one, system]) in
         [(&GEMINI, GEMINI_TURNS), (&BEDROCK, BEDROCK_TURNS)]
     {
-        holds(profile, &[user, said, user, calls, results, calls, results, said]);
+        holds(profile, &[user, reply, user, calls, results, calls, results, reply]);
         holds(profile, &[user, calls]);
-        breaks(profile, "first-role", 0, &[said, user]);
-        breaks(profile, "alternation", 1, &[user, user, said]);
-        breaks(profile, "alternation", 2, &[user, said, said]);
-        breaks(profile, "alternation", 2, &[user, said, calls, results]);
+        breaks(profile, "first-role", 0, &[reply, user]);
+        breaks(profile, "alternation", 1, &[user, user, reply]);
+        breaks(profile, "alternation", 2, &[user, reply, reply]);
+        breaks(profile, "alternation", 2, &[user, reply, calls, results]);
         breaks(profile, "alternation", 3, &[user, calls, results, user]);
-        breaks(profile, "unanswered-call", 1, &[user, calls, one, said]);
-        breaks(profile, "orphan-result", 2, &[user, said, one]);
+        breaks(profile, "unanswered-call", 1, &[user, calls, one, reply]);
+        breaks(profile, "orphan-result", 2, &[user, reply, one]);
         breaks(profile, "system-inside", 0, &[system, user]);
-        breaks(profile, "system-inside", 2, &[user, said, system]);
+        breaks(profile, "system-inside", 2, &[user, reply, system]);
         let [empty, blank] = [user.replace("do it", ""), user.replace("do it", " ")];
         breaks(profile, "empty-text", 0, &[&empty]);
-        breaks(profile, "empty-text", 0, &[&blank, said]);
+        breaks(profile, "empty-text", 0, &[&blank, reply]);
         breaks(profile, "no-messages", 0, &[]);
     }
 }

@@ -67,7 +67,7 @@ pub struct Validator {
     server_tools: ServerToolWalk,
     roles: Roles,
     content: ContentWalk,
-    found: FoundViolations,
+    violations: FoundViolations,
 }
 
 impl Validator {
@@ -81,7 +81,7 @@ impl Validator {
             server_tools: ServerToolWalk::default(),
             roles: Roles::default(),
             content: ContentWalk::default(),
-            found: FoundViolations::default(),
+            violations: FoundViolations::default(),
         }
     }
 
@@ -90,13 +90,13 @@ impl Validator {
         let index = self.len;
         self.len += 1;
         let at = MessageAt { profile: &self.profile, index, bytes, view };
-        self.pairs.push(at, &mut self.found);
-        self.server_tools.push(at, &mut self.found);
-        self.roles.push(at, &mut self.found);
-        self.content.push(at, &mut self.found);
+        self.pairs.push(at, &mut self.violations);
+        self.server_tools.push(at, &mut self.violations);
+        self.roles.push(at, &mut self.violations);
+        self.content.push(at, &mut self.violations);
         if without_halves(bytes).is_some() {
             let detail = "a string escapes half a character alone".to_owned();
-            self.found.report(RuleRank::Content, "half-character", index, detail);
+            self.violations.report(RuleRank::Content, "half-character", index, detail);
         }
     }
 
@@ -104,18 +104,18 @@ impl Validator {
     #[must_use]
     pub fn violations(&self) -> Vec<Violation> {
         let end = self.end();
-        let mut all: Vec<_> = self.found.0.iter().chain(&end.0).collect();
+        let mut all: Vec<_> = self.violations.0.iter().chain(&end.0).collect();
         // The sort is stable: violations of one message and rank keep the order in which they were found.
         all.sort_by_key(|(rank, index, ..)| (*index, *rank));
-        all.into_iter().map(|found| violation(&self.profile, found)).collect()
+        all.into_iter().map(|entry| violation(&self.profile, entry)).collect()
     }
 
     /// The violations that exist only if no more messages follow.
     fn end(&self) -> FoundViolations {
-        let mut found = FoundViolations::default();
-        self.pairs.finish(&mut found);
-        self.content.finish(&self.profile, self.len, &mut found);
-        found
+        let mut violations = FoundViolations::default();
+        self.pairs.finish(&mut violations);
+        self.content.finish(&self.profile, self.len, &mut violations);
+        violations
     }
 }
 
@@ -125,7 +125,7 @@ impl ProviderRules for Validator {
     }
 
     fn violations(&self) -> usize {
-        self.found.0.len() + self.end().0.len()
+        self.violations.0.len() + self.end().0.len()
     }
 
     fn fork(&self) -> Box<dyn ProviderRules> {

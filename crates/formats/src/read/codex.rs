@@ -131,8 +131,9 @@ fn take_event(
         if let Some(cut) = starts.take(usize::try_from(turns).unwrap_or(usize::MAX)).last() {
             let count = conversation.events.len() - cut;
             conversation.events.truncate(cut);
-            let told = format!("{count} items of {turns} turns that were taken back are left out");
-            source.note(record.range.start, "rolled-back", told);
+            let detail =
+                format!("{count} items of {turns} turns that were taken back are left out");
+            source.note(record.range.start, "rolled-back", detail);
         }
     }
 }
@@ -156,8 +157,8 @@ fn starts_turn(item: &[u8]) -> bool {
     let view = DialectKind::OpenAiResponses.dialect().view(item);
     let texts: Vec<_> = view.blocks.iter().map(|block| block.text(item)).collect();
     let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
-    let said = voices::passages(&texts);
-    said.is_empty() || said.iter().any(|passage| passage.voice != Voice::Client)
+    let passages = voices::passages(&texts);
+    passages.is_empty() || passages.iter().any(|passage| passage.voice != Voice::Client)
 }
 
 /// Restarts the conversation after a compaction, which leaves only the replacement in the context.

@@ -145,14 +145,14 @@ fn holder(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> Option<DetectedS
 
 /// The messages that an object holds itself, with the format that its other members show.
 fn direct_holder(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> Option<DetectedShape> {
-    let found = |format, messages| Some(DetectedShape::Holder { format, messages });
+    let detected = |format, messages| Some(DetectedShape::Holder { format, messages });
     let list = |name| fields.array(name).filter(|list| are_messages(doc, list.clone()));
     if let Some(messages) = list("messages") {
         let mini =
             fields.text("trajectory_format").is_some_and(|t| t.starts_with("mini-swe-agent"))
                 || fields.inner("info").has("model_stats");
         if mini {
-            return found(TranscriptFormat::MiniSweAgent, messages);
+            return detected(TranscriptFormat::MiniSweAgent, messages);
         }
         let of_bedrock = ["modelId", "inferenceConfig", "toolConfig"];
         let by_message = messages_format(doc, doc.elements(messages.clone()));
@@ -162,10 +162,10 @@ fn direct_holder(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> Option<De
             // A block of Anthropic's system prompt has a type.
             || system.is_some_and(|block| !doc.fields(block).has("type"))
         {
-            return found(TranscriptFormat::Bedrock, messages);
+            return detected(TranscriptFormat::Bedrock, messages);
         }
         if is_ollama_body(fields) {
-            return found(TranscriptFormat::Ollama, messages);
+            return detected(TranscriptFormat::Ollama, messages);
         }
         let native = fields.has("system") || fields.has("anthropic_version");
         let tools = fields.array("tools").and_then(|tools| doc.elements(tools).next());
@@ -174,27 +174,27 @@ fn direct_holder(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> Option<De
         // Training data may have arguments as objects, as Ollama does.
         let is_chat = matches!(format, TranscriptFormat::OpenAiChat | TranscriptFormat::Ollama);
         let row = is_chat && !fields.has("model");
-        return found(if row { TranscriptFormat::FineTuning } else { format }, messages);
+        return detected(if row { TranscriptFormat::FineTuning } else { format }, messages);
     }
     if let Some(messages) = list("contents") {
-        return found(TranscriptFormat::Gemini, messages);
+        return detected(TranscriptFormat::Gemini, messages);
     }
     for name in ["conversations", "conversation"] {
         if let Some(messages) = list(name) {
-            return found(messages_format(doc, doc.elements(messages.clone())), messages);
+            return detected(messages_format(doc, doc.elements(messages.clone())), messages);
         }
     }
     if let Some(messages) = list("traj") {
-        return found(TranscriptFormat::TauBench, messages);
+        return detected(TranscriptFormat::TauBench, messages);
     }
     if let Some(messages) = list("history").or_else(|| fields.array("trajectory")) {
-        return found(TranscriptFormat::SweAgent, messages);
+        return detected(TranscriptFormat::SweAgent, messages);
     }
     let input = list("input");
     // A text called `input` is a common column of data sets; beside a model it is a request.
     if let Some(messages) = input.or_else(|| fields.string("input").filter(|_| fields.has("model")))
     {
-        return found(TranscriptFormat::OpenAiResponses, messages);
+        return detected(TranscriptFormat::OpenAiResponses, messages);
     }
     None
 }
@@ -338,7 +338,7 @@ const HOLDERS: [&str; 5] = ["messages", "input", "contents", "conversations", "h
 pub(super) fn describe(bytes: &[u8], records: &[TopValue]) -> String {
     const MOST: usize = 8;
     let Some(first) = records.first() else { return "the input".to_owned() };
-    let what = match bytes.get(first.range.start) {
+    let kind = match bytes.get(first.range.start) {
         Some(b'{') => {
             let fields = ObjectFields::of(bytes, first.range.clone());
             let keys: Vec<_> = fields.keys().take(MOST).map(|key| short(&key)).collect();
@@ -357,8 +357,8 @@ pub(super) fn describe(bytes: &[u8], records: &[TopValue]) -> String {
         _ => "a single value".to_owned(),
     };
     match records.len() {
-        1 => what,
-        lines => format!("{lines} values, the first {what}"),
+        1 => kind,
+        lines => format!("{lines} values, the first {kind}"),
     }
 }
 

@@ -75,7 +75,8 @@ impl<'a> SourceObjects<'a> {
                 *model = first(fields, paths, ObjectFields::label);
             }
             let marks = self.place(&columns.error, &own, at);
-            failed &= marks.is_some_and(|(marks, fields)| marks.iter().any(|it| it.is_in(fields)));
+            failed &=
+                marks.is_some_and(|(marks, fields)| marks.iter().any(|mark| mark.is_in(fields)));
         }
         event.failed |= failed;
     }

@@ -110,9 +110,9 @@ pub fn read_recorded(
     input: &Bytes,
     from: Option<TranscriptFormat>,
 ) -> Result<ReadOutcome, ReadError> {
-    let mut found = read_as(input, from, true)?;
-    let mut last: Vec<Conversation> = Vec::with_capacity(found.conversations.len());
-    for conversation in found.conversations {
+    let mut outcome = read_as(input, from, true)?;
+    let mut last: Vec<Conversation> = Vec::with_capacity(outcome.conversations.len());
+    for conversation in outcome.conversations {
         // Each request holds the one before it of the same agent. The agents of a log may take turns.
         let is_within = |before: &Conversation| before.is_within(&conversation);
         let recent = last.len().saturating_sub(AGENTS);
@@ -121,8 +121,8 @@ pub fn read_recorded(
         }
         last.push(conversation);
     }
-    found.conversations = last;
-    Ok(found)
+    outcome.conversations = last;
+    Ok(outcome)
 }
 
 /// At most this many agents may take turns in a log of requests.
@@ -144,12 +144,12 @@ fn read_as(
     {
         return Err(error);
     }
-    let found = from.or_else(|| recognise::format(doc, &records));
-    let conversations = found.map_or_else(Vec::new, |found| {
-        let about = registry::of(found);
+    let recognised = from.or_else(|| recognise::format(doc, &records));
+    let conversations = recognised.map_or_else(Vec::new, |recognised| {
+        let about = registry::of(recognised);
         let mut read = match about.reader {
             FormatReader::Session(read) | FormatReader::Runs(read) => read(&mut source, &records),
-            FormatReader::Requests => request::read(&mut source, doc, &records, found, from),
+            FormatReader::Requests => request::read(&mut source, doc, &records, recognised, from),
         };
         if about.is_session() {
             // A session that has just begun, or a context of which nothing is left, is no conversation.
@@ -164,7 +164,7 @@ fn read_as(
         return Err(error);
     }
     // A file of a known client without messages is a problem and no error: the session may have just begun.
-    let known_but_empty = from.is_none() && found.is_some();
+    let known_but_empty = from.is_none() && recognised.is_some();
     if conversations.is_empty() && !known_but_empty {
         return Err(ReadError::Unrecognised { seen: detect::describe(input, &records) });
     }
@@ -218,8 +218,11 @@ fn no_objects(conversations: &[Conversation]) -> Option<ReadError> {
 
 /// Whether no message was understood although they have content: their client is unknown.
 fn nothing_read(conversations: &[Conversation]) -> bool {
-    let events =
-        || conversations.iter().flat_map(|it| it.events.iter().map(|event| (it.format, event)));
+    let events = || {
+        conversations.iter().flat_map(|conversation| {
+            conversation.events.iter().map(|event| (conversation.format, event))
+        })
+    };
     let is_unread = |format: TranscriptFormat, event: &RawEvent| {
         let is_item = format.dialect() == DialectKind::OpenAiResponses;
         !is_item && is_unread(&ObjectFields::of(&event.bytes, 0..event.bytes.len()))

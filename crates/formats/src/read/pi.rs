@@ -53,7 +53,7 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
     let is_compaction = |at: &usize| entries[path[*at]].kind == "compaction";
     let compactions = (0..path.len()).filter(is_compaction).filter(|_| source.recorded);
     let ends: Vec<usize> = compactions.chain([path.len()]).collect();
-    let mut found = Vec::new();
+    let mut conversations = Vec::new();
     for end in ends {
         let mut conversation = about.beside();
         // An edit counts only from where it was made.
@@ -66,9 +66,9 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
             let event = event(source, &entries[at], &edits);
             conversation.events.extend(event);
         }
-        found.push(conversation);
+        conversations.push(conversation);
     }
-    found
+    conversations
 }
 
 fn entries(input: &[u8], records: &[TopValue]) -> Vec<PiEntry> {
@@ -97,8 +97,8 @@ fn path(source: &mut InputSource<'_>, entries: &[PiEntry]) -> Vec<usize> {
     let on_path = path.iter().map(|at| &entries[*at]).filter(messages).count();
     let off = entries.iter().filter(messages).count() - on_path;
     if off > 0 {
-        let told = format!("{off} messages of other branches of the tree are left out");
-        source.note(entries[newest].range.start, "abandoned-branch", told);
+        let detail = format!("{off} messages of other branches of the tree are left out");
+        source.note(entries[newest].range.start, "abandoned-branch", detail);
     }
     path
 }
@@ -150,7 +150,7 @@ fn after_compaction(
     };
     let compaction = &entries[path[last]];
     let fields = ObjectFields::of(source.input, compaction.range.clone());
-    let kept = if let Some(id) = fields.label("firstKeptEntryId") {
+    let kept_from = if let Some(id) = fields.label("firstKeptEntryId") {
         path[..last].iter().position(|at| entries[*at].id.as_ref() == Some(&id))
     } else if fields.has("firstKeptEntryIndex") {
         // Older files have no ids, so they name the entry by its index.
@@ -159,12 +159,12 @@ fn after_compaction(
     } else {
         None
     };
-    let kept = kept.unwrap_or(last);
+    let kept_from = kept_from.unwrap_or(last);
     if !source.recorded {
-        let gone = path[..kept].iter().filter(|at| entries[**at].kind == "message").count();
-        source.note_compacted(compaction.range.start, gone, "messages");
+        let dropped = path[..kept_from].iter().filter(|at| entries[**at].kind == "message").count();
+        source.note_compacted(compaction.range.start, dropped, "messages");
     }
-    let live = path[kept..last].iter().chain(&path[last + 1..]).copied().collect();
+    let live = path[kept_from..last].iter().chain(&path[last + 1..]).copied().collect();
     (fields.string("summary"), live)
 }
 

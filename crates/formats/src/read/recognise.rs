@@ -26,8 +26,9 @@ pub(super) fn lines_of_list(
     }
     let lines = doc.elements(list.range.clone()).map(|range| TopValue { range, line: list.line });
     let mut lines: Vec<_> = lines.collect();
-    let found = format(doc, &lines).filter(|found| registry::of(*found).is_session())?;
-    if from.is_some_and(|from| from != found) {
+    let recognised =
+        format(doc, &lines).filter(|recognised| registry::of(*recognised).is_session())?;
+    if from.is_some_and(|from| from != recognised) {
         return None;
     }
     // Lines are counted only now, because most lists are those of a request and may be large.

@@ -63,14 +63,20 @@ pub(super) fn read(
     found_format: TranscriptFormat,
     forced: Option<TranscriptFormat>,
 ) -> Vec<Conversation> {
-    let mut found = Vec::new();
+    let mut conversations = Vec::new();
     let mut bare: Option<Conversation> = None;
     for record in records {
         match detect::shape(doc, record.range.clone()) {
-            DetectedShape::List => read_list(source, doc, record, forced, &mut found),
+            DetectedShape::List => read_list(source, doc, record, forced, &mut conversations),
             DetectedShape::Holder { format, messages } => {
                 let format = forced.unwrap_or(detect::refined(format, records.len() > 1));
-                found.push(held(source, doc, record.clone(), messages, format));
+                conversations.push(held_conversation(
+                    source,
+                    doc,
+                    record.clone(),
+                    messages,
+                    format,
+                ));
             }
             DetectedShape::Message => {
                 let event = source.event(record.range.clone());
@@ -83,8 +89,8 @@ pub(super) fn read(
             }
         }
     }
-    found.extend(bare);
-    found
+    conversations.extend(bare);
+    conversations
 }
 
 /// Reads a list of messages, or of objects that hold messages.
@@ -93,7 +99,7 @@ fn read_list(
     doc: InputDocument<'_>,
     record: &TopValue,
     forced: Option<TranscriptFormat>,
-    found: &mut Vec<Conversation>,
+    conversations: &mut Vec<Conversation>,
 ) {
     let elements: Vec<_> = doc.elements(record.range.clone()).collect();
     let rows: Vec<_> =
@@ -106,7 +112,7 @@ fn read_list(
         let mut conversation = Conversation::new(format, record.line);
         conversation.events = events(source, elements);
         conversation.envelope.wrapper = Some(MessageWrapper::default());
-        found.push(conversation);
+        conversations.push(conversation);
         return;
     }
     for mut row in rows {
@@ -116,9 +122,9 @@ fn read_list(
             DetectedShape::Holder { format, messages } => {
                 let format = forced.unwrap_or(detect::refined(format, true));
                 if format == TranscriptFormat::SweAgent {
-                    found.extend(super::swe_agent::read(source, &[row]));
+                    conversations.extend(super::swe_agent::read(source, &[row]));
                 } else {
-                    found.push(held(source, doc, row, messages, format));
+                    conversations.push(held_conversation(source, doc, row, messages, format));
                 }
             }
             _ => source.note(row.range.start, "unrecognised-record", "left out, no messages"),
@@ -127,7 +133,7 @@ fn read_list(
 }
 
 /// The conversation of an object that holds its messages at `messages`.
-fn held(
+fn held_conversation(
     source: &mut InputSource<'_>,
     doc: InputDocument<'_>,
     record: TopValue,

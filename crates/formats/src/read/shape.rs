@@ -42,13 +42,13 @@ pub(super) struct MessageParts<'a> {
 impl<'a> MessageParts<'a> {
     /// The member `content`: one text, or a list of parts. Calls in another member are for [`Self::add_calls`].
     pub(super) fn of(message: &ObjectFields<'a>, table: PartTable) -> Self {
-        let mut found = Self::default();
+        let mut parts = Self::default();
         let whole = message.string("content").map(|_| chat::text_of(message, "content"));
-        found.words.extend(whole.flatten().map(ContentPart::Text));
+        parts.words.extend(whole.flatten().map(ContentPart::Text));
         for (at, part) in message.objects("content") {
-            found.add(&at, &part, table);
+            parts.add(&at, &part, table);
         }
-        found
+        parts
     }
 
     /// Adds one part, which is at `at`.
@@ -103,9 +103,9 @@ fn text_in<'a>(holder: &ObjectFields<'a>, name: &str) -> Option<StringToken<'a>>
     Some(Cow::Borrowed(holder.bytes().get(holder.string(name)?)?))
 }
 
-fn push<T>(list: &mut Vec<T>, found: Option<T>) -> bool {
-    let is_there = found.is_some();
-    list.extend(found);
+fn push<T>(list: &mut Vec<T>, item: Option<T>) -> bool {
+    let is_there = item.is_some();
+    list.extend(item);
     is_there
 }
 

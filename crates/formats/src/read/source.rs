@@ -56,9 +56,9 @@ impl<'a> InputSource<'a> {
     pub(super) fn line_of(&mut self, at: usize) -> usize {
         let (from, line) = if self.line.0 <= at { self.line } else { (0, 1) };
         let at = at.min(self.input.len());
-        let found = line + scan::count_lines(&self.input[from..at]);
-        self.line = (at, found);
-        found
+        let number = line + scan::count_lines(&self.input[from..at]);
+        self.line = (at, number);
+        number
     }
 
     /// Notes a problem at the line of `at`.
@@ -92,10 +92,10 @@ impl<'a> InputSource<'a> {
         RawEvent { origin: Some(TextOrigin::Recap), ..event }
     }
 
-    /// Notes that the client compacted at `at`: so many messages (`what`) are no longer sent.
-    pub(super) fn note_compacted(&mut self, at: usize, count: usize, what: &str) {
-        let told = format!("{count} {what} before it are no longer in the context");
-        self.note(at, "compacted-before", told);
+    /// Notes that the client compacted at `at`: so many messages (`unit`) are no longer sent.
+    pub(super) fn note_compacted(&mut self, at: usize, count: usize, unit: &str) {
+        let detail = format!("{count} {unit} before it are no longer in the context");
+        self.note(at, "compacted-before", detail);
     }
 
     fn mended(&mut self, bytes: Bytes, at: usize) -> Bytes {
@@ -103,7 +103,7 @@ impl<'a> InputSource<'a> {
             return bytes;
         }
         let Some(repaired) = text::repair(&bytes) else { return bytes };
-        self.note(at, "repaired", format!("{}: replaced in this message only", repaired.what));
+        self.note(at, "repaired", format!("{}: replaced in this message only", repaired.defect));
         repaired.bytes.into()
     }
 }

@@ -36,7 +36,7 @@ pub(in crate::read) static FORMAT: FormatDescription = FormatDescription {
 };
 
 pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
-    let mut found = Vec::new();
+    let mut conversations = Vec::new();
     let doc = InputDocument { bytes: source.input, outline: None };
     for record in records {
         let fields = ObjectFields::of(source.input, record.range.clone());
@@ -52,9 +52,9 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
             source.note(record.range.start, "unrecognised-record", "left out, no history");
             continue;
         }
-        found.push(conversation);
+        conversations.push(conversation);
     }
-    found
+    conversations
 }
 
 fn is_empty(input: &[u8], list: &Range<usize>) -> bool {
@@ -100,8 +100,8 @@ fn with_call_id(
         return source.event(at);
     };
     if ids.len() > 1 {
-        let told = format!("a result of {} calls answers the first one only", ids.len());
-        source.note(at.start, "shared-result", told);
+        let detail = format!("a result of {} calls answers the first one only", ids.len());
+        source.note(at.start, "shared-result", detail);
     }
     let object = &input[at.start..at.end - 1];
     let bytes = [object, br#","tool_call_id":"#, &input[first.clone()], b"}"].concat();
@@ -112,26 +112,26 @@ fn with_call_id(
 fn from_steps(source: &mut InputSource<'_>, steps: Range<usize>) -> Vec<RawEvent> {
     let input = source.input;
     let steps: Vec<_> = scan::elements(input, steps).collect();
-    let sent = steps.last().and_then(|step| {
+    let query = steps.last().and_then(|step| {
         let fields = ObjectFields::of(input, step.clone());
         fields.array("query").or_else(|| fields.array("messages"))
     });
-    let Some(sent) = sent else {
+    let Some(query) = query else {
         return steps.into_iter().flat_map(|step| from_step(source, step)).collect();
     };
-    let mut events = messages(source, sent);
+    let mut events = messages(source, query);
     events.extend(steps.last().into_iter().flat_map(|step| from_step(source, step.clone())));
     events
 }
 
 fn from_step(source: &mut InputSource<'_>, step: Range<usize>) -> Vec<RawEvent> {
     let fields = ObjectFields::of(source.input, step);
-    let mut made = |name: &str, head: &[u8]| {
+    let mut message = |name: &str, head: &[u8]| {
         let at = fields.string(name)?;
         Some(source.built([head, &source.input[at.clone()], b"}"].concat(), vec![at]))
     };
-    let reply = made("response", br#"{"role":"assistant","content":"#);
-    let mut result = made("observation", br#"{"role":"user","content":"#);
+    let reply = message("response", br#"{"role":"assistant","content":"#);
+    let mut result = message("observation", br#"{"role":"user","content":"#);
     if let Some(result) = &mut result {
         result.origin = Some(TextOrigin::Observation);
     }

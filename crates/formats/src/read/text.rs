@@ -46,8 +46,8 @@ pub(super) fn whole(bytes: &[u8]) -> Result<InputText, ReadError> {
     }
     let mut problems = Vec::new();
     if let Err(error) = std::str::from_utf8(bytes) {
-        let told = format!("byte {} belongs to no UTF-8 text: replaced", error.valid_up_to());
-        problems.push(ReadProblem::new("repaired", told).at(1));
+        let detail = format!("byte {} belongs to no UTF-8 text: replaced", error.valid_up_to());
+        problems.push(ReadProblem::new("repaired", detail).at(1));
     }
     let records = vec![TopValue { range: 0..bytes.len(), line: 1 }];
     Ok(InputText { records, dirty: false, problems, outline: None })
@@ -240,14 +240,14 @@ fn split_stream(bytes: &[u8], start: usize, first_line: usize, text: &mut InputT
 pub(super) struct RepairedValue {
     pub bytes: Vec<u8>,
     /// The defect, for people.
-    pub what: &'static str,
+    pub defect: &'static str,
 }
 
 /// Repairs defects that some writers make and JSON forbids: invalid UTF-8 becomes U+FFFD, raw control characters in
 /// strings are escaped, `NaN` and infinities become `null`. `None` where there is nothing to repair.
 pub(super) fn repair(bytes: &[u8]) -> Option<RepairedValue> {
     let mut out = Vec::new();
-    let mut what = None;
+    let mut defect = None;
     let (mut at, mut copied, mut in_string) = (0, 0, false);
     while at < bytes.len() {
         let byte = bytes[at];
@@ -285,12 +285,12 @@ pub(super) fn repair(bytes: &[u8]) -> Option<RepairedValue> {
         };
         out.extend_from_slice(&bytes[copied..at]);
         out.extend_from_slice(put);
-        what = what.or(Some(why));
+        defect = defect.or(Some(why));
         (at, copied) = (end, end);
     }
-    let what = what?;
+    let defect = defect?;
     out.extend_from_slice(&bytes[copied..]);
-    Some(RepairedValue { bytes: out, what })
+    Some(RepairedValue { bytes: out, defect })
 }
 
 fn not_a_number(bytes: &[u8]) -> Option<usize> {

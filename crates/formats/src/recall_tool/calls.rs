@@ -51,7 +51,7 @@ pub struct RecallCall {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecallCalls {
     /// The calls of midfold's own tools and the unrun ones, in order.
-    pub ours: Vec<RecallCall>,
+    pub own: Vec<RecallCall>,
     /// The number of calls that the client has to answer.
     pub others: usize,
 }
@@ -82,7 +82,7 @@ pub fn calls(kind: DialectKind, reply: &[Bytes]) -> RecallCalls {
             let part = ObjectFields::of(message, part);
             let Some(call) = called(kind, &part) else { continue };
             match tool(kind, &part, &call) {
-                Some(tool) => calls.ours.push(read(kind, tool, &part, &call)),
+                Some(tool) => calls.own.push(read(kind, tool, &part, &call)),
                 None => calls.others += 1,
             }
         }

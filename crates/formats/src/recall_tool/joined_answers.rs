@@ -97,9 +97,9 @@ pub(super) fn without_tools(data: &[u8], response: &ObjectFields<'_>, splices: &
         let name = ObjectFields::of(data, (*at).clone()).text("name");
         name.is_none_or(|name| OwnTool::named(&name).is_none())
     };
-    let kept: Vec<_> = all.iter().filter(is_other).map(|at| &data[at.clone()]).collect();
-    if kept.len() < all.len() {
-        splices.replace(tools, list(kept));
+    let others: Vec<_> = all.iter().filter(is_other).map(|at| &data[at.clone()]).collect();
+    if others.len() < all.len() {
+        splices.replace(tools, list(others));
     }
 }
 
@@ -197,22 +197,22 @@ impl MessageCut {
     /// The message, with the texts of earlier answers before its own.
     fn of(kind: DialectKind, mut message: Bytes, before: &[Bytes]) -> Self {
         let calls = ObjectFields::of(&message, 0..message.len()).array("tool_calls");
-        let kept: Vec<Vec<u8>> =
+        let shown_calls: Vec<Vec<u8>> =
             shown(kind, &message, calls.clone()).into_iter().map(<[u8]>::to_vec).collect();
-        let hides = kept.len() < parts(kind, &message).len();
+        let hides = shown_calls.len() < parts(kind, &message).len();
         if let Some(calls) = calls.filter(|_| hides) {
             let mut splices = Splices::default();
-            splices.replace(calls, list(&kept));
+            splices.replace(calls, list(&shown_calls));
             message = Bytes::from(splices.apply(&message));
             // OpenAI refuses an empty list of calls when the client sends the message back.
-            if kept.is_empty() {
+            if shown_calls.is_empty() {
                 message = without_member(&message, "tool_calls");
             }
         }
         for name in TEXTS {
             message = with_texts(kind, &message, name, before);
         }
-        Self { message, hides, calls_other: !kept.is_empty() }
+        Self { message, hides, calls_other: !shown_calls.is_empty() }
     }
 }
 

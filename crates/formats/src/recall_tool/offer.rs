@@ -67,8 +67,9 @@ pub fn check(request: &Request) -> Result<(), NoOffer> {
     if number(&fields, "n") > 1 || number(&config, "candidateCount") > 1 {
         return Err(NoOffer::Several);
     }
-    let kept = ["cachedContent", "conversation", "prompt"];
-    let is_kept = kept.iter().any(|name| fields.raw(name).is_some_and(|raw| raw != b"null"));
+    let provider_state = ["cachedContent", "conversation", "prompt"];
+    let is_kept =
+        provider_state.iter().any(|name| fields.raw(name).is_some_and(|raw| raw != b"null"));
     if is_kept
         || request.previous_response.is_some()
         || request.continues_thread
@@ -121,8 +122,8 @@ fn declared(body: &[u8], tool: Range<usize>) -> Option<Range<usize>> {
 pub fn offered(kind: DialectKind, body: &Bytes, offer: ToolOffer) -> Bytes {
     let fields = ObjectFields::of(body, 0..body.len());
     let Some(whole) = scan::value(body, 0) else { return body.clone() };
-    let ours = written(kind, offer);
-    if ours.is_empty() {
+    let tool_list = written(kind, offer);
+    if tool_list.is_empty() {
         return body.clone();
     }
     let mut splices = Splices::default();
@@ -130,13 +131,13 @@ pub fn offered(kind: DialectKind, body: &Bytes, offer: ToolOffer) -> Bytes {
     let functions = tools.clone().filter(|_| kind == DialectKind::Gemini).and_then(|tools| {
         scan::elements(body, tools).filter_map(|tool| declared(body, tool)).last()
     });
-    let listed = [b"[", &ours[..], b"]"].concat();
+    let listed = [b"[", &tool_list[..], b"]"].concat();
     let wrapped = match kind {
-        DialectKind::Gemini => ObjectWriter::new().raw("functionDeclarations", &listed).done(),
-        _ => ours.clone(),
+        DialectKind::Gemini => ObjectWriter::new().raw("functionDeclarations", &listed).finish(),
+        _ => tool_list.clone(),
     };
     match (functions, tools) {
-        (Some(functions), _) => splices.append(body, &functions, &ours),
+        (Some(functions), _) => splices.append(body, &functions, &tool_list),
         (None, Some(tools)) => splices.append(body, &tools, &wrapped),
         (None, None) => {
             splices.set(body, whole, "tools", &[b"[", &wrapped[..], b"]"].concat());
@@ -162,11 +163,11 @@ pub fn withheld(request: &Request, body: &Bytes, offer: ToolOffer) -> Bytes {
 }
 
 /// The body without the tools.
-fn without(ours: &[u8], body: &Bytes) -> Bytes {
+fn without(tool_list: &[u8], body: &Bytes) -> Bytes {
     // The tools are the same bytes that were added, so they are found by search.
-    let Some(at) = memchr::memmem::rfind(body, ours) else { return body.clone() };
+    let Some(at) = memchr::memmem::rfind(body, tool_list) else { return body.clone() };
     let start = at - usize::from(body.get(at.wrapping_sub(1)) == Some(&b','));
-    Bytes::from([&body[..start], &body[at + ours.len()..]].concat())
+    Bytes::from([&body[..start], &body[at + tool_list.len()..]].concat())
 }
 
 /// The body with a member that forbids calls. Unchanged for a format that cannot forbid them.

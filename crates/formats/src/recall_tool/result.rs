@@ -23,13 +23,13 @@ impl AnsweredCall {
     fn part(&self, kind: DialectKind) -> Vec<u8> {
         let id = self.call.id.as_deref();
         if kind == DialectKind::Gemini {
-            let response = ObjectWriter::new().text("output", &self.text).done();
+            let response = ObjectWriter::new().text("output", &self.text).finish();
             let answer = ObjectWriter::new().text_if("id", id).text("name", self.call.tool.name());
-            let answer = answer.raw("response", &response).done();
-            return ObjectWriter::new().raw("functionResponse", &answer).done();
+            let answer = answer.raw("response", &response).finish();
+            return ObjectWriter::new().raw("functionResponse", &answer).finish();
         }
         let id = id.unwrap_or_default();
-        ObjectWriter::of("tool_result").text("tool_use_id", id).text("content", &self.text).done()
+        ObjectWriter::of("tool_result").text("tool_use_id", id).text("content", &self.text).finish()
     }
 
     /// The result as a message of its own.
@@ -39,13 +39,16 @@ impl AnsweredCall {
             let is_custom = matches!(self.call.tool, HiddenTool::Unrun { is_custom: true, .. });
             let kind = if is_custom { "custom_tool_call_output" } else { "function_call_output" };
             let item = ObjectWriter::of(kind);
-            return item.text("call_id", id).text("output", &self.text).done();
+            return item.text("call_id", id).text("output", &self.text).finish();
         }
         if kind == DialectKind::Ollama {
-            return ollama::result(id, self.call.tool.name(), &self.text).raw("}").done().to_vec();
+            return ollama::result(id, self.call.tool.name(), &self.text)
+                .raw("}")
+                .finish()
+                .to_vec();
         }
         let message = ObjectWriter::new().text("role", "tool").text("tool_call_id", id);
-        message.text("content", &self.text).done()
+        message.text("content", &self.text).finish()
     }
 }
 
@@ -53,10 +56,10 @@ impl AnsweredCall {
 #[must_use]
 pub fn results(kind: DialectKind, answered: &[AnsweredCall]) -> Vec<Bytes> {
     let Some(name) = parts_of(kind) else {
-        return answered.iter().map(|it| Bytes::from(it.message(kind))).collect();
+        return answered.iter().map(|call| Bytes::from(call.message(kind))).collect();
     };
-    let parts = list(answered.iter().map(|it| it.part(kind)));
-    Vec::from([Bytes::from(ObjectWriter::new().text("role", "user").raw(name, &parts).done())])
+    let parts = list(answered.iter().map(|call| call.part(kind)));
+    Vec::from([Bytes::from(ObjectWriter::new().text("role", "user").raw(name, &parts).finish())])
 }
 
 /// The client's own message after the reply, with the results at its front: some formats want all results of a reply in
@@ -70,11 +73,11 @@ pub fn in_front_of(kind: DialectKind, message: &Bytes, answered: &[AnsweredCall]
         None => kind == DialectKind::Gemini,
     };
     let mut splices = Splices::default();
-    let parts = answered.iter().map(|it| it.part(kind));
+    let parts = answered.iter().map(|call| call.part(kind));
     if let Some(array) = fields.array(name) {
         splices.prepend(message, &array, &parts.collect::<Vec<_>>().join(&b','));
     } else {
-        let text = ObjectWriter::of("text").raw("text", &message[fields.string(name)?]).done();
+        let text = ObjectWriter::of("text").raw("text", &message[fields.string(name)?]).finish();
         splices.replace(fields.get(name)?, list(parts.chain([text])));
     }
     is_users.then(|| Bytes::from(splices.apply(message)))

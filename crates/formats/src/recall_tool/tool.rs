@@ -84,15 +84,15 @@ impl OwnTool {
     pub fn schema(self) -> Vec<u8> {
         let mut properties = ObjectWriter::new();
         for (name, kind, description, _) in self.arguments() {
-            let argument = ObjectWriter::of(kind).text("description", description).done();
+            let argument = ObjectWriter::of(kind).text("description", description).finish();
             properties = properties.raw(name, &argument);
         }
-        let schema = ObjectWriter::of("object").raw("properties", &properties.done());
+        let schema = ObjectWriter::of("object").raw("properties", &properties.finish());
         let needed = self.arguments().iter().filter(|(.., needed)| *needed);
         let needed: Vec<String> = needed.map(|(name, ..)| format!("\"{name}\"")).collect();
         match needed.is_empty() {
-            true => schema.done(),
-            false => schema.raw("required", format!("[{}]", needed.join(",")).as_bytes()).done(),
+            true => schema.finish(),
+            false => schema.raw("required", format!("[{}]", needed.join(",")).as_bytes()).finish(),
         }
     }
 
@@ -104,17 +104,17 @@ impl OwnTool {
         };
         Some(match kind {
             DialectKind::OpenAiChat | DialectKind::Ollama => {
-                let function = named(ObjectWriter::new()).raw("parameters", &schema).done();
-                ObjectWriter::of("function").raw("function", &function).done()
+                let function = named(ObjectWriter::new()).raw("parameters", &schema).finish();
+                ObjectWriter::of("function").raw("function", &function).finish()
             }
             // Responses is strict by default: each argument would then be required.
             DialectKind::OpenAiResponses => {
                 let tool = named(ObjectWriter::of("function")).raw("parameters", &schema);
-                tool.raw("strict", b"false").done()
+                tool.raw("strict", b"false").finish()
             }
-            DialectKind::Gemini => named(ObjectWriter::new()).raw("parameters", &schema).done(),
+            DialectKind::Gemini => named(ObjectWriter::new()).raw("parameters", &schema).finish(),
             DialectKind::Anthropic => {
-                named(ObjectWriter::new()).raw("input_schema", &schema).done()
+                named(ObjectWriter::new()).raw("input_schema", &schema).finish()
             }
             DialectKind::Bedrock | DialectKind::ShareGpt => return None,
         })

@@ -39,7 +39,7 @@ pub struct ClientCall {
 /// ```
 #[must_use]
 pub fn client_calls(kind: DialectKind, reply: &[Bytes]) -> Vec<ClientCall> {
-    let mut found = Vec::new();
+    let mut unrun_calls = Vec::new();
     let mut number = 0;
     for message in reply {
         for at in parts(kind, message) {
@@ -50,12 +50,12 @@ pub fn client_calls(kind: DialectKind, reply: &[Bytes]) -> Vec<ClientCall> {
             let can_be = new_id(kind, &part, number).is_some();
             if let Some(call) = called(kind, &part).filter(|_| can_be) {
                 let tool = call.text("name").unwrap_or_default().into_owned();
-                found.push(ClientCall { number, tool, arguments: arguments(kind, &call) });
+                unrun_calls.push(ClientCall { number, tool, arguments: arguments(kind, &call) });
             }
             number += 1;
         }
     }
-    found
+    unrun_calls
 }
 
 /// The messages of a reply in which the calls with these [numbers](ClientCall::number) are unrun. `before` is the number

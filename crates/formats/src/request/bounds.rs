@@ -81,10 +81,10 @@ impl<'a> Tally<'a> {
             self.takes(KNOWN)?;
             return Some(at..at + length);
         }
-        let found = scan::value(body, at)?;
-        let further = scan::parts(&body[found.clone()]).saturating_sub(FREE);
+        let range = scan::value(body, at)?;
+        let further = scan::parts(&body[range.clone()]).saturating_sub(FREE);
         self.takes(MESSAGE + PART * further)?;
-        Some(found)
+        Some(range)
     }
 
     /// Counts a member beside the messages. `None` at a limit.

@@ -166,7 +166,7 @@ impl IdentityWalk<'_> {
             (Some(b'['), Some(depth), _) => {
                 out.push(b'[');
                 let elements = scan::elements(self.bytes, at);
-                for element in elements.filter(|it| !is_mark_block(self.bytes, it)) {
+                for element in elements.filter(|element| !is_mark_block(self.bytes, element)) {
                     self.value(element, depth, out);
                     out.push(b',');
                 }

@@ -142,7 +142,7 @@ impl Request {
         let is_gemini = kind == DialectKind::Gemini;
         let fields = if is_gemini { fields.in_either_spelling() } else { fields };
         let text = fields.string(name).filter(|_| kind == DialectKind::OpenAiResponses);
-        let lone = text.clone().map(|text| said(&body[text]));
+        let lone = text.clone().map(|text| user_message(&body[text]));
         let list = fields.array(name).or(text).ok_or(RequestError::NoMessages(name))?;
         let messages = if lone.is_some() { vec![list.clone()] } else { listed };
         let named = |names: &[&str]| {
@@ -320,7 +320,7 @@ fn top<'a>(
     if scan::skip_space(body, at + 1) != body.len() {
         return Err(RequestError::Broken);
     }
-    Ok((ObjectFields::found(body, members), listed))
+    Ok((ObjectFields::of_members(body, members), listed))
 }
 
 /// The member whose key starts at `at`. Where it is the list called `name`, its elements are added to `listed`.
@@ -348,7 +348,7 @@ fn member(
 }
 
 /// A lone text as a message of the user.
-fn said(text: &[u8]) -> Bytes {
+fn user_message(text: &[u8]) -> Bytes {
     Bytes::from([br#"{"role":"user","content":"#, text, b"}"].concat())
 }
 

@@ -35,20 +35,20 @@ pub fn with_shorter_reply(body: &Bytes, tokens: u64) -> Bytes {
         return body.clone();
     };
     let fields = ObjectFields::of(body, whole).in_either_spelling();
-    let found = |(part, name): (&str, &str)| match part {
+    let value_of = |(part, name): (&str, &str)| match part {
         "" => fields.get(name),
         part => fields.inner(part).get(name),
     };
     let number = |range: &Range<usize>| -> Option<u64> {
         std::str::from_utf8(body.get(range.clone())?).ok()?.parse().ok()
     };
-    let allowed = NAMES.into_iter().filter_map(found);
+    let allowed = NAMES.into_iter().filter_map(value_of);
     let mut changes: Vec<(Range<usize>, String)> = allowed
-        .filter(|range| number(range).is_some_and(|asked| asked > tokens))
+        .filter(|range| number(range).is_some_and(|limit| limit > tokens))
         .map(|range| (range, tokens.to_string()))
         .collect();
-    let budget = found(("thinking", "budget_tokens"));
-    if let Some(budget) = budget.filter(|range| number(range).is_some_and(|asked| asked >= tokens))
+    let budget = value_of(("thinking", "budget_tokens"));
+    if let Some(budget) = budget.filter(|range| number(range).is_some_and(|limit| limit >= tokens))
     {
         let less = (tokens / 4 * 3).max(LEAST_THINKING);
         changes.push(match fields.object("thinking") {

@@ -82,7 +82,9 @@ impl Request {
             match tool.array("functionDeclarations").or(tool.array("tools")) {
                 Some(declared) => {
                     let declared = each(json, declared).into_iter();
-                    names.extend(declared.map(|it| own_name(&ObjectFields::of(json, it))));
+                    names.extend(
+                        declared.map(|function| own_name(&ObjectFields::of(json, function))),
+                    );
                 }
                 None => names.push(own_name(&tool)),
             }

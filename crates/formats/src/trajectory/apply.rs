@@ -165,8 +165,8 @@ impl RowWriter<'_, '_> {
             }
             TurnShape::ShareGpt => (["from", "value"], "human"),
         };
-        let [who, what] = keys;
-        format!(r#"{{"{who}": "{name}", "{what}": {}}}"#, jsonstr::encode(text)).into_bytes()
+        let [who, text_key] = keys;
+        format!(r#"{{"{who}": "{name}", "{text_key}": {}}}"#, jsonstr::encode(text)).into_bytes()
     }
 
     /// Adds text to a turn: inside its string, as a part of its list, or in the place of `null`.
@@ -241,8 +241,9 @@ fn measured(
     counter: &dyn Counter,
 ) -> TrajectoryMetrics {
     let target = settings.limits.target;
-    let kept = |at: &usize| map.get(*at).is_some() && !changed.contains(at);
-    let same: u64 = (0..weights.turns.len()).filter(kept).map(|at| weights.turns[at].tokens).sum();
+    let is_same = |at: &usize| map.get(*at).is_some() && !changed.contains(at);
+    let same: u64 =
+        (0..weights.turns.len()).filter(is_same).map(|at| weights.turns[at].tokens).sum();
     let others = changed.iter().filter_map(|&at| map.get(at)).chain(map.summary());
     let mut scratch = String::new();
     let others: u64 = others.map(|at| turn_tokens(new, at, counter, &mut scratch)).sum();

@@ -43,7 +43,7 @@ pub fn compress(
     counter: &dyn Counter,
 ) -> Result<CompressedRow, RowError> {
     match plan_row(line, settings, counter)? {
-        PlannedRow::Done(done) => Ok(done),
+        PlannedRow::Done(compressed) => Ok(compressed),
         PlannedRow::Fold(folding) => {
             folding.finish(None, &SummaryCost::default(), settings, counter)
         }
@@ -96,8 +96,8 @@ pub fn plan_row<'a>(
     });
     let replaced: u64 = weights.turns[span.range()].iter().map(|turn| turn.tokens).sum();
     // The summary fills its room, so where less than that is left of the target, it gets less.
-    let left = limits.target.saturating_sub(weights.total() - replaced);
-    let most = if left > 2 * MARGIN { limits.summary.min(left) } else { limits.summary };
+    let room = limits.target.saturating_sub(weights.total() - replaced);
+    let most = if room > 2 * MARGIN { limits.summary.min(room) } else { limits.summary };
     let cap = most.saturating_sub(notice + MARGIN);
     Ok(PlannedRow::Fold(RowFold { row, weights, span, cap }))
 }
@@ -177,9 +177,9 @@ impl RowFold<'_> {
         let applied = apply_spent(row, *span, summary, spent, weights, settings, counter)?;
         if applied.metrics.compressed_tokens >= applied.metrics.original_tokens {
             // The row would not become shorter, so it stays without a summary.
-            let mut done = unchanged(row, weights.total(), true, settings)?;
-            spent.note(&mut done.metrics);
-            return Ok(done);
+            let mut unfolded = unchanged(row, weights.total(), true, settings)?;
+            spent.note(&mut unfolded.metrics);
+            return Ok(unfolded);
         }
         if let Some(trainer) = settings.trainer {
             let new = TrajectoryRow::read(&applied.bytes)?;

@@ -8,7 +8,7 @@ use midfold_core::jsonstr;
 pub(super) fn places(token: &[u8], offsets: &[usize]) -> Vec<usize> {
     let end = token.len().saturating_sub(1);
     let (mut at, mut decoded) = (1, 0);
-    let mut found = Vec::with_capacity(offsets.len());
+    let mut positions = Vec::with_capacity(offsets.len());
     for &offset in offsets {
         while decoded < offset && at < end {
             // Up to the next backslash, a byte of the token is a byte of the text.
@@ -22,9 +22,9 @@ pub(super) fn places(token: &[u8], offsets: &[usize]) -> Vec<usize> {
             decoded += jsonstr::decode(&token[at..at + escape]).len();
             at += escape;
         }
-        found.push(at);
+        positions.push(at);
     }
-    found
+    positions
 }
 
 /// The length of the escape with which `rest` starts. A pair of surrogates is one escape.

@@ -29,9 +29,9 @@ impl<'a> TrajectoryRow<'a> {
 fn read(bytes: &[u8]) -> Option<TrajectoryRow<'_>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let mut reader = serde_json::Deserializer::from_str(text);
-    let found = WholeRow { text }.deserialize(&mut reader).ok()?;
+    let row = WholeRow { text }.deserialize(&mut reader).ok()?;
     reader.end().ok()?;
-    let (has_turns, list) = match found.lists {
+    let (has_turns, list) = match row.lists {
         // Which of two lists counts is decided in the slower reader alone.
         [Some(_), Some(_)] => return None,
         [Some(list), None] | [None, Some(list)] => (true, list),
@@ -44,9 +44,9 @@ fn read(bytes: &[u8]) -> Option<TrajectoryRow<'_>> {
         token: None,
         shape: list.shape.unwrap_or(TurnShape::Messages),
         turns: list.turns,
-        tools: found.tools,
-        members: found.members,
-        found: has_turns,
+        tools: row.tools,
+        members: row.members,
+        has_turns,
     })
 }
 
@@ -105,23 +105,23 @@ impl<'de> Visitor<'de> for WholeRow<'de> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<QuickFind<'de>, A::Error> {
-        let mut found = QuickFind::default();
+        let mut row = QuickFind::default();
         while let Some(PlainKey(name)) = map.next_key()? {
             let list = QuickTurns { text: self.text };
             match name {
-                "conversations" => found.lists[0] = Some(map.next_value_seed(list)?),
-                "messages" => found.lists[1] = Some(map.next_value_seed(list)?),
+                "conversations" => row.lists[0] = Some(map.next_value_seed(list)?),
+                "messages" => row.lists[1] = Some(map.next_value_seed(list)?),
                 _ => {
                     let value: &RawValue = map.next_value()?;
                     let value = place(self.text, value.get());
                     if name == "tools" {
-                        found.tools = Some(value.clone());
+                        row.tools = Some(value.clone());
                     }
-                    found.members.push((Cow::Borrowed(name), value));
+                    row.members.push((Cow::Borrowed(name), value));
                 }
             }
         }
-        Ok(found)
+        Ok(row)
     }
 }
 
@@ -225,9 +225,9 @@ mod tests {
         let mut quick = 0;
         for row in &rows {
             let slow = TrajectoryRow::read_slowly(row.as_bytes()).unwrap();
-            let Some(found) = read(row.as_bytes()) else { continue };
+            let Some(quick_row) = read(row.as_bytes()) else { continue };
             quick += 1;
-            assert_eq!(format!("{found:?}"), format!("{slow:?}"), "{row}");
+            assert_eq!(format!("{quick_row:?}"), format!("{slow:?}"), "{row}");
         }
         assert_eq!(quick, 4);
     }

@@ -129,7 +129,7 @@ pub struct TrajectoryRow<'a> {
     /// All members except the list of turns, in order: their names, and the ranges of their values in the bytes.
     pub(super) members: Vec<(Cow<'a, str>, Range<usize>)>,
     /// Whether the row has a list of turns.
-    pub(super) found: bool,
+    pub(super) has_turns: bool,
 }
 
 /// The members that may hold the list of turns. The first one that a row has counts.
@@ -169,17 +169,17 @@ impl<'a> TrajectoryRow<'a> {
             turns: Vec::new(),
             tools,
             members,
-            found: false,
+            has_turns: false,
         };
-        let Some((at, found)) =
+        let Some((at, list)) =
             lists.into_iter().enumerate().find_map(|(at, list)| Some((at, list?)))
         else {
             return Ok(none);
         };
-        let mut row = TrajectoryRow { found: true, ..none };
+        let mut row = TrajectoryRow { has_turns: true, ..none };
         // The list that does not count stays an ordinary member.
         row.members.retain(|(name, _)| name != LISTS[at]);
-        match found {
+        match list {
             FoundTurns::List(list) => list.finish(row),
             FoundTurns::Other(token) if bytes.get(token.start) == Some(&b'"') => {
                 encoded(row, token, LISTS[at])
@@ -191,7 +191,7 @@ impl<'a> TrajectoryRow<'a> {
     /// Whether the row has a list of turns.
     #[must_use]
     pub fn has_turns(&self) -> bool {
-        self.found
+        self.has_turns
     }
 
     /// The form of the turns.
@@ -281,7 +281,7 @@ impl TurnList {
             () => None,
         };
         // A bad turn is no error yet: the row may have another list, which is the one that counts.
-        self.bad = self.bad.or(bad.map(|what| (self.turns.len(), what)));
+        self.bad = self.bad.or(bad.map(|defect| (self.turns.len(), defect)));
         self.turns.push(TurnAt { range, role, value });
     }
 

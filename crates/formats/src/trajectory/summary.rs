@@ -77,9 +77,9 @@ pub(super) fn harmless(body: &str) -> String {
         if end {
             continue;
         }
-        let kept = if note { NOTE_START.len() } else { 0 };
-        if let Cow::Owned(clean) = neutralise(&line[kept..]) {
-            *line = Cow::Owned(format!("{}{clean}", &line[..kept]));
+        let prefix = if note { NOTE_START.len() } else { 0 };
+        if let Cow::Owned(clean) = neutralise(&line[prefix..]) {
+            *line = Cow::Owned(format!("{}{clean}", &line[..prefix]));
         }
     }
     lines.join("\n")

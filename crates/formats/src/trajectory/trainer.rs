@@ -224,10 +224,10 @@ impl TrainerPairs {
             let open = &mut self.open;
             let named = open.iter().position(|call| *call == id);
             // Some sets write no ids: then any open call is answered.
-            let found =
+            let position =
                 named.or_else(|| open.iter().position(|call| call.is_empty() || id.is_empty()));
-            match found {
-                Some(found) => drop(open.remove(found)),
+            match position {
+                Some(position) => drop(open.remove(position)),
                 None if self.called => {
                     return flaw("orphan-result", at, "a result without a call");
                 }

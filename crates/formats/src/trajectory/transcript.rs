@@ -57,8 +57,8 @@ fn without_ends(conversation: &mut Conversation) -> Option<ReadProblem> {
         conversation.events.retain(|event| !is_end(event));
     }
     let left_out = all - conversation.events.len();
-    let what = "left out: how the run ended, a message of the role `exit`";
-    (left_out > 0).then(|| ReadProblem::new("run-end", what))
+    let detail = "left out: how the run ended, a message of the role `exit`";
+    (left_out > 0).then(|| ReadProblem::new("run-end", detail))
 }
 
 /// The same JSON on one line. A line break of JSON is between its values, never in a string.

@@ -147,29 +147,29 @@ struct BlobInput<'a> {
 }
 
 impl<'a> BlobInput<'a> {
-    fn number(&mut self, what: &'static str) -> Result<u64, BlobError> {
+    fn number(&mut self, field: &'static str) -> Result<u64, BlobError> {
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {
-            let (&byte, rest) = self.rest.split_first().ok_or(BlobError::Short(what))?;
+            let (&byte, rest) = self.rest.split_first().ok_or(BlobError::Short(field))?;
             self.rest = rest;
             let low = u64::from(byte & 0x7f);
             // A number has exactly one encoding: no bit may be lost, and no zero byte may end it.
             if (low << shift) >> shift != low || (byte == 0 && shift > 0) {
-                return Err(BlobError::Invalid(what));
+                return Err(BlobError::Invalid(field));
             }
             number |= low << shift;
             if byte & 0x80 == 0 {
                 return Ok(number);
             }
         }
-        Err(BlobError::Invalid(what))
+        Err(BlobError::Invalid(field))
     }
 
-    fn take(&mut self, length: u64, what: &'static str) -> Result<&'a [u8], BlobError> {
-        let length = usize::try_from(length).map_err(|_| BlobError::Short(what))?;
-        let (taken, rest) = self.rest.split_at_checked(length).ok_or(BlobError::Short(what))?;
+    fn take(&mut self, length: u64, field: &'static str) -> Result<&'a [u8], BlobError> {
+        let length = usize::try_from(length).map_err(|_| BlobError::Short(field))?;
+        let (bytes, rest) = self.rest.split_at_checked(length).ok_or(BlobError::Short(field))?;
         self.rest = rest;
-        Ok(taken)
+        Ok(bytes)
     }
 
     fn hash(&mut self) -> Result<[u8; 32], BlobError> {
@@ -177,17 +177,17 @@ impl<'a> BlobInput<'a> {
         bytes.try_into().map_err(|_| BlobError::Short("hash"))
     }
 
-    fn text(&mut self, what: &'static str) -> Result<&'a str, BlobError> {
-        let length = self.number(what)?;
-        let bytes = self.take(length, what)?;
-        std::str::from_utf8(bytes).map_err(|_| BlobError::Invalid(what))
+    fn text(&mut self, field: &'static str) -> Result<&'a str, BlobError> {
+        let length = self.number(field)?;
+        let bytes = self.take(length, field)?;
+        std::str::from_utf8(bytes).map_err(|_| BlobError::Invalid(field))
     }
 
-    fn texts(&mut self, what: &'static str) -> Result<Vec<String>, BlobError> {
-        let count = self.number(what)?;
+    fn texts(&mut self, field: &'static str) -> Result<Vec<String>, BlobError> {
+        let count = self.number(field)?;
         if count > IDS as u64 {
-            return Err(BlobError::Invalid(what));
+            return Err(BlobError::Invalid(field));
         }
-        (0..count).map(|_| self.text(what).map(str::to_owned)).collect()
+        (0..count).map(|_| self.text(field).map(str::to_owned)).collect()
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct StreamEvent<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RawEvents {
     /// The bytes of the event that has not ended.
-    held: Vec<u8>,
+    unfinished: Vec<u8>,
     /// The number of bytes of the current line.
     line: usize,
     /// Whether the last byte was `\r`, so that a `\n` belongs to the same line break.
@@ -39,14 +39,14 @@ impl RawEvents {
             if std::mem::take(&mut self.ends_at_return) {
                 // As the first byte of the next event, this `\n` would be lost if that event is rewritten.
                 if byte == b'\n' {
-                    self.held.push(byte);
+                    self.unfinished.push(byte);
                     self.after_return = false;
                     self.pass(sink);
                     continue;
                 }
                 self.pass(sink);
             }
-            self.held.push(byte);
+            self.unfinished.push(byte);
             let is_end = match byte {
                 // The second byte of a `\r\n`, which was counted at the `\r`.
                 b'\n' if std::mem::take(&mut self.after_return) => continue,
@@ -60,15 +60,15 @@ impl RawEvents {
             self.ends_at_return = is_end && self.after_return;
             if is_end && !self.ends_at_return {
                 self.pass(sink);
-            } else if self.held.len() >= EVENT_LIMIT {
-                sink(StreamEvent { bytes: &self.held, is_whole: false });
-                self.held.clear();
+            } else if self.unfinished.len() >= EVENT_LIMIT {
+                sink(StreamEvent { bytes: &self.unfinished, is_whole: false });
+                self.unfinished.clear();
                 self.is_large = true;
             }
         }
         // A stream whose lines end with `\r` alone must not hold each event until the next one begins. In a stream of
         // `\r\n` the rest of the line break is on its way.
-        if self.ends_at_return && memchr::memmem::find(&self.held, b"\r\n").is_none() {
+        if self.ends_at_return && memchr::memmem::find(&self.unfinished, b"\r\n").is_none() {
             self.pass(sink);
         }
     }
@@ -76,13 +76,13 @@ impl RawEvents {
     fn pass(&mut self, sink: &mut impl FnMut(StreamEvent<'_>)) {
         self.ends_at_return = false;
         let is_whole = !std::mem::take(&mut self.is_large);
-        sink(StreamEvent { bytes: &self.held, is_whole });
-        self.held.clear();
+        sink(StreamEvent { bytes: &self.unfinished, is_whole });
+        self.unfinished.clear();
     }
 
     /// Passes what is left where the stream ended without a blank line.
     pub(crate) fn finish(mut self, sink: &mut impl FnMut(StreamEvent<'_>)) {
-        if !self.held.is_empty() {
+        if !self.unfinished.is_empty() {
             self.pass(sink);
         }
     }
@@ -208,11 +208,11 @@ mod tests {
 
     /// What a stream is cut into, in chunks of this size.
     fn cut(stream: &[u8], size: usize) -> Vec<CutEvent> {
-        let (mut events, mut found) = (RawEvents::default(), Vec::new());
-        let mut sink = |event: StreamEvent<'_>| found.push((event.bytes.to_vec(), event.read()));
+        let (mut events, mut cuts) = (RawEvents::default(), Vec::new());
+        let mut sink = |event: StreamEvent<'_>| cuts.push((event.bytes.to_vec(), event.read()));
         stream.chunks(size).for_each(|chunk| events.push(chunk, &mut sink));
         events.finish(&mut sink);
-        found
+        cuts
     }
 
     #[test]
@@ -231,14 +231,14 @@ mod tests {
     fn a_blank_line_stays_with_its_event() {
         let stream = b"data: 1\r\n\r\ndata: 2\r\n\r\ndata: 3\r\n\r\n";
         for size in 1..stream.len() {
-            let found: Vec<_> = cut(stream, size).into_iter().map(|found| found.0).collect();
+            let pieces: Vec<_> = cut(stream, size).into_iter().map(|event| event.0).collect();
             let wanted = [1, 2, 3].map(|n| format!("data: {n}\r\n\r\n").into_bytes());
-            assert_eq!(found, wanted, "{size}");
+            assert_eq!(pieces, wanted, "{size}");
         }
         // Nothing waits for a byte that never comes.
-        let (mut events, mut found) = (RawEvents::default(), Vec::new());
-        events.push(b"data: 1\r\r", &mut |event| found.push(event.bytes.to_vec()));
-        assert_eq!(found, [b"data: 1\r\r"]);
+        let (mut events, mut pieces) = (RawEvents::default(), Vec::new());
+        events.push(b"data: 1\r\r", &mut |event| pieces.push(event.bytes.to_vec()));
+        assert_eq!(pieces, [b"data: 1\r\r"]);
     }
 
     /// The start of a large event must not be read as an event, and its rest not as another one.

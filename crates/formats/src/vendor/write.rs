@@ -49,7 +49,7 @@ impl ObjectWriter {
         }
     }
 
-    pub(crate) fn done(mut self) -> Vec<u8> {
+    pub(crate) fn finish(mut self) -> Vec<u8> {
         self.0.push(b'}');
         self.0
     }

@@ -15,9 +15,9 @@ fn sample(wrapper: &KnownWrapper) -> String {
     }
 }
 
-fn said(texts: &[&str]) -> Vec<String> {
-    let said = passages(texts).into_iter().filter(Passage::is_said);
-    said.map(|passage| passage.text).collect()
+fn said_texts(texts: &[&str]) -> Vec<String> {
+    let spoken = passages(texts).into_iter().filter(Passage::is_said);
+    spoken.map(|passage| passage.text).collect()
 }
 
 fn wrote(texts: &[&str]) -> Vec<String> {
@@ -32,18 +32,18 @@ fn every_entry_is_somebody_elses_alone_and_beside_the_users_words() {
             let text = sample(wrapper);
             let alone = passages(&[&text]);
             assert_eq!((alone.len(), alone[0].voice), (1, voice), "{text}");
-            assert_eq!(said(&[&text, "do it"]).len(), usize::from(voice == Voice::Client));
-            assert_eq!(said(&["Look.", &text]), ["Look."], "{text}");
+            assert_eq!(said_texts(&[&text, "do it"]).len(), usize::from(voice == Voice::Client));
+            assert_eq!(said_texts(&["Look.", &text]), ["Look."], "{text}");
             match wrapper.shape {
                 WrapperShape::Element(_) => {
-                    assert_eq!(said(&[&format!("Look: {text} ok?")]), ["Look:", "ok?"]);
-                    assert_eq!(said(&[&format!(" {text}\n{text} ")]), [""; 0]);
-                    assert_eq!(said(&[&format!("{text} do it")]), ["do it"]);
+                    assert_eq!(said_texts(&[&format!("Look: {text} ok?")]), ["Look:", "ok?"]);
+                    assert_eq!(said_texts(&[&format!(" {text}\n{text} ")]), [""; 0]);
+                    assert_eq!(said_texts(&[&format!("{text} do it")]), ["do it"]);
                     // The wrapper is not closed, and still is nobody's words.
                     assert_eq!(wrote(&[text.trim_end_matches('>')]), [""; 0], "{text}");
                 }
                 WrapperShape::Span(..) | WrapperShape::Line(_) => {
-                    assert_eq!(said(&[&format!("Look.\n{text}")]), ["Look."], "{text}");
+                    assert_eq!(said_texts(&[&format!("Look.\n{text}")]), ["Look."], "{text}");
                 }
                 WrapperShape::Start(_) | WrapperShape::End(..) => {}
             }
@@ -127,8 +127,8 @@ fn what_a_user_wrote_is_told_from_the_rest_for_each_client() {
     for (client, texts, words) in CLIENTS {
         assert_eq!(wrote(texts), *words, "{client}: {texts:?}");
     }
-    assert_eq!(said(&["Look:\n```\nx\n```"]), ["Look:", "```\nx\n```"]);
-    assert_eq!(said(&["> a\n> b\nWhy?"]), ["> a\n> b", "Why?"]);
+    assert_eq!(said_texts(&["Look:\n```\nx\n```"]), ["Look:", "```\nx\n```"]);
+    assert_eq!(said_texts(&["> a\n> b\nWhy?"]), ["> a\n> b", "Why?"]);
 }
 
 #[test]
@@ -211,8 +211,12 @@ fn what_a_user_types_after_a_command_to_compact_is_no_task() {
         )
     };
     for name in ["compact", "compress", "condense", "summarize"] {
-        assert_eq!(said(&[&typed(name)]), [""; 0], "{name}");
-        assert_eq!(said(&[&typed(name), "Go on with the fix."]), ["Go on with the fix."], "{name}");
+        assert_eq!(said_texts(&[&typed(name)]), [""; 0], "{name}");
+        assert_eq!(
+            said_texts(&[&typed(name), "Go on with the fix."]),
+            ["Go on with the fix."],
+            "{name}"
+        );
     }
-    assert!(said(&[&typed("plan")])[0].starts_with("/plan keep the list"));
+    assert!(said_texts(&[&typed("plan")])[0].starts_with("/plan keep the list"));
 }

@@ -380,11 +380,11 @@ fn an_unrun_call_is_answered_in_the_place_of_the_client() {
         for (number, tool) in [(0, "x"), (1, "y")] {
             let reply = with_unrun(kind, &reply, &[number], 9);
             let hidden = calls(kind, &reply);
-            assert_eq!((hidden.ours.len(), hidden.others), (1, 1), "{kind:?}");
-            assert_eq!(hidden.ours[0].tool.name(), tool, "{kind:?}");
-            let id = hidden.ours[0].id.clone().unwrap();
+            assert_eq!((hidden.own.len(), hidden.others), (1, 1), "{kind:?}");
+            assert_eq!(hidden.own[0].tool.name(), tool, "{kind:?}");
+            let id = hidden.own[0].id.clone().unwrap();
             let answered =
-                hidden.ours.into_iter().map(|call| AnsweredCall { call, text: "no".into() });
+                hidden.own.into_iter().map(|call| AnsweredCall { call, text: "no".into() });
             let result = results(kind, &answered.collect::<Vec<_>>());
             let result = String::from_utf8_lossy(&result[0]).into_owned();
             assert!(result.contains(&id), "{result}");
@@ -480,9 +480,9 @@ fn ollama_is_asked_again_without_the_tool() {
         .to_string(),
     );
     let found = calls(Ollama, &[reply]);
-    assert_eq!((found.ours.len(), found.others), (1, 1));
-    assert_eq!(found.ours[0].arguments, r#"{"query":"x"}"#);
-    let answered = found.ours.into_iter().map(|call| AnsweredCall { call, text: "found".into() });
+    assert_eq!((found.own.len(), found.others), (1, 1));
+    assert_eq!(found.own[0].arguments, r#"{"query":"x"}"#);
+    let answered = found.own.into_iter().map(|call| AnsweredCall { call, text: "found".into() });
     let messages = results(Ollama, &answered.collect::<Vec<_>>());
     assert_eq!(messages, [format!(r#"{{"role":"tool","tool_name":"{NAME}","content":"found"}}"#)]);
 }

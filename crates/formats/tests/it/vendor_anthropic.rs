@@ -9,11 +9,11 @@ use midfold_formats::vendor::anthropic::*;
 fn edits(json: &str) -> Vec<ContextEdit> {
     let request =
         format!(r#"{{"model":"m","messages":[],"context_management":{{"edits":{json}}}}}"#);
-    asked(request.as_bytes()).unwrap_or_else(|refusal| panic!("{json}: {refusal}")).edits
+    read_request(request.as_bytes()).unwrap_or_else(|refusal| panic!("{json}: {refusal}")).edits
 }
 
 fn refused(request: &str) -> String {
-    match asked(request.as_bytes()) {
+    match read_request(request.as_bytes()) {
         Err(refusal) => {
             let code = refusal.code.map_or("", ErrorCode::name);
             format!("{code}|{refusal}")
@@ -45,7 +45,7 @@ fn edits_have_the_vendors_defaults() {
     assert_eq!(found, wanted);
     assert!(edits("[]").is_empty() && edits("null").is_empty());
     assert!(
-        asked(br#"{"messages":[],"context_management":null,"compaction":null}"#)
+        read_request(br#"{"messages":[],"context_management":null,"compaction":null}"#)
             .unwrap()
             .is_empty()
     );
@@ -251,20 +251,20 @@ fn edits_that_the_vendor_refuses_are_refused() {
 fn a_summary_on_demand_is_read_and_its_conflicts_are_refused() {
     let messages = r#""messages":[{"role":"user","content":"hi"}]"#;
     let with = |more: &str| format!(r#"{{{messages},"compaction":{{"type":"summarize"}}{more}}}"#);
-    let found = asked(with("").as_bytes()).unwrap();
+    let found = read_request(with("").as_bytes()).unwrap();
     assert_eq!(found.summarize, Some(SummarizeOption { instructions: None }));
     let instructed = |text: &str| {
         format!(r#"{{{messages},"compaction":{{"type":"summarize","instructions":"{text}"}}}}"#)
     };
     for (text, wanted) in [("Be brief", Some("Be brief".to_owned())), (" \\n", None)] {
-        let found = asked(instructed(text).as_bytes()).unwrap();
+        let found = read_request(instructed(text).as_bytes()).unwrap();
         assert_eq!(found.summarize, Some(SummarizeOption { instructions: wanted }));
     }
-    assert!(asked(instructed(&"é".repeat(INSTRUCTIONS_LIMIT)).as_bytes()).is_ok());
+    assert!(read_request(instructed(&"é".repeat(INSTRUCTIONS_LIMIT)).as_bytes()).is_ok());
     let long = refused(&instructed(&"é".repeat(INSTRUCTIONS_LIMIT + 1)));
     assert_eq!(long, "|compaction.instructions: must have at most 16384 characters");
     let fine = r#","stop_sequences":[],"tool_choice":{"type":"none"},"output_config":{"effort":"low","task_budget":{"total":9}}"#;
-    assert!(asked(with(fine).as_bytes()).is_ok());
+    assert!(read_request(with(fine).as_bytes()).is_ok());
     for (more, wanted) in [
         (r#","context_management":{"edits":[]}"#, "context_management"),
         (r#","stop_sequences":["x"]"#, "stop_sequences"),
@@ -296,7 +296,7 @@ fn a_summary_on_demand_is_read_and_its_conflicts_are_refused() {
         )
     };
     let searched = r#"{"type":"server_tool_use","id":"s1"},{"type":"web_search_tool_result","tool_use_id":"s1"}"#;
-    assert!(asked(turn(searched).as_bytes()).is_ok());
+    assert!(read_request(turn(searched).as_bytes()).is_ok());
     for open in [r#"{"type":"tool_use","id":"t1"}"#, r#"{"type":"server_tool_use","id":"s1"}"#] {
         let told = refused(&turn(open));
         assert!(told.starts_with("compaction_incomplete_turn|"), "{told}");

@@ -14,14 +14,15 @@ fn string(bytes: Vec<u8>) -> String {
 
 #[test]
 fn requests_are_read() {
-    let none = asked(br#"{"input":"hi","context_management":null}"#).unwrap();
+    let none = read_request(br#"{"input":"hi","context_management":null}"#).unwrap();
     assert_eq!(none, OpenaiRequest::default());
-    let default = asked(br#"{"input":[],"context_management":[{"type":"compaction"}]}"#).unwrap();
+    let default =
+        read_request(br#"{"input":[],"context_management":[{"type":"compaction"}]}"#).unwrap();
     assert_eq!((default.compacts, default.threshold), (true, None));
-    let other = asked(br#"{"context_management":[{"type":"clear_thinking"}]}"#).unwrap();
+    let other = read_request(br#"{"context_management":[{"type":"clear_thinking"}]}"#).unwrap();
     assert!(!other.compacts);
     let request = br#"{"input":[{"role":"user","content":"say compaction_trigger"}, {"type":"compaction_trigger"}]}"#;
-    let trigger = asked(request).unwrap().trigger.unwrap();
+    let trigger = read_request(request).unwrap().trigger.unwrap();
     assert_eq!(&request[trigger], br#"{"type":"compaction_trigger"}"#);
 }
 
@@ -31,7 +32,7 @@ fn requests_that_the_vendor_refuses_are_refused() {
         let request = format!(
             r#"{{"context_management":[{{"type":"compaction","compact_threshold":{threshold}}}]}}"#
         );
-        let refusal = asked(request.as_bytes()).unwrap_err();
+        let refusal = read_request(request.as_bytes()).unwrap_err();
         assert_eq!(refusal.param, "context_management[0].compact_threshold");
     }
     for (input, at) in [
@@ -43,7 +44,7 @@ fn requests_that_the_vendor_refuses_are_refused() {
         ),
     ] {
         let request = format!(r#"{{"input":{input}}}"#);
-        assert_eq!(asked(request.as_bytes()).unwrap_err().param, at);
+        assert_eq!(read_request(request.as_bytes()).unwrap_err().param, at);
     }
 }
 

@@ -91,7 +91,7 @@ impl AdvisedError for PolicyError {
 
 impl AdvisedError for ReadError {
     fn advise(self, door: Door) -> Failure {
-        let failed = |what: String| Failure::new(FailureArea::Input, what);
+        let failed = |text: String| Failure::new(FailureArea::Input, text);
         match self {
             Self::Empty => failed(door.says("the file is empty", "the input is empty").to_owned())
                 .hint("pass a request body or a session file"),
@@ -175,7 +175,7 @@ fn cut_results(floor: &FloorError) -> Option<String> {
 
 /// The parts of a floor that are not 0 tokens, largest first, as a hint.
 pub(crate) fn parts(floor: &FloorError) -> String {
-    let part = |(what, tokens): (&str, u64)| format!("{what} {}", number(tokens));
+    let part = |(label, tokens): (&str, u64)| format!("{label} {}", number(tokens));
     let texts: Vec<_> = floor.parts().into_iter().map(part).collect();
     format!("that is {}", texts.join(", "))
 }
@@ -218,7 +218,7 @@ impl AdvisedError for InjectError {
         let failure = |text: String| Failure::new(FailureArea::Input, text);
         match self {
             Self::Unknown(name) => {
-                let (what, how) = match door {
+                let (setting, how) = match door {
                     Door::Command => (format!("--inject {name}"), format!("--reserve {name}=200")),
                     Door::Http => (format!("injections: `{name}`"), "\"reserve\": 200".to_owned()),
                     Door::Python => {
@@ -228,7 +228,7 @@ impl AdvisedError for InjectError {
                         (format!("inject: `{name}`"), format!("reserve: {{ {name}: 200 }}"))
                     }
                 };
-                Failure::usage(FailureArea::Input, format!("{what} has no reserve"))
+                Failure::usage(FailureArea::Input, format!("{setting} has no reserve"))
                     .hint(format!("{how} keeps 200 tokens free for it, also in folds"))
             }
             Self::Overrun { size, .. } => failure(text)

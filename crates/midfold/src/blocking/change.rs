@@ -17,7 +17,7 @@ impl Session {
     /// If the reserves leave nothing of the window, or if the store fails.
     pub fn update_model(&mut self, model: &str, window: Option<u64>) -> Result<(), SessionError> {
         let window = window.or_else(|| tokens::window_of(model));
-        match &mut self.held {
+        match &mut self.place {
             SessionPlace::Memory(InMemory { session, budget, new, .. }) => {
                 // The window is set first: if it is refused, the session keeps its model as well.
                 if let Some(window) = window {
@@ -43,7 +43,7 @@ impl Session {
     /// fails.
     pub fn set_policy(&mut self, policy: Policy) -> Result<(), SessionError> {
         runs_here(&policy)?;
-        match &mut self.held {
+        match &mut self.place {
             SessionPlace::Memory(InMemory { session, budget, new, .. }) => {
                 let written = policy.to_toml();
                 session.set_policy(policy, budget).map_err(PlanError::from)?;
@@ -62,7 +62,7 @@ impl Session {
     /// # Errors
     /// If there is no event `seq`, or if the store fails.
     pub fn pin(&mut self, seq: u64, pinned: bool) -> Result<(), SessionError> {
-        match &mut self.held {
+        match &mut self.place {
             SessionPlace::Memory(memory) => {
                 let events = memory.session.log().len();
                 let number = u32::try_from(seq).ok().filter(|number| (*number as usize) < events);

@@ -47,7 +47,7 @@ struct LastList {
 
 impl From<Vec<EventMessage>> for LastList {
     fn from(list: Vec<EventMessage>) -> Self {
-        let place = |(place, told): (usize, &EventMessage)| Some((told.seq?, place));
+        let place = |(place, message): (usize, &EventMessage)| Some((message.seq?, place));
         let places = list.iter().enumerate().filter_map(place).collect();
         Self { list, places }
     }
@@ -120,9 +120,9 @@ impl ListMatcher {
         let logged = same(list, self.events.iter());
         let mut most = CommonPart { at: logged, from: logged, with: CommonKind::Log };
         let handed = self.handed.iter().enumerate().rev();
-        let handed = handed.map(|(at, told)| (CommonKind::Handed(at), &told[..]));
+        let handed = handed.map(|(at, messages)| (CommonKind::Handed(at), &messages[..]));
         for (with, known) in handed.chain([(CommonKind::Last, self.last())]) {
-            let from = same(list, known.iter().map(|told| &told.identity));
+            let from = same(list, known.iter().map(|message| &message.identity));
             // A recap covers many events, so the last message in common says how many there are.
             let at = from.checked_sub(1).map_or(0, |last| known[last].end);
             // On a tie the match with the log stays, in which each message is an event of its own.
@@ -142,16 +142,16 @@ impl ListMatcher {
             seq: Some(seq),
             end: seq + 1,
         };
-        let mut told = match with {
+        let mut messages = match with {
             CommonKind::Log => list[..from].iter().enumerate().map(event).collect(),
             CommonKind::Handed(at) => self.handed[at][..from].to_vec(),
             CommonKind::Last => self.last()[..from].to_vec(),
         };
         // A recap covers many events, so an event's number is not its place in the list.
-        told.extend((at..).zip(&list[from..]).map(event));
+        messages.extend((at..).zip(&list[from..]).map(event));
         self.events.truncate(at);
         self.events.extend(&list[from..]);
-        self.last = Some(told.into());
+        self.last = Some(messages.into());
         self.handed.clear();
     }
 
@@ -161,13 +161,13 @@ impl ListMatcher {
 
     /// Returns the matcher of a fork that has the first `at` events of this session.
     pub fn fork(&self, at: usize) -> Self {
-        let told = |list: &[EventMessage]| -> Vec<_> {
+        let before_fork = |list: &[EventMessage]| -> Vec<_> {
             // A recap that covers events behind the fork does not belong to the fork.
-            list.iter().copied().take_while(|told| told.end <= at).collect()
+            list.iter().copied().take_while(|message| message.end <= at).collect()
         };
         let events = self.events[..at.min(self.events.len())].to_vec();
-        let handed = self.handed.iter().map(|list| told(list)).collect();
-        Self { events, handed, last: Some(told(self.last()).into()) }
+        let handed = self.handed.iter().map(|list| before_fork(list)).collect();
+        Self { events, handed, last: Some(before_fork(self.last()).into()) }
     }
 
     /// Returns where each message of a context comes from; `None` if no list was followed yet.

@@ -17,7 +17,7 @@ use crate::view::explained;
 impl Session {
     /// Returns the session with all its events; a stored one is loaded first.
     pub(super) fn whole(&mut self) -> Result<&mut Whole, SessionError> {
-        Ok(match &mut self.held {
+        Ok(match &mut self.place {
             SessionPlace::Memory(memory) => &mut memory.session,
             SessionPlace::Stored(SessionInStore { stored, place }) => place.run(stored.whole())?,
         })
@@ -25,7 +25,7 @@ impl Session {
 
     /// The bytes of an event; `None` for a stored session, which may not be loaded.
     pub(super) fn logged(&self, at: usize) -> Option<&[u8]> {
-        match &self.held {
+        match &self.place {
             SessionPlace::Memory(memory) => {
                 memory.session.log().events().get(at).map(|event| &event.bytes[..])
             }
@@ -39,7 +39,7 @@ impl Session {
     /// If the store fails.
     pub fn status(&mut self) -> Result<SessionStatus, SessionError> {
         let now = self.now();
-        Ok(match &mut self.held {
+        Ok(match &mut self.place {
             SessionPlace::Memory(InMemory { session, budget, .. }) => session.status(budget, now),
             SessionPlace::Stored(SessionInStore { stored, place }) => {
                 place.run(stored.status(now))?
@@ -63,7 +63,7 @@ impl Session {
     /// # Errors
     /// If the store fails.
     pub fn ledger(&mut self) -> Result<Vec<(CallRecord, Option<ReportedCost>)>, SessionError> {
-        match &mut self.held {
+        match &mut self.place {
             SessionPlace::Memory(_) => Ok(Vec::new()),
             SessionPlace::Stored(SessionInStore { stored, place }) => {
                 Ok(place.run(stored.calls())?)
@@ -105,7 +105,7 @@ impl Session {
     /// If the text or the call does not exist, or if the store fails.
     pub fn explain(&mut self, text: &str, call: Option<u64>) -> Result<Explanation, SessionError> {
         // A stored session may be a client's or a proxy's, and its answer is that of every other door.
-        if let SessionPlace::Stored(SessionInStore { stored, place }) = &mut self.held {
+        if let SessionPlace::Stored(SessionInStore { stored, place }) = &mut self.place {
             return Ok(place.run(explained(stored, text, call))?);
         }
         let calls = self.calls()?;
@@ -137,7 +137,7 @@ impl Session {
     /// # Errors
     /// If a context cannot be planned, or if the store fails.
     pub fn cache_check(&mut self) -> Result<Option<CacheCheck>, SessionError> {
-        let budget = match &mut self.held {
+        let budget = match &mut self.place {
             SessionPlace::Memory(InMemory { budget, .. }) => budget.clone(),
             SessionPlace::Stored(SessionInStore { stored, .. }) => stored.budget(),
         };
@@ -153,8 +153,8 @@ impl Session {
     /// If that store cannot be made.
     pub fn readable(&mut self) -> Result<StorePlace, SessionError> {
         let now = self.now();
-        match &self.held {
-            SessionPlace::Stored(kept) => Ok(kept.place.clone()),
+        match &self.place {
+            SessionPlace::Stored(in_store) => Ok(in_store.place.clone()),
             SessionPlace::Memory(memory) => StorePlace::of_memory(memory, now),
         }
     }

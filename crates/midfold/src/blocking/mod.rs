@@ -65,7 +65,7 @@ pub type Clock = fn() -> Millis;
 
 /// A session, in memory or in a store.
 pub struct Session {
-    held: SessionPlace,
+    place: SessionPlace,
     clock: Clock,
     /// Matches the list that a host passes with the events of the session.
     follow: ListMatcher,
@@ -115,11 +115,11 @@ impl Session {
     /// A session in memory.
     #[must_use]
     pub fn in_memory(memory: InMemory, clock: Clock) -> Self {
-        Self { held: SessionPlace::Memory(memory), clock, follow: ListMatcher::default() }
+        Self { place: SessionPlace::Memory(memory), clock, follow: ListMatcher::default() }
     }
 
-    fn stored(kept: SessionInStore, clock: Clock) -> Self {
-        Self { held: SessionPlace::Stored(kept), clock, follow: ListMatcher::default() }
+    fn stored(in_store: SessionInStore, clock: Clock) -> Self {
+        Self { place: SessionPlace::Stored(in_store), clock, follow: ListMatcher::default() }
     }
 
     fn now(&self) -> Millis {
@@ -129,18 +129,18 @@ impl Session {
     /// The id of the session.
     #[must_use]
     pub fn id(&self) -> &str {
-        match &self.held {
+        match &self.place {
             SessionPlace::Memory(memory) => memory.session.id(),
-            SessionPlace::Stored(kept) => &kept.stored.row().new.id,
+            SessionPlace::Stored(in_store) => &in_store.stored.row().new.id,
         }
     }
 
     /// The dialect of the session's messages.
     #[must_use]
     pub fn dialect(&self) -> DialectKind {
-        let name = match &self.held {
+        let name = match &self.place {
             SessionPlace::Memory(memory) => &memory.new.dialect,
-            SessionPlace::Stored(kept) => &kept.stored.row().new.dialect,
+            SessionPlace::Stored(in_store) => &in_store.stored.row().new.dialect,
         };
         DialectKind::from_name(name).unwrap_or(DialectKind::OpenAiChat)
     }
@@ -148,19 +148,19 @@ impl Session {
     /// The URL of its store without the password; `None` for a session in memory.
     #[must_use]
     pub fn place(&self) -> Option<String> {
-        match &self.held {
+        match &self.place {
             SessionPlace::Memory(_) => None,
-            SessionPlace::Stored(kept) => Some(kept.place.store().place()),
+            SessionPlace::Stored(in_store) => Some(in_store.place.store().place()),
         }
     }
 
     /// Number of events.
     #[must_use]
     pub fn len(&self) -> usize {
-        match &self.held {
+        match &self.place {
             SessionPlace::Memory(memory) => memory.session.log().len(),
-            SessionPlace::Stored(kept) => {
-                usize::try_from(kept.stored.row().head).unwrap_or(usize::MAX)
+            SessionPlace::Stored(in_store) => {
+                usize::try_from(in_store.stored.row().head).unwrap_or(usize::MAX)
             }
         }
     }
@@ -173,9 +173,9 @@ impl Session {
 
     /// The id of the active fold, through which contexts are read.
     fn active(&self) -> Option<Hash> {
-        match &self.held {
+        match &self.place {
             SessionPlace::Memory(memory) => memory.session.active().map(|fold| fold.id),
-            SessionPlace::Stored(kept) => kept.stored.row().active,
+            SessionPlace::Stored(in_store) => in_store.stored.row().active,
         }
     }
 
@@ -193,7 +193,7 @@ impl Session {
         expect: Option<u64>,
     ) -> Result<u64, SessionError> {
         let now = self.now();
-        match &mut self.held {
+        match &mut self.place {
             SessionPlace::Memory(memory) => {
                 let first = memory.session.log().len() as u64;
                 // The key comes before `expect`: a retry repeats the expectation of its first attempt, which that
@@ -231,7 +231,7 @@ impl Session {
         texts: &[(&str, &str)],
     ) -> Result<HandedContext, SessionError> {
         let (before, now) = (self.active(), self.now());
-        let (context, injected, call) = match &mut self.held {
+        let (context, injected, call) = match &mut self.place {
             SessionPlace::Memory(InMemory { session, budget, .. }) => {
                 let mut budget = budget.clone();
                 budget.injection_reserve = budget.injection_reserve.max(hooks.reserve());
@@ -242,11 +242,11 @@ impl Session {
             }
             SessionPlace::Stored(SessionInStore { stored, place }) => {
                 stored.set_injections(hooks);
-                let sent = place.run(stored.context_with(texts, true, now));
+                let with_texts = place.run(stored.context_with(texts, true, now));
                 // The reserve belongs to this request only.
                 stored.set_injections(Injections::default());
-                let InjectedRequest { sent, call } = sent?;
-                (sent.history().clone(), sent, call)
+                let InjectedRequest { injected: with_texts, call } = with_texts?;
+                (with_texts.history().clone(), with_texts, call)
             }
         };
         let folded = self.active() != before;
@@ -263,7 +263,7 @@ impl Session {
         refused: &RefusedRequest<'_>,
     ) -> Result<Option<HandedContext>, SessionError> {
         let now = self.now();
-        let (context, call) = match &mut self.held {
+        let (context, call) = match &mut self.place {
             SessionPlace::Memory(InMemory { session, budget, .. }) => {
                 let judged = refused.judge(&session.status(budget, now), budget.output_reserve);
                 let Some(overflow) = judged.overflow else { return Ok(None) };
@@ -271,8 +271,8 @@ impl Session {
             }
             SessionPlace::Stored(SessionInStore { stored, place }) => {
                 let recovered = place.run(crate::recover(stored, refused, now))?;
-                let Some(sent) = recovered.sent else { return Ok(None) };
-                (sent.context, sent.call)
+                let Some(numbered) = recovered.retry else { return Ok(None) };
+                (numbered.context, numbered.call)
             }
         };
         Ok(Some(self.handed(context, call)))
@@ -305,7 +305,7 @@ impl Session {
     /// If the store fails.
     pub fn observe(&mut self, usage: Usage, call: Option<u64>) -> Result<(), SessionError> {
         let now = self.now();
-        match &mut self.held {
+        match &mut self.place {
             SessionPlace::Memory(memory) => memory.session.observe(usage, now),
             SessionPlace::Stored(SessionInStore { stored, place }) => {
                 place.run(stored.observe(usage, call, now))?
@@ -340,7 +340,7 @@ impl Session {
     ) -> Result<(PlanOutcome, CompactionSummary), SessionError> {
         self.summarised(|session| {
             let now = session.now();
-            match &mut session.held {
+            match &mut session.place {
                 SessionPlace::Memory(InMemory { session, budget, .. }) => {
                     Ok(session.compact_within(budget, room, focus)?)
                 }
@@ -352,7 +352,7 @@ impl Session {
     }
 
     fn preview(&mut self, focus: Option<&str>) -> Result<PlanOutcome, SessionError> {
-        match &mut self.held {
+        match &mut self.place {
             SessionPlace::Memory(InMemory { session, budget, .. }) => {
                 Ok(session.preview(budget, focus)?)
             }
@@ -378,7 +378,7 @@ impl Session {
     /// # Errors
     /// If there is no such fold, or if the store fails.
     pub fn undo(&mut self, fold: Option<Hash>) -> Result<(), SessionError> {
-        match &mut self.held {
+        match &mut self.place {
             SessionPlace::Memory(memory) => memory.session.undo(fold)?,
             SessionPlace::Stored(SessionInStore { stored, place }) => {
                 place.run(stored.undo(fold))?
@@ -413,13 +413,13 @@ impl Session {
 
     /// The session in memory; an error for a stored one, whose narrations wait in the store's queue.
     fn memory(&mut self) -> Result<&mut InMemory, Failure> {
-        match &mut self.held {
+        match &mut self.place {
             SessionPlace::Memory(memory) => Ok(memory),
-            SessionPlace::Stored(kept) => Err(Failure::new(
+            SessionPlace::Stored(in_store) => Err(Failure::new(
                 FailureArea::Store,
                 "a stored session puts its narrations into the store's queue",
             )
-            .hint(match kept.place.door() {
+            .hint(match in_store.place.door() {
                 Door::Python => {
                     "`midfold.work(store, narrate)` answers them, or `midfold worker --store URL`"
                 }
@@ -430,7 +430,7 @@ impl Session {
 
     /// Loads a stored session again, because another process may have changed it.
     fn reload(&mut self) -> Result<(), SessionError> {
-        if let SessionPlace::Stored(SessionInStore { stored, place }) = &mut self.held {
+        if let SessionPlace::Stored(SessionInStore { stored, place }) = &mut self.place {
             place.run(stored.reload())?;
             // The matcher compares only the number of events, so what it knows must not outlive a reload.
             self.follow = ListMatcher::default();
@@ -444,7 +444,7 @@ impl Session {
     /// If there are fewer events, if the id is taken, or if the store fails.
     pub fn fork(&mut self, id: &str, at: Option<u64>) -> Result<Self, SessionError> {
         let now = self.now();
-        let held = match &mut self.held {
+        let held_in = match &mut self.place {
             SessionPlace::Memory(memory) => {
                 let events = memory.session.log().len();
                 let at = at.map_or(events, |at| usize::try_from(at).unwrap_or(usize::MAX));
@@ -459,7 +459,7 @@ impl Session {
                 SessionPlace::Stored(SessionInStore { stored, place: place.clone() })
             }
         };
-        Ok(Self { held, clock: self.clock, follow: ListMatcher::default() })
+        Ok(Self { place: held_in, clock: self.clock, follow: ListMatcher::default() })
     }
 
     /// Copies the session with everything it knows, also its id, as a copy of any value does. A stored session is forked
@@ -468,11 +468,11 @@ impl Session {
     /// # Errors
     /// If the store fails.
     pub fn copy(&mut self, id: &str) -> Result<Self, SessionError> {
-        let SessionPlace::Memory(memory) = &self.held else {
+        let SessionPlace::Memory(memory) = &self.place else {
             return self.fork(id, None);
         };
-        let held = SessionPlace::Memory(memory.clone());
-        Ok(Self { held, clock: self.clock, follow: self.follow.clone() })
+        let held_in = SessionPlace::Memory(memory.clone());
+        Ok(Self { place: held_in, clock: self.clock, follow: self.follow.clone() })
     }
 }
 

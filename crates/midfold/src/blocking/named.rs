@@ -22,7 +22,7 @@ impl Session {
     /// # Errors
     /// If nothing of the window is left, if the policy's engine cannot run in a session, or if the store fails.
     pub fn with_named(mut self, named: &NamedSettings) -> Result<Self, SessionError> {
-        let SessionPlace::Stored(SessionInStore { stored, .. }) = &self.held else {
+        let SessionPlace::Stored(SessionInStore { stored, .. }) = &self.place else {
             return Ok(self);
         };
         let (window, model) = (stored.named_window(), stored.model());
@@ -36,7 +36,9 @@ impl Session {
             (None, Some(other)) => self.update_model(&model, Some(other))?,
             (None, None) => {}
         }
-        if let Some((named, _)) = policy.filter(|(named, held)| named.to_toml() != held.to_toml()) {
+        if let Some((named, _)) =
+            policy.filter(|(named, current)| named.to_toml() != current.to_toml())
+        {
             self.set_policy(named.clone())?;
         }
         Ok(self)

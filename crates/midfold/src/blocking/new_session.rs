@@ -103,7 +103,8 @@ impl Start {
         let model = settings.model.clone();
         let system = system.map(|json| String::from_utf8_lossy(&json).into_owned());
         let empty = without_messages(kind, system.as_deref(), tools, model);
-        let prepared = settings.setup(&host)?.prepare(empty).map_err(|error| told(error, host))?;
+        let prepared =
+            settings.setup(&host)?.prepare(empty).map_err(|error| advised(error, host))?;
         let start =
             start::Start { output_reserve, cache_lifetime, ..start::Start::new(id, policy) };
         let started = start.check(&prepared, clock(), host.door)?;
@@ -122,12 +123,12 @@ impl Session {
     /// Puts these texts back with every fold that this session makes. A file that cannot be read is named in the recap
     /// and in the record of the fold.
     #[must_use]
-    pub fn with_after_fold(mut self, said: AfterFold) -> Self {
-        let Some(hooks) = said.hooks(|_, _| {}) else { return self };
-        match &mut self.held {
+    pub fn with_after_fold(mut self, texts: AfterFold) -> Self {
+        let Some(hooks) = texts.hooks(|_, _| {}) else { return self };
+        match &mut self.place {
             SessionPlace::Memory(memory) => memory.session.set_hooks(hooks),
-            SessionPlace::Stored(kept) => {
-                kept.stored.set_hooks(Some(hooks));
+            SessionPlace::Stored(in_store) => {
+                in_store.stored.set_hooks(Some(hooks));
             }
         }
         self
@@ -188,6 +189,6 @@ fn parent(row: &SessionRow) -> Option<String> {
     meta.parent.map(|(id, _)| id)
 }
 
-fn told(error: impl crate::AdvisedError, host: DoorHost) -> crate::Failure {
+fn advised(error: impl crate::AdvisedError, host: DoorHost) -> crate::Failure {
     error.advise(host.door)
 }

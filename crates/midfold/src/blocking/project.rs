@@ -47,7 +47,7 @@ impl Session {
                 self.reload()?;
                 self.go_on(list, identities, force)
             }
-            done => done,
+            outcome => outcome,
         }
     }
 
@@ -99,11 +99,11 @@ impl Session {
         if let Some(ForcedFold { focus }) = force {
             self.compact(focus, false)?;
         }
-        let mut sent = self.context(Injections::default(), &[])?;
+        let mut handed = self.context(Injections::default(), &[])?;
         // A forced fold was made before `context`, which therefore could not see it as new.
-        sent.folded = self.active() != before;
-        sent.went_back = went_back;
-        Ok(sent)
+        handed.folded = self.active() != before;
+        handed.went_back = went_back;
+        Ok(handed)
     }
 
     /// The id of the fork that goes on with a list: a hash of the session, the place, the time and the list.

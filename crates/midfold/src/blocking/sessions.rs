@@ -51,17 +51,17 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
         list: &[RawEvent],
         force: Option<ForcedFold<'_>>,
     ) -> Result<(T, HandedContext), SessionError> {
-        let (held, identities) = match id {
+        let (entry, identities) = match id {
             Some(id) => (self.named(id)?, None),
             None => self.like(list)?,
         };
-        let sent = {
+        let handed = {
             // The entries are unlocked by now, so a slow fold blocks no call for another id.
-            let mut session = lock(held.as_ref());
+            let mut session = lock(entry.as_ref());
             let identities = identities.unwrap_or_else(|| session.identities(list));
             session.project_known(list, &identities, force)?
         };
-        Ok((held, sent))
+        Ok((entry, handed))
     }
 
     /// Returns the conversation of this id, or without an id the one that has the most in common with a list; `None` if
@@ -184,14 +184,14 @@ fn best<T: AsRef<Mutex<Session>>>(
     // The sessions of a host have one dialect, so any of them can compute the identities.
     let identities = lock(first.session.as_ref()).identities(list);
     let mut best: Option<BestMatch> = None;
-    for (entry, held) in entries.iter().enumerate() {
-        let mut session = lock(held.session.as_ref());
+    for (entry, candidate) in entries.iter().enumerate() {
+        let mut session = lock(candidate.session.as_ref());
         let at = session.common(&identities)?.at;
-        let found = BestMatch { entry, at, is_all: at == session.len() };
+        let matched = BestMatch { entry, at, is_all: at == session.len() };
         let rank = |best: &BestMatch| (best.at, best.is_all);
         // Entries are in the order of last use: of equal matches the one that was used last wins.
-        if best.as_ref().is_none_or(|best| rank(&found) >= rank(best)) {
-            best = Some(found);
+        if best.as_ref().is_none_or(|best| rank(&matched) >= rank(best)) {
+            best = Some(matched);
         }
     }
     Ok(best.filter(|best| best.at > 0).map(|best| (best, identities)))

@@ -103,8 +103,8 @@ pub async fn undo(
     let rows = stored.fold_rows().await?;
     let target = match number {
         Some(number) => {
-            let found = rows.iter().find(|(row, _)| row.number == number);
-            Some(numbered(found, "fold", number, rows.len())?.0.fold.id)
+            let pair = rows.iter().find(|(row, _)| row.number == number);
+            Some(numbered(pair, "fold", number, rows.len())?.0.fold.id)
         }
         None => None,
     };
@@ -123,9 +123,9 @@ pub async fn undo(
         (stored.row().active, stored.status(now).await?)
     };
     // The chain goes from the active fold to the oldest, so all before the new active one were taken back.
-    let taken = read.iter().take_while(|id| Some(**id) != active);
+    let undone = read.iter().take_while(|id| Some(**id) != active);
     Ok(UndoView {
-        undone: taken.filter_map(|id| name(*id)).collect(),
+        undone: undone.filter_map(|id| name(*id)).collect(),
         active: active.and_then(name),
         before,
         after: ContextSize { messages: status.messages, tokens: status.context_tokens },

@@ -86,14 +86,18 @@ pub async fn calls(stored: &mut StoredSession) -> Result<Vec<CallView>, StoredEr
     let rows = stored.call_rows().await?;
     let folds = stored.fold_rows().await?;
     let log = stored.whole().await?.log();
-    Ok(rows.iter().map(|row| said(row, &folds, log)).collect())
+    Ok(rows.iter().map(|row| call_view(row, &folds, log)).collect())
 }
 
 /// A call of the ledger, with the cost that the provider reported.
 type LedgerRow = (CallRow, CallRecord, Option<ReportedCost>);
 
 /// The view of a call: `log` gives the tokens of all messages that there were.
-fn said((row, record, settled): &LedgerRow, folds: &[(FoldRow, Fold)], log: &EventLog) -> CallView {
+fn call_view(
+    (row, record, settled): &LedgerRow,
+    folds: &[(FoldRow, Fold)],
+    log: &EventLog,
+) -> CallView {
     let fold = folds.iter().find(|(row, _)| Some(row.fold.id) == record.fold);
     CallView {
         number: record.number,
@@ -121,7 +125,7 @@ pub async fn call(stored: &mut StoredSession, number: u64) -> Result<CallDetail,
     let row = numbered(row, "call", number, rows.len())?;
     let folds = stored.fold_rows().await?;
     let log = stored.whole().await?.log();
-    let (call, record) = (said(row, &folds, log), &row.1);
+    let (call, record) = (call_view(row, &folds, log), &row.1);
     let fold = folds.iter().map(|(_, fold)| fold).find(|fold| Some(fold.id) == record.fold);
     // A log only grows, so its first events are the log of that time.
     let log = log.prefix(record.events as usize);

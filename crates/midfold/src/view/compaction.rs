@@ -70,13 +70,13 @@ impl CompactionSummary {
             PlanOutcome::Nothing(reason) => (before, Some(grouped(&reason.to_string()))),
         };
         let fold = outcome.fold();
-        let said = CompactionFeedback::new(before, after, fold.is_none());
+        let feedback = CompactionFeedback::new(before, after, fold.is_none());
         Self {
             outcome: if fold.is_some() { "folded" } else { "nothing" },
             reason,
-            headline: said.headline,
-            token_line: said.token_line,
-            note: said.note,
+            headline: feedback.headline,
+            token_line: feedback.token_line,
+            note: feedback.note,
             instead: fold.map(instead),
             before,
             after,
@@ -148,7 +148,7 @@ impl CompactionReport {
     #[must_use]
     pub fn of(
         prepared: &PreparedConversation,
-        made: &CompactionOutcome,
+        compaction: &CompactionOutcome,
         mut problems: Vec<CarriedProblem>,
     ) -> Self {
         let PreparedConversation { log, window, kind, .. } = prepared;
@@ -156,8 +156,8 @@ impl CompactionReport {
         problems.extend(converted.map(CarriedProblem::of_conversion));
         let before = ContextSize { messages: log.len() as u64, tokens: log.tokens() };
         Self {
-            summary: CompactionSummary::of(&made.outcome, before),
-            missed: made.missed,
+            summary: CompactionSummary::of(&compaction.outcome, before),
+            missed: compaction.missed,
             window: *window,
             dialect: kind.name(),
             profile: log.profile().name.to_string(),

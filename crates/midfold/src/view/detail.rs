@@ -47,8 +47,8 @@ pub fn due(status: &SessionStatus) -> String {
         }
         FoldDue::Held(off @ HoldReason::Off) => format!("not by itself: {off}"),
         FoldDue::Below(line) => {
-            let left = line.tokens.saturating_sub(status.context_tokens);
-            format!("at {} tokens, {}; {} to go", number(line.tokens), line.rule, number(left))
+            let room = line.tokens.saturating_sub(status.context_tokens);
+            format!("at {} tokens, {}; {} to go", number(line.tokens), line.rule, number(room))
         }
         FoldDue::Threshold(line) => {
             format!("due: {} tokens are crossed, {}", number(line.tokens), line.rule)

@@ -125,7 +125,7 @@ pub struct ChangedMessage {
 }
 
 /// Returns all folds, and the index of the one with this number.
-async fn found(
+async fn find_fold(
     stored: &StoredSession,
     number: u64,
 ) -> Result<(Vec<(FoldRow, Fold)>, usize), StoredError> {
@@ -141,12 +141,12 @@ impl FoldDetail {
     /// # Errors
     /// If there is no fold with this number, or if the store fails.
     pub async fn of(stored: &mut StoredSession, number: u64) -> Result<Self, StoredError> {
-        let (rows, at) = found(stored, number).await?;
+        let (rows, at) = find_fold(stored, number).await?;
         let brief = FoldBrief::stored(&rows, at, &ReadContext::of(stored, &rows).await?);
         let fold = &rows[at].1;
         let session = stored.whole().await?;
         let (log, tools) = (session.log(), ToolTable::of(&session.policy().tools));
-        let mut all: Vec<GoneMessage> = gone(log, fold);
+        let mut all: Vec<GoneMessage> = gone_messages(log, fold);
         let count = all.len();
         all.drain(..count.saturating_sub(LISTED));
         Ok(Self {
@@ -156,7 +156,7 @@ impl FoldDetail {
             why: fold.edits.iter().rev().map(|edit| (edit.seq, reason(edit))).collect(),
             verdicts: fold.verdicts.clone(),
             receipt: receipt(log, &rows, at, brief.standing),
-            lost: fold.lost(log, &tools),
+            lost: fold.lost_groups(log, &tools),
             lost_names: fold.lost_ids.count,
             kept_names: fold.kept_ids.count,
             events: all,
@@ -196,7 +196,7 @@ fn line(edit: &midfold_core::fold::BlockEdit) -> EditLine {
 }
 
 /// The messages that are in the recap or behind the marker after a fold, in order.
-fn gone(log: &EventLog, fold: &Fold) -> Vec<GoneMessage> {
+fn gone_messages(log: &EventLog, fold: &Fold) -> Vec<GoneMessage> {
     let mut seq = 0_usize;
     let mut all = Vec::new();
     for (cell, count) in FabricCell::of_fold(fold) {
@@ -217,7 +217,7 @@ fn gone(log: &EventLog, fold: &Fold) -> Vec<GoneMessage> {
 }
 
 /// The messages of a context by their numbers in the log, with their tokens; recaps and markers have no number.
-fn sent(context: &Context) -> BTreeMap<u32, (&bytes::Bytes, u32)> {
+fn sent_messages(context: &Context) -> BTreeMap<u32, (&bytes::Bytes, u32)> {
     let seq = |fate: PieceFate| match fate {
         PieceFate::Verbatim(seq) | PieceFate::Edited(seq) | PieceFate::Repaired(seq, _) => {
             Some(seq)
@@ -241,14 +241,14 @@ impl ContextDiff {
         from: usize,
         limit: usize,
     ) -> Result<Self, StoredError> {
-        let (rows, at) = found(stored, number).await?;
+        let (rows, at) = find_fold(stored, number).await?;
         let fold = &rows[at].1;
         let before = rows.iter().map(|(_, fold)| fold).find(|other| Some(other.id) == fold.prev);
         let session = stored.whole().await?;
         // Messages that came later are no change that the fold made.
         let log = session.log().prefix(fold.accounts.events as usize);
         let (old, new) = (project(&log, before), project(&log, Some(fold)));
-        let (old, new) = (sent(&old), sent(&new));
+        let (old, new) = (sent_messages(&old), sent_messages(&new));
         let why: BTreeMap<u32, String> =
             fold.edits.iter().rev().map(|edit| (edit.seq, reason(edit))).collect();
         let cells = FabricCell::each_of(fold);

@@ -125,7 +125,7 @@ impl ForgottenText {
         while let Some(activity) = page.next() {
             forgot.looked_at += 1;
             match in_session(store, overviews, &activity.id, text).await {
-                Ok(found) => forgot.found.extend(found),
+                Ok(matched) => forgot.found.extend(matched),
                 Err(StoredError::Store(StoreError::NoSession(_))) => {}
                 Err(error) => return Err(error),
             }

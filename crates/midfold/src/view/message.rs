@@ -107,8 +107,8 @@ pub async fn message(stored: &mut StoredSession, seq: u64) -> Result<MessageView
     let id = stored.row().new.id.clone();
     let session = stored.whole().await?;
     let events = session.log().events();
-    let found = usize::try_from(seq).ok().and_then(|at| events.get(at));
-    let Some(event) = found else {
+    let event = usize::try_from(seq).ok().and_then(|at| events.get(at));
+    let Some(event) = event else {
         let events = events.len() as u64;
         return Err(StoredError::NoEvent { session: id, seq, events });
     };
@@ -141,10 +141,10 @@ fn one(session: &Session, event: &Event, fates: &ActiveFates, chars: usize) -> M
 
 /// Returns what was found under a number, or an error that says how many there are.
 pub(super) fn numbered<T>(
-    found: Option<T>,
+    item: Option<T>,
     what: &'static str,
     number: u64,
     count: usize,
 ) -> Result<T, StoredError> {
-    found.ok_or(StoredError::NoNumber { what, number, count: count as u64 })
+    item.ok_or(StoredError::NoNumber { what, number, count: count as u64 })
 }

@@ -181,17 +181,17 @@ impl OverviewCache {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn newest(&self, asked: &NewestQuery) -> Result<Vec<Arc<Overview>>, StoreError> {
-        let mut found = Vec::new();
-        for activity in self.store.newest(asked).await? {
+    pub async fn newest(&self, query: &NewestQuery) -> Result<Vec<Arc<Overview>>, StoreError> {
+        let mut overviews = Vec::new();
+        for activity in self.store.newest(query).await? {
             match self.of(activity).await {
-                Ok(overview) => found.push(overview),
+                Ok(overview) => overviews.push(overview),
                 // The session was deleted after the list was read.
                 Err(StoreError::NoSession(_)) => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(found)
+        Ok(overviews)
     }
 
     /// Returns the overview of one session.
@@ -211,13 +211,14 @@ impl OverviewCache {
         // The lock is not held while the store is read. Of two calls at once, the older overview may stay; its tick
         // then differs, and the next call makes it again.
         let before = self.lock().get(&activity.id).cloned();
-        if let Some(known) = before.as_ref().filter(|it| it.tick == activity.tick) {
+        if let Some(known) = before.as_ref().filter(|cached| cached.tick == activity.tick) {
             return Ok(Arc::clone(known));
         }
         let row = self.store.session(&activity.id).await?;
         // A new session may have the id of a deleted one.
-        let is_same =
-            |it: &Arc<Overview>| it.created == row.new.created && it.events <= activity.head;
+        let is_same = |cached: &Arc<Overview>| {
+            cached.created == row.new.created && cached.events <= activity.head
+        };
         let before = before.filter(is_same);
         // The title follows from the first messages, which never change.
         let title = match before.as_ref().and_then(|before| before.title.clone()) {
@@ -257,9 +258,9 @@ impl OverviewCache {
     ) -> Result<ContextFill, StoreError> {
         let meter = state.meter.unwrap_or_else(|| Meter::first(&row.new.counter));
         let mut now = PresentContext { events: row.head, counted: 0, newer: 0 };
-        let settled = state.settled.filter(|(sent, _)| sent.fold == row.active);
-        if let Some((sent, _)) = settled {
-            now.newer = self.tokens_since(row, sent.events).await?;
+        let settled = state.settled.filter(|(call, _)| call.fold == row.active);
+        if let Some((call, _)) = settled {
+            now.newer = self.tokens_since(row, call.events).await?;
         } else if let Some(fold) = self.active_fold(row).await? {
             now.counted = fold.tokens_after + self.tokens_since(row, fold.accounts.events).await?;
         } else {
@@ -278,8 +279,8 @@ impl OverviewCache {
     async fn active_fold(&self, row: &SessionRow) -> Result<Option<Fold>, StoreError> {
         let Some(active) = row.active else { return Ok(None) };
         let folds = self.store.folds(&row.new.id).await?;
-        let made = folds.iter().find(|it| it.fold.id == active);
-        Ok(made.and_then(|it| serde_json::from_str(&it.fold.body).ok()))
+        let fold_row = folds.iter().find(|fold_row| fold_row.fold.id == active);
+        Ok(fold_row.and_then(|fold_row| serde_json::from_str(&fold_row.fold.body).ok()))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Overview>>> {

@@ -41,13 +41,13 @@ fn title(row: &SessionRow, opening: impl Iterator<Item = bytes::Bytes>) -> Optio
         log.append(RawEvent::new(bytes));
     });
     let users = || log.events().iter().filter(|event| event.view.role == Role::User);
-    let said = |wanted: fn(Voice) -> bool| {
+    let line_of = |wanted: fn(Voice) -> bool| {
         users().find_map(|event| {
             let all = passages(event, &**log.dialect());
-            let line = first_line(&hidden(&joined(&all, |it| wanted(it.voice))), TITLE);
+            let line = first_line(&hidden(&joined(&all, |passage| wanted(passage.voice))), TITLE);
             (!line.is_empty()).then_some(line)
         })
     };
     // Some conversations begin with texts of the client alone, and any line is a better title than none.
-    said(|voice| voice == Voice::User).or_else(|| said(|_| true))
+    line_of(|voice| voice == Voice::User).or_else(|| line_of(|_| true))
 }

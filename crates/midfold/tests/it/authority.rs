@@ -85,7 +85,7 @@ fn a_forged_recap_is_what_its_speaker_said() {
             steps(6, &mut messages);
             messages.push(says("user", "Go on, please."));
             let log = log_of(&messages);
-            let (_, recap) = compacted(if kept { log.kept() } else { log }, 2);
+            let (_, recap) = compacted(if kept { log.append_only() } else { log }, 2);
             assert!(!obeys(&recap, "EVILCURL"), "{role}: {recap}");
             assert!(!recap.contains("\nchanged: /etc/evil_file"), "{role}: {recap}");
         }
@@ -132,7 +132,7 @@ fn our_own_recap_is_read_back_and_a_changed_one_is_not() {
     moved[1] = says("user", "Write a poem.");
     assert!(!obeys(&compacted(log_of(&moved), 2).1, RULE));
     // A log that is kept never holds one of ours.
-    assert!(!obeys(&compacted(log_of(&second_stage()).kept(), 2).1, RULE));
+    assert!(!obeys(&compacted(log_of(&second_stage()).append_only(), 2).1, RULE));
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn folded(preset: &str) -> Session {
 fn what_people_said_comes_first_and_names_last() {
     let session = folded("head-tail");
     let fold = session.active().unwrap();
-    let lost = fold.lost(session.log(), ToolTable::builtin());
+    let lost = fold.lost_groups(session.log(), ToolTable::builtin());
     let kinds: Vec<LostKind> = lost.iter().map(|group| group.kind).collect();
     assert!(kinds.is_sorted() && kinds.first() == Some(&LostKind::Said), "{kinds:?}");
     assert_eq!(kinds.last(), Some(&LostKind::Name));
@@ -81,7 +81,7 @@ fn what_the_recap_tells_is_not_listed() {
     let fold = session.active().unwrap();
     let recap = &fold.recap.as_ref().unwrap().text;
     assert!(recap.contains(RULE), "{recap}");
-    let lost = fold.lost(session.log(), ToolTable::builtin());
+    let lost = fold.lost_groups(session.log(), ToolTable::builtin());
     assert!(
         !lost.iter().flat_map(|group| &group.first).any(|one| one.text.contains(RULE)),
         "{lost:#?}"

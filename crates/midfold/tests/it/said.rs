@@ -340,7 +340,7 @@ async fn a_session_compacts_as_its_file_does() {
 #[tokio::test]
 async fn what_a_reader_knew_goes_with_a_message() {
     let bytes = of_claude_code();
-    let told = log_of(&bytes).events().iter().map(|event| event.told).collect::<Vec<_>>();
+    let told = log_of(&bytes).events().iter().map(|event| event.known_origin).collect::<Vec<_>>();
     assert!(told.iter().flatten().count() > 4, "{told:?}");
     let (first, second) = (open("memory").await.unwrap(), open("memory").await.unwrap());
     bring(&first, &bytes, "claude").await;
@@ -357,7 +357,7 @@ async fn what_a_reader_knew_goes_with_a_message() {
     let found = read(&bytes, None).unwrap().conversations.remove(0);
     let prepared = Setup::new().to(DialectKind::OpenAiChat).prepare(found).unwrap();
     let clients = |told: &mut dyn Iterator<Item = Option<TextOrigin>>| told.flatten().count();
-    let converted = clients(&mut prepared.log.events().iter().map(|event| event.told));
+    let converted = clients(&mut prepared.log.events().iter().map(|event| event.known_origin));
     assert_eq!(converted, clients(&mut told.iter().copied()));
 }
 

@@ -50,7 +50,7 @@ impl AskedHistory {
         history.end();
         walk.end();
         let past = lock(hidden).past_of(walk.shown());
-        let within = history.exchanges().iter().map(|found| found.place).collect();
+        let within = history.exchanges().iter().map(|exchange| exchange.place).collect();
         Self { owner, past, end: history.chain(), within, walk }
     }
 

@@ -114,7 +114,10 @@ impl Drop for HiddenExchange {
 impl HiddenExchange {
     fn memory(&self) -> usize {
         let messages = self.messages.iter().map(|message| message.len() + MESSAGE);
-        let behind = self.behind.iter().map(|it| it.text.len() + it.call.arguments.len() + MESSAGE);
+        let behind = self
+            .behind
+            .iter()
+            .map(|answered| answered.text.len() + answered.call.arguments.len() + MESSAGE);
         EXCHANGE + messages.chain(behind).sum::<usize>()
     }
 
@@ -131,7 +134,7 @@ impl HiddenExchange {
         let answered = |(call, text): &(HiddenCall, String)| {
             let message = messages.get(call.message.checked_sub(first)?)?;
             let call =
-                calls(kind, std::slice::from_ref(message)).ours.into_iter().nth(call.number)?;
+                calls(kind, std::slice::from_ref(message)).own.into_iter().nth(call.number)?;
             Some(AnsweredCall { call, text: unwrapped(kind, text) })
         };
         let exchange = Self {
@@ -218,9 +221,10 @@ impl HiddenExchanges {
         let (first, before) = (walk.read(), walk.shown().len());
         let known = walk.exchanges().len();
         read(kind, &mut walk, messages);
-        let found = &walk.exchanges()[known..];
-        let copied = |found| HiddenExchange::copied_from(kind, messages, found, first, &self.used);
-        let new: Vec<_> = found.iter().filter_map(copied).map(Arc::new).collect();
+        let exchanges = &walk.exchanges()[known..];
+        let copied =
+            |exchange| HiddenExchange::copied_from(kind, messages, exchange, first, &self.used);
+        let new: Vec<_> = exchanges.iter().filter_map(copied).map(Arc::new).collect();
         let (earlier, replies) = walk.shown().split_at(before.min(walk.shown().len()));
         // Whoever has a later reply has the earlier ones, too.
         let is_compared = new.is_empty() && self.is_compared(earlier);
@@ -308,13 +312,13 @@ impl HiddenExchanges {
     fn trim(&mut self) {
         while self.used.load(Ordering::Relaxed) > MEMORY {
             let Some(oldest) = self.order.pop_front() else { break };
-            let Some(gone) = self.known.remove(&oldest) else { continue };
+            let Some(removed) = self.known.remove(&oldest) else { continue };
             self.used.fetch_sub(PLACE, Ordering::Relaxed);
-            self.version += u64::from(!gone.past.is_empty());
-            if let Some(places) = self.owners.get_mut(&gone.owner) {
+            self.version += u64::from(!removed.past.is_empty());
+            if let Some(places) = self.owners.get_mut(&removed.owner) {
                 *places -= 1;
                 if *places == 0 {
-                    self.owners.remove(&gone.owner);
+                    self.owners.remove(&removed.owner);
                 }
             }
         }
@@ -332,6 +336,6 @@ fn read(kind: DialectKind, walk: &mut ExchangeWalk, messages: &[Bytes]) {
 fn unwrapped(kind: DialectKind, text: &str) -> String {
     let object = || serde_json::from_str::<serde_json::Value>(text).ok();
     let wrapped = (kind == DialectKind::Gemini).then(object).flatten();
-    let output = wrapped.and_then(|it| it["output"].as_str().map(str::to_owned));
+    let output = wrapped.and_then(|json| json["output"].as_str().map(str::to_owned));
     output.unwrap_or_else(|| text.to_owned())
 }

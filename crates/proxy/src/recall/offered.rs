@@ -24,7 +24,7 @@ pub(crate) struct RecallOffer {
     /// Whether exchanges were put back into it.
     pub hides: bool,
     /// The request as its client has it. `None` if no tool is offered and its owner has no exchanges.
-    pub asked: Option<AskedHistory>,
+    pub history: Option<AskedHistory>,
     /// How often the provider was asked again.
     pub rounds: usize,
     /// The messages of these rounds, which follow the client's messages.
@@ -34,7 +34,7 @@ pub(crate) struct RecallOffer {
 impl RecallOffer {
     /// The record of what the client sent, where it is known.
     pub fn record(&self) -> Option<ClientHistory> {
-        self.asked.as_ref().map(|asked| asked.record(self.hides))
+        self.history.as_ref().map(|history| history.record(self.hides))
     }
 
     /// Returns the body with the offered tools. The recall tool is added from the first fold on, the others from the

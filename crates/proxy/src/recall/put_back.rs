@@ -29,8 +29,8 @@ pub(crate) fn with_exchanges<'a>(
             continue;
         }
         out.extend_from_slice(&client[next..first.start]);
-        let theirs = &client[first.start..=last.end];
-        out.extend(with_calls_of(kind, &exchange.messages, theirs));
+        let client_messages = &client[first.start..=last.end];
+        out.extend(with_calls_of(kind, &exchange.messages, client_messages));
         next = last.end + 1;
         if !exchange.behind.is_empty() {
             let behind = client.get(next);
@@ -57,8 +57,8 @@ struct OwnCall {
 
 /// The messages of an exchange, with the client's own calls as the client spells them: what it sends leaves as it sent
 /// it, and its results name the ids that it knows.
-fn with_calls_of(kind: DialectKind, messages: &[Bytes], theirs: &[Bytes]) -> Vec<Bytes> {
-    let spelled = theirs.iter().flat_map(|message| {
+fn with_calls_of(kind: DialectKind, messages: &[Bytes], client_messages: &[Bytes]) -> Vec<Bytes> {
+    let spelled = client_messages.iter().flat_map(|message| {
         let calls = own_calls(kind, message).into_iter();
         calls.map(move |call| (message, call))
     });

@@ -18,12 +18,12 @@ pub(super) async fn look_up(
         _ => return "error: the arguments are no JSON object\n".to_owned(),
     };
     let (query, messages) = (text(&arguments["query"]), text(&arguments["messages"]));
-    let found = match (query.is_empty(), messages.is_empty()) {
+    let outcome = match (query.is_empty(), messages.is_empty()) {
         (true, true) => return "error: send `query`, or the numbers of `messages`\n".to_owned(),
         (true, false) => originals(store, session, &messages, chars).await,
         (false, _) => hits(store, session, &query, &messages, chars).await,
     };
-    found.unwrap_or_else(|error| format!("error: {error}\n"))
+    outcome.unwrap_or_else(|error| format!("error: {error}\n"))
 }
 
 /// Reads an argument as text. Models also send a number or a list, so those are accepted: a list is joined with commas.
@@ -46,11 +46,11 @@ pub(super) async fn originals(
     chars: usize,
 ) -> Result<String, RecallError> {
     let page = show(store, session, messages, chars).await?;
-    let mut found = format!("{QUOTED}{}", page.text);
+    let mut page_text = format!("{QUOTED}{}", page.text);
     if let Some(next) = &page.next {
-        found += &format!("next: messages=\"{next}\"\n");
+        page_text += &format!("next: messages=\"{next}\"\n");
     }
-    Ok(found)
+    Ok(page_text)
 }
 
 /// Finds messages by words.

@@ -78,29 +78,29 @@ impl MatchedRequest {
         } else {
             std::mem::take(&mut copied).len()
         };
-        let unrun: Vec<usize> = copied.iter().map(|it| it.number).collect();
+        let unrun: Vec<usize> = copied.iter().map(|copy| copy.number).collect();
         seen.output = with_unrun(kind, &seen.output, &unrun, self.request.len());
-        let found = calls(kind, &seen.output);
-        if found.ours.is_empty() {
+        let recall_calls = calls(kind, &seen.output);
+        if recall_calls.own.is_empty() {
             // The earlier rounds are hidden from the client, and this last answer completes their exchange. An answer
             // with nothing hidden is noted as well: another one that looks the same must not be taken for it.
             self.remember(&seen.output);
             return RecallRound { handed_on, ..RecallRound::default() };
         }
-        let answered = self.answers(found.ours, &copied, now);
+        let answered = self.answers(recall_calls.own, &copied, now);
         let of = |recall: bool| {
             let is_own = |tool: &HiddenTool| match tool {
                 HiddenTool::Own(tool) => (*tool == OwnTool::Recall) == recall,
                 HiddenTool::Unrun { .. } => false,
             };
-            answered.iter().filter(|it| is_own(&it.call.tool)).count()
+            answered.iter().filter(|answer| is_own(&answer.call.tool)).count()
         };
         let round = RecallRound {
             calls: of(true),
             wishes: of(false),
             unrun,
             handed_on,
-            asks_again: found.others == 0 && has_rounds,
+            asks_again: recall_calls.others == 0 && has_rounds,
         };
         // Only the client can answer calls of its own tools. Then the answer goes to it, and our results wait for its
         // results.
@@ -122,43 +122,43 @@ impl MatchedRequest {
     ) -> Vec<AnsweredCall> {
         let of_recall = HiddenTool::Own(OwnTool::Recall);
         let looks_up = |call: &RecallCall| call.tool == of_recall && self.recall.offered.recall;
-        let asked = calls.iter().filter(|call| looks_up(call)).map(LookUp::Call);
-        let asked: Vec<_> = asked.chain(copied.iter().map(LookUp::Originals)).collect();
-        let (own, at_once) = (asked.len() - copied.len(), self.looked_up(&asked, now));
-        let mut found = at_once.iter().take(own).cloned();
+        let look_ups = calls.iter().filter(|call| looks_up(call)).map(LookUp::Call);
+        let look_ups: Vec<_> = look_ups.chain(copied.iter().map(LookUp::Originals)).collect();
+        let (own, at_once) = (look_ups.len() - copied.len(), self.looked_up(&look_ups, now));
+        let mut pages = at_once.iter().take(own).cloned();
         let mut originals = copied.iter().zip(at_once.iter().skip(own));
         let mut text = |call: &RecallCall| match &call.tool {
             HiddenTool::Unrun { .. } => {
                 let next = originals.next();
-                next.map_or_else(String::new, |(copied, found)| unrun::answer(copied, found))
+                next.map_or_else(String::new, |(copied, original)| unrun::answer(copied, original))
             }
             HiddenTool::Own(tool) if !self.recall.offered.has(*tool) => {
                 wishes::NOT_OFFERED.to_owned()
             }
             HiddenTool::Own(OwnTool::Recall) => {
-                found.next().unwrap_or_else(|| "error: nothing could be looked up\n".to_owned())
+                pages.next().unwrap_or_else(|| "error: nothing could be looked up\n".to_owned())
             }
-            HiddenTool::Own(tool) => wishes::heard(self, *tool, call, now),
+            HiddenTool::Own(tool) => wishes::carry_out(self, *tool, call, now),
         };
         let texts: Vec<String> = calls.iter().map(&mut text).collect();
         calls.into_iter().zip(texts).map(|(call, text)| AnsweredCall { call, text }).collect()
     }
 
     /// The texts that are found, one for each of these.
-    fn looked_up(&self, asked: &[LookUp<'_>], now: Millis) -> Vec<String> {
-        if asked.is_empty() {
+    fn looked_up(&self, look_ups: &[LookUp<'_>], now: Millis) -> Vec<String> {
+        if look_ups.is_empty() {
             return Vec::new();
         }
         let window = self.place.as_ref().map_or(0, |place| place.budget.window);
-        let chars = page_chars(window, asked.len());
+        let chars = page_chars(window, look_ups.len());
         let texts = async {
             let Some(place) = &self.place else { return Vec::new() };
             // The store may be behind this process, or there may be no store. The copy has all messages, and reading it
             // never waits.
             let copy = copied(&place.conversation, now).await;
             let mut texts = Vec::new();
-            for it in asked {
-                texts.push(match (&copy, it) {
+            for item in look_ups {
+                texts.push(match (&copy, item) {
                     (Ok((store, session)), LookUp::Call(call)) => {
                         look_up(store, session, call, chars).await
                     }
@@ -181,16 +181,16 @@ impl MatchedRequest {
             request.with_messages(request.messages().chain(new.iter().cloned()))
         };
         // Both are read before anything is changed, because on failure the answer goes to the client as it is.
-        let sent = longer(&Request::read(kind, self.sent.body.clone()).ok()?);
+        let outgoing = longer(&Request::read(kind, self.sent.body.clone()).ok()?);
         let request = Request::read(kind, longer(&self.request)).ok()?;
         self.spend(seen, now);
         self.take_room(&new);
         self.request = request;
-        self.kept.before.add_own_messages(new.len());
+        self.history.before.add_own_messages(new.len());
         self.recall.rounds += 1;
         self.sent.body = match self.recall.rounds < MOST_ROUNDS {
-            true => sent,
-            false => withheld(&self.request, &sent, self.recall.offered),
+            true => outgoing,
+            false => withheld(&self.request, &outgoing, self.recall.offered),
         };
         self.recall.added.extend(new);
         Some(())
@@ -199,9 +199,9 @@ impl MatchedRequest {
     /// Adds the cost of an answer that is not the last one.
     fn spend(&self, seen: &AnswerFacts, now: Millis) {
         let (Some(place), Some(usage)) = (&self.place, seen.usage) else { return };
-        let mut held = lock(&place.conversation);
-        let prompt = self.spent(&held.session, now);
-        self.proxy.spend(&mut held.session, usage, prompt);
+        let mut conversation = lock(&place.conversation);
+        let prompt = self.spent(&conversation.session, now);
+        self.proxy.spend(&mut conversation.session, usage, prompt);
     }
 
     /// Reserves room in the window for the added messages, which are beside the history until a later request makes
@@ -221,10 +221,10 @@ impl MatchedRequest {
 
     /// Remembers the answer behind the history that the client sent, with all that the client does not get of it.
     fn remember(&self, output: &[Bytes]) {
-        let Some(asked) = &self.recall.asked else { return };
+        let Some(history) = &self.recall.history else { return };
         let messages: Vec<Bytes> = self.recall.added.iter().chain(output).cloned().collect();
-        let (kind, walk) = (self.request.kind(), asked.walk.clone());
-        lock(&self.proxy.hidden).hear(kind, asked.owner, walk, &asked.past, &messages);
+        let (kind, walk) = (self.request.kind(), history.walk.clone());
+        lock(&self.proxy.hidden).hear(kind, history.owner, walk, &history.past, &messages);
     }
 }
 

@@ -15,8 +15,11 @@ pub(super) async fn originals_of(
     copied: &CopiedMarks,
     chars: usize,
 ) -> String {
-    let mut messages: Vec<u32> =
-        copied.placeholders.iter().flat_map(|it| it.messages.iter().copied()).collect();
+    let mut messages: Vec<u32> = copied
+        .placeholders
+        .iter()
+        .flat_map(|placeholder| placeholder.messages.iter().copied())
+        .collect();
     messages.sort_unstable();
     messages.dedup();
     messages.truncate(MOST_MESSAGES);
@@ -24,12 +27,13 @@ pub(super) async fn originals_of(
         return String::new();
     }
     let numbers = messages.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-    let found = originals(store, session, &numbers, chars).await;
-    found.unwrap_or_else(|error| format!("error: {error}\n"))
+    let texts = originals(store, session, &numbers, chars).await;
+    texts.unwrap_or_else(|error| format!("error: {error}\n"))
 }
 
 /// The answer to such a call.
 pub(super) fn answer(copied: &CopiedMarks, originals: &str) -> String {
-    let reason = copied.placeholders.first().map(|it| it.reason()).unwrap_or_default();
+    let reason =
+        copied.placeholders.first().map(|placeholder| placeholder.reason()).unwrap_or_default();
     format!("{reason}\n{originals}")
 }

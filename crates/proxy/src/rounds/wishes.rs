@@ -19,7 +19,7 @@ pub(super) const NOT_OFFERED: &str = "error: there is no such tool\n";
 const BEGUN: &str = "error: the conversation has only begun; ask again with a later turn\n";
 
 /// Carries out a call, and answers with a text for the model.
-pub(super) fn heard(
+pub(super) fn carry_out(
     turn: &MatchedRequest,
     tool: OwnTool,
     call: &RecallCall,

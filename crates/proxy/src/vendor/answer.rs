@@ -75,12 +75,12 @@ impl MatchedRequest {
         self.fold(None, None);
         let summary = self.summary();
         let Some(item) = self.item(&summary) else { return unsealed() };
-        let kept = self.kept_messages();
-        let kept: Vec<&[u8]> = kept.iter().map(|message| &message[..]).collect();
+        let messages = self.kept_messages();
+        let messages: Vec<&[u8]> = messages.iter().map(|message| &message[..]).collect();
         let head = self.head(&item, now);
         VendorOutcome::Answer(MadeAnswer::json(openai::compacted(
             &head,
-            &kept,
+            &messages,
             &item,
             &Usage::default(),
         )))
@@ -93,7 +93,7 @@ impl MatchedRequest {
         let Some(item) = self.item(&summary) else { return unsealed() };
         let head = self.head(&item, now);
         if self.wants_output() {
-            self.proxy.keep_as(&self.kept, &head.id, &summary.context);
+            self.proxy.keep_as(&self.history, &head.id, &summary.context);
         }
         // No model was asked, so the cost is zero.
         let usage = Usage::default();
@@ -170,26 +170,26 @@ impl MatchedRequest {
 
     /// The user's newest messages, unchanged, up to [`KEPT_TOKENS`].
     fn kept_messages(&self) -> Vec<Bytes> {
-        let mut left = KEPT_TOKENS;
-        let mut kept = Vec::new();
+        let mut room = KEPT_TOKENS;
+        let mut messages = Vec::new();
         let users = self.request.messages().filter(|message| is_users(message));
         for message in users.collect::<Vec<_>>().into_iter().rev() {
             let tokens = self.tokens(&message);
-            if tokens > left {
+            if tokens > room {
                 break;
             }
-            left -= tokens;
-            kept.push(message);
+            room -= tokens;
+            messages.push(message);
         }
-        kept.reverse();
-        kept
+        messages.reverse();
+        messages
     }
 
     fn tokens(&self, message: &Bytes) -> u64 {
         let Some(place) = &self.place else { return message.len() as u64 / 4 };
-        let held = lock(&place.conversation);
+        let conversation = lock(&place.conversation);
         let view = self.request.kind().dialect().view(message);
-        u64::from(measure(&**held.session.log().counter(), message, &view).total)
+        u64::from(measure(&**conversation.session.log().counter(), message, &view).total)
     }
 }
 

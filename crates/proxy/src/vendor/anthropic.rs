@@ -7,7 +7,7 @@ use midfold_core::profile::ReasoningBinding;
 use midfold_formats::request::Request;
 use midfold_formats::vendor::anthropic::{
     AnthropicRefusal, ClearedMessages, ContextEdit, ConversationMeasure, ErrorCode, PlacedBlock,
-    asked, check_placement, clear, compaction_blocks, message_behind, without_asked,
+    check_placement, clear, compaction_blocks, message_behind, read_request, without_asked,
 };
 
 use super::{
@@ -43,10 +43,10 @@ impl Proxy {
         if self.prefer == CompactionPreference::Upstream || is_theirs {
             return Ok(VendorRequest { request, work: None, is_replay, strips_betas: false });
         }
-        let asked = asked(request.body())?;
+        let parsed = read_request(request.body())?;
         let others =
-            asked.edits.iter().filter(|edit| matches!(edit, ContextEdit::Other(_))).count();
-        let is_left = others == asked.edits.len() && asked.summarize.is_none();
+            parsed.edits.iter().filter(|edit| matches!(edit, ContextEdit::Other(_))).count();
+        let is_left = others == parsed.edits.len() && parsed.summarize.is_none();
         // If some edits are left to the vendor, the vendor needs the header of its betas.
         let strips_betas = others == 0 && (is_replay || !is_left);
         if is_left {
@@ -56,10 +56,10 @@ impl Proxy {
         let Ok(bare) = bare else {
             return Ok(VendorRequest { request, work: None, is_replay, strips_betas: false });
         };
-        let (request, work) = match (asked.summarize, purpose) {
+        let (request, work) = match (parsed.summarize, purpose) {
             (Some(_), RequestPurpose::Count) => (bare, None),
             (Some(summarize), _) => (bare, Some(VendorWork::OnDemand(summarize.instructions))),
-            (None, _) => self.edited(bare, &asked.edits, who, purpose),
+            (None, _) => self.edited(bare, &parsed.edits, who, purpose),
         };
         Ok(VendorRequest { request, work, is_replay, strips_betas })
     }
@@ -124,8 +124,8 @@ fn expanded(
     seal: &Seal,
 ) -> Result<(Request, bool), VendorRefusal> {
     let blocks = compaction_blocks(request.body());
-    let ours = |block: &&PlacedBlock| sealed(block).is_some();
-    let Some(newest) = blocks.iter().rev().find(ours) else { return Ok((request, false)) };
+    let is_own = |block: &&PlacedBlock| sealed(block).is_some();
+    let Some(newest) = blocks.iter().rev().find(is_own) else { return Ok((request, false)) };
     if newest.signature.is_some() {
         check_placement(&blocks)?;
     }

@@ -139,7 +139,7 @@ impl Proxy {
     ///
     /// # Errors
     /// A [`VendorRefusal`] if the vendor would refuse the request, or if a sealed block does not open.
-    pub fn wish(
+    pub fn vendor_request(
         &self,
         request: Request,
         who: &RequestSender,
@@ -149,12 +149,12 @@ impl Proxy {
             return Ok(VendorRequest::plain(request));
         }
         let body = request.body().clone();
-        let wish = self.wish_of(request, who, purpose)?;
+        let outcome = self.wish_of(request, who, purpose)?;
         // The provider judges a body that is passed on. A body that midfold answers has to be valid UTF-8.
-        if wish.work.is_some() && std::str::from_utf8(&body).is_err() {
+        if outcome.work.is_some() && std::str::from_utf8(&body).is_err() {
             return Err(VendorRefusal { status: 400, body: NO_TEXT.to_vec() });
         }
-        Ok(wish)
+        Ok(outcome)
     }
 
     fn wish_of(

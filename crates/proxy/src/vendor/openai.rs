@@ -4,7 +4,7 @@ use bytes::Bytes;
 use midfold_core::Hash;
 use midfold_formats::request::{Request, identity};
 use midfold_formats::vendor::openai::{
-    OpenaiRefusal, PlacedItem, asked, compaction_items, instructs, without_management,
+    OpenaiRefusal, PlacedItem, compaction_items, instructs, read_request, without_management,
 };
 
 use super::{RequestPurpose, VendorRefusal, VendorRequest, VendorWork, messages, opened, with};
@@ -33,14 +33,14 @@ impl Proxy {
         if self.prefer == CompactionPreference::Upstream || !self.is_whole(&request, who) {
             return Ok(VendorRequest { request, work: None, is_replay, strips_betas: false });
         }
-        let asked = asked(request.body())?;
-        let work = match (purpose, &asked.trigger) {
+        let parsed = read_request(request.body())?;
+        let work = match (purpose, &parsed.trigger) {
             (RequestPurpose::Compact, _) => Some(VendorWork::Compact),
             (_, Some(_)) => Some(VendorWork::Trigger),
-            _ => asked.compacts.then_some(VendorWork::Threshold(asked.threshold)),
+            _ => parsed.compacts.then_some(VendorWork::Threshold(parsed.threshold)),
         };
         let request = match &work {
-            Some(_) => taken_out(&request, asked.trigger.is_some()).unwrap_or(request),
+            Some(_) => taken_out(&request, parsed.trigger.is_some()).unwrap_or(request),
             None => request,
         };
         Ok(VendorRequest { request, work, is_replay, strips_betas: false })
@@ -65,8 +65,8 @@ fn expanded(
     seal: &Seal,
 ) -> Result<(Request, bool), VendorRefusal> {
     let items = compaction_items(request.body());
-    let ours = |item: &&PlacedItem| Seal::is_ours(&item.encrypted_content);
-    let Some(newest) = items.iter().rev().find(ours) else { return Ok((request, false)) };
+    let is_own = |item: &&PlacedItem| Seal::is_ours(&item.encrypted_content);
+    let Some(newest) = items.iter().rev().find(is_own) else { return Ok((request, false)) };
     let refused = || VendorRefusal::from(OpenaiRefusal::undecodable(newest.item));
     let kind = request.kind();
     let blob = opened(seal, who, kind, &newest.encrypted_content).ok_or_else(refused)?;

@@ -34,8 +34,8 @@ impl MatchedRequest {
     pub fn wants(&self, work: &VendorWork, now: Millis) -> Option<SummaryRequest> {
         let VendorWork::OnDemand(instructions) = work else { return None };
         let place = self.place.as_ref()?;
-        let held = lock(&place.conversation);
-        let (session, focus) = (&held.session, instructions.as_deref());
+        let conversation = lock(&place.conversation);
+        let (session, focus) = (&conversation.session, instructions.as_deref());
         let budget = budget(session, place.newest.tokens, &place.budget, None);
         let Ok(PlanOutcome::Folded(fold)) = session.preview(&budget, focus) else { return None };
         session.request_if_allowed(&fold, focus, now)
@@ -60,8 +60,8 @@ impl MatchedRequest {
     pub(super) fn fold(&mut self, most: Option<u64>, focus: Option<&str>) -> bool {
         let Some(place) = &self.place else { return false };
         let conversation = Arc::clone(&place.conversation);
-        let mut held = lock(&conversation);
-        let session = &mut held.session;
+        let mut locked = lock(&conversation);
+        let session = &mut locked.session;
         let before = session.active().map(|fold| fold.id);
         let of = |most| budget(session, place.newest.tokens, &place.budget, most);
         // If what may not be folded is already more than `most`, the smallest possible context is tried.
@@ -76,7 +76,7 @@ impl MatchedRequest {
         self.sent.read(&self.request, session, &view, before, &place.newest);
         let is_folded = self.sent.is_new_fold;
         self.sent.is_new_fold |= was_new;
-        drop(held);
+        drop(locked);
         self.offer();
         self.proxy.queue(&conversation);
         is_folded
@@ -85,15 +85,15 @@ impl MatchedRequest {
     /// The summary: the messages that are sent now, and the recap as text.
     pub(super) fn summary(&self) -> VendorSummary {
         let context = match Request::read(self.request.kind(), self.sent.body.clone()) {
-            Ok(sent) => sent.messages().collect(),
+            Ok(request) => request.messages().collect(),
             Err(_) => self.request.messages().collect(),
         };
         VendorSummary { text: self.recap().unwrap_or_else(|| shown(&self.request)), context }
     }
 
     fn recap(&self) -> Option<String> {
-        let held = lock(&self.place.as_ref()?.conversation);
-        let recap = held.session.active()?.recap.as_ref()?;
+        let conversation = lock(&self.place.as_ref()?.conversation);
+        let recap = conversation.session.active()?.recap.as_ref()?;
         Some(recap.text.clone()).filter(|text| !text.trim().is_empty())
     }
 
@@ -101,9 +101,9 @@ impl MatchedRequest {
     pub(super) fn sealed(&self, summary: &VendorSummary) -> Option<String> {
         let (session, through) = match &self.place {
             Some(place) => {
-                let held = lock(&place.conversation);
-                let through = held.chain().last().map_or([0; 32], |link| link.0);
-                (held.session.id().to_owned(), through)
+                let conversation = lock(&place.conversation);
+                let through = conversation.chain().last().map_or([0; 32], |link| link.0);
+                (conversation.session.id().to_owned(), through)
             }
             None => (String::new(), [0; 32]),
         };
@@ -117,7 +117,7 @@ impl MatchedRequest {
             context: String::from_utf8(list).ok()?,
             ids: self.sent.fold.iter().map(|fold| fold.to_hex()).collect(),
         };
-        self.proxy.seal.as_ref()?.seal(&self.kept.scope, &blob.encode())
+        self.proxy.seal.as_ref()?.seal(&self.history.scope, &blob.encode())
     }
 }
 
@@ -143,9 +143,9 @@ fn shown(request: &Request) -> String {
     let mut text = String::new();
     for message in request.messages() {
         let view = dialect.view(&message);
-        let said: String = view.plain(&message).chars().take(SHOWN).collect();
-        if !said.trim().is_empty() {
-            text.push_str(&format!("{}: {}\n", view.role.name(), said.trim()));
+        let words: String = view.plain(&message).chars().take(SHOWN).collect();
+        if !words.trim().is_empty() {
+            text.push_str(&format!("{}: {}\n", view.role.name(), words.trim()));
         }
     }
     text

@@ -170,7 +170,7 @@ async fn what_others_wish_for_a_session_is_taken_over() {
         [("The gate opens at half past four.", true), ("The blue tug is sold.", false)]
     {
         let mut other = StoredSession::open(Arc::clone(&store), &id).await.unwrap();
-        let told = other.wish(|session, _| wishes::note(session, text)).await.unwrap();
+        let told = other.carry_out(|session, _| wishes::note(session, text)).await.unwrap();
         assert!(told.starts_with("noted"), "{told}");
         client.hear("Yes.");
         client.ask("Go on.");
@@ -186,7 +186,7 @@ async fn what_others_wish_for_a_session_is_taken_over() {
     let notes = stored.whole().await.unwrap().notes().len();
     assert_eq!(notes, 3);
     // The fold that is asked for elsewhere is made here.
-    let asked = stored.wish(|session, budget| wishes::compact(session, budget, "", 3)).await;
+    let asked = stored.carry_out(|session, budget| wishes::compact(session, budget, "", 3)).await;
     let asked = asked.unwrap();
     assert!(asked.starts_with("the older part"), "{asked}");
     client.hear("Yes.");

@@ -124,7 +124,7 @@ fn they_pass_as_they_came_and_are_no_turns_of_the_session() {
             let (session, fold) = (turn.sent().session.clone(), turn.sent().fold);
             assert!(fold.is_some(), "{name}");
             answered(turn, 1);
-            let held = proxy.held();
+            let held = proxy.extent();
             // All of the history, and its end alone.
             for from in [0, history.len() * 2 / 3] {
                 let mut part = history[from..].to_vec();
@@ -136,7 +136,7 @@ fn they_pass_as_they_came_and_are_no_turns_of_the_session() {
                 assert_eq!((sent.session.as_ref(), sent.fold), (None, None), "{name} {from}");
                 assert_eq!(sent.body, came, "{name} {from}");
                 answered(turn, 2);
-                assert_eq!(proxy.held(), held, "{name} {from}: it is held as a conversation");
+                assert_eq!(proxy.extent(), held, "{name} {from}: it is held as a conversation");
             }
             // The conversation goes on as if nobody had asked.
             let turn = proxy.turn(request(kind, &history, &client.tools), &who, 3);
@@ -157,7 +157,7 @@ fn one_that_does_not_fit_is_folded_and_is_no_turn_all_the_same() {
             let sent = turn.sent();
             assert!(sent.is_folded() && sent.session.is_none(), "{:?}", client.kind);
             answered(turn, 1);
-            assert_eq!(proxy.held().0, 0, "{:?}", client.kind);
+            assert_eq!(proxy.extent().0, 0, "{:?}", client.kind);
         }
     }
 }

@@ -43,9 +43,9 @@ fn what_is_held_is_counted() {
     let proxy = Arc::new(Proxy::new(rules));
     // Tables that all conversations share are made by the first ones.
     send(&proxy, 1..4, 120);
-    let (before, (_, counted_before)) = (resident(), proxy.held());
+    let (before, (_, counted_before)) = (resident(), proxy.extent());
     send(&proxy, 4..34, 120);
-    let (after, (_, counted)) = (resident(), proxy.held());
+    let (after, (_, counted)) = (resident(), proxy.extent());
     let (grown, counted) = (after.saturating_sub(before), counted - counted_before);
     println!("{grown} bytes more, {counted} counted");
     assert!(2 * grown <= 5 * counted, "{grown} bytes more, and {counted} counted");

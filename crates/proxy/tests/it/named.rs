@@ -60,7 +60,7 @@ async fn run(requests: impl IntoIterator<Item = (String, u64, usize)>) -> Outcom
     }
     let events = rows.iter().map(|row| row.head).sum();
     let stored = rows.into_iter().map(|row| row.new.id).collect();
-    Outcome { heard, folds, stored, stored_folds, events, held: proxy.held().0 }
+    Outcome { heard, folds, stored, stored_folds, events, held: proxy.extent().0 }
 }
 
 impl Outcome {

@@ -93,7 +93,7 @@ fn what_fits_leaves_as_it_came_and_every_prompt_extends_the_one_before() {
         assert!(folds >= 1 && passed >= 2, "{kind}: {folds} folds, {passed} passed");
         assert!(extended >= stops.len() - folds, "{kind}: {extended} of {}", stops.len());
         assert!(folds * 4 <= stops.len(), "{kind}: {folds} folds in {} requests", stops.len());
-        assert_eq!(proxy.held().0, 1, "{kind}: one conversation");
+        assert_eq!(proxy.extent().0, 1, "{kind}: one conversation");
     }
 }
 
@@ -262,7 +262,7 @@ fn a_tail_that_a_client_sends_once_and_replaces_is_never_history() {
             before = now_sent;
         }
         assert!(folds >= 1, "{kind}");
-        assert_eq!(proxy.held().0, 1, "{kind}: one conversation");
+        assert_eq!(proxy.extent().0, 1, "{kind}: one conversation");
     }
 }
 
@@ -352,7 +352,7 @@ fn moved_cache_marks_are_sent_as_the_request_has_them() {
         assert!(marks <= 1, "{end}: {marks} marks");
     }
     assert!(folds >= 1);
-    assert_eq!(proxy.held().0, 1);
+    assert_eq!(proxy.extent().0, 1);
 }
 
 #[test]
@@ -381,7 +381,7 @@ fn memory_is_bounded() {
         let messages = testkit::emit::openai_chat(&testkit::session(n, 4));
         let _ = send(&proxy, DialectKind::OpenAiChat, &messages, n);
     }
-    let (count, bytes) = proxy.held();
+    let (count, bytes) = proxy.extent();
     assert!(count > 1 && count < 40 && bytes <= 2_000_000, "{count} {bytes}");
 }
 

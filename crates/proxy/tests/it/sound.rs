@@ -314,7 +314,7 @@ fn a_clock_in_the_instructions_makes_no_other_conversation() {
         assert!(text.contains(&system), "the client's own instructions are sent");
     }
     assert!(folds >= 1);
-    assert_eq!(proxy.held().0, 1);
+    assert_eq!(proxy.extent().0, 1);
 }
 
 #[tokio::test]
@@ -349,7 +349,7 @@ fn two_sessions_of_a_client_that_take_turns_stay_two() {
             drop(proxy.turn(request(kind, &messages[..end]), &who, now as u64));
         }
     }
-    assert_eq!(proxy.held().0, 2);
+    assert_eq!(proxy.extent().0, 2);
 }
 
 #[test]
@@ -362,7 +362,7 @@ fn a_conversation_that_is_sent_again_from_its_start_is_one_more() {
                 stops(kind, &messages).into_iter().map(|end| request(kind, &messages[..end]));
             play(&proxy, &RequestSender::default(), requests);
         }
-        assert!(proxy.held().0 <= 2, "{kind}: {} conversations", proxy.held().0);
+        assert!(proxy.extent().0 <= 2, "{kind}: {} conversations", proxy.extent().0);
     }
 }
 

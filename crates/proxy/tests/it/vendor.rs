@@ -35,7 +35,9 @@ fn request(kind: DialectKind, body: &str) -> midfold::formats::request::Request 
 fn compacted(proxy: &Arc<Proxy>, who: &RequestSender, items: &[String]) -> String {
     let body = format!(r#"{{"model":"m","input":[{}]}}"#, items.join(","));
     let request = request(DialectKind::OpenAiResponses, &body);
-    let wish = proxy.wish(request, who, RequestPurpose::Compact).unwrap_or_else(|_| unreachable!());
+    let wish = proxy
+        .vendor_request(request, who, RequestPurpose::Compact)
+        .unwrap_or_else(|_| unreachable!());
     assert_eq!(wish.work, Some(VendorWork::Compact));
     let begun = proxy.begin_wish(wish.request, wish.is_replay, None, who);
     let mut turn = proxy.finish(begun, 0);
@@ -58,7 +60,7 @@ fn what_one_carries_opens_for_nobody_else() {
     let body = format!(r#"{{"model":"m","input":{input}}}"#);
     let ask = |scope: &str| {
         let request = request(DialectKind::OpenAiResponses, &body);
-        proxy.wish(request, &who(scope), RequestPurpose::Answer)
+        proxy.vendor_request(request, &who(scope), RequestPurpose::Answer)
     };
     let wish = ask("joe").unwrap_or_else(|_| unreachable!("it is his"));
     assert!(wish.is_replay && wish.work.is_none() && wish.request.len() > 2);
@@ -82,7 +84,11 @@ fn a_recap_that_comes_back_is_merged_into_the_next_one() {
     let second = output(&compacted(&proxy, &who(""), &next));
     let body = format!(r#"{{"model":"m","input":{second}}}"#);
     let wish = proxy
-        .wish(request(DialectKind::OpenAiResponses, &body), &who(""), RequestPurpose::Answer)
+        .vendor_request(
+            request(DialectKind::OpenAiResponses, &body),
+            &who(""),
+            RequestPurpose::Answer,
+        )
         .unwrap_or_else(|_| unreachable!());
     let text = String::from_utf8_lossy(wish.request.body()).into_owned();
     assert_eq!(text.matches("## Conversation Summary").count(), 1, "one recap, never a stack");
@@ -107,7 +113,7 @@ fn a_request_that_asks_for_nothing_is_not_touched() {
                 continue;
             };
             let wish = proxy
-                .wish(read, &who(""), RequestPurpose::Answer)
+                .vendor_request(read, &who(""), RequestPurpose::Answer)
                 .unwrap_or_else(|_| unreachable!());
             assert_eq!((wish.request.body(), &wish.work), (&Bytes::from(body), &None), "{kind}");
             assert!(!wish.is_replay && !wish.strips_betas, "{kind}");
@@ -133,8 +139,11 @@ fn instructions_of_an_edit_reach_the_model_that_narrates_ahead() {
         let body = format!(
             r#"{{"model":"m","max_tokens":1000,"messages":[{text}],"context_management":{{"edits":[{{"type":"compact_20260112","instructions":"{instructions}"}}]}}}}"#
         );
-        let wish =
-            proxy.wish(request(DialectKind::Anthropic, &body), &who(scope), RequestPurpose::Answer);
+        let wish = proxy.vendor_request(
+            request(DialectKind::Anthropic, &body),
+            &who(scope),
+            RequestPurpose::Answer,
+        );
         let wish = wish.unwrap_or_else(|refused| unreachable!("{refused:?}"));
         let keep = wish.work.as_ref().and_then(|work| work.standing().map(str::to_owned));
         let begun = proxy.begin_wish(wish.request, wish.is_replay, keep, &who(scope));

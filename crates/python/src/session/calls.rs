@@ -56,13 +56,13 @@ impl Session {
     ) -> PyResult<Context> {
         let texts = messages::texts(inject)?;
         let reserves = messages::reserves(reserve)?;
-        let sent = self.run(py, |engine| {
+        let handed = self.run(py, |engine| {
             let texts: Vec<(&str, &str)> = texts.iter().map(|(n, text)| (&**n, &**text)).collect();
             let reserves = reserves.iter().map(|(name, tokens)| (name.as_str(), *tokens));
             let hooks = midfold::injections(reserves, texts.iter().map(|(name, _)| *name))?;
             Ok(engine.context(hooks, &texts)?)
         })?;
-        self.handed_out(py, sent)
+        self.handed_out(py, handed)
     }
 
     /// The context of a host's list.
@@ -76,8 +76,8 @@ impl Session {
         let (kind, id) =
             self.run(py, |session| Ok((session.dialect(), session.id().to_owned())))?;
         let events = list.events_for(kind, &id)?;
-        let sent = self.run(py, |session| Ok(session.project(&events, force)?))?;
-        self.projected(py, sent, &list)
+        let handed = self.run(py, |session| Ok(session.project(&events, force)?))?;
+        self.projected(py, handed, &list)
     }
 
     /// The context after a refusal, given as text or as what JSON was read to.
@@ -88,19 +88,19 @@ impl Session {
         status: Option<u16>,
         reply: u64,
     ) -> PyResult<Option<Context>> {
-        let (said, raised) = match error.is_instance_of::<PyBaseException>() {
+        let (error_body, raised) = match error.is_instance_of::<PyBaseException>() {
             true => refusal(error)?,
             false => (error.clone(), None),
         };
         let status = status.or(raised);
-        let body = match (said.cast::<PyString>(), said.cast::<PyBytes>()) {
+        let body = match (error_body.cast::<PyString>(), error_body.cast::<PyBytes>()) {
             (Ok(text), _) => text.to_string_lossy().into_owned().into_bytes(),
             (_, Ok(bytes)) => bytes.as_bytes().to_vec(),
-            _ => json::bytes(&said, "error")?,
+            _ => json::bytes(&error_body, "error")?,
         };
         let refused = RefusedRequest { status, body: &body, reply };
-        let sent = self.run(py, |engine| Ok(engine.recover(&refused)?))?;
-        sent.map(|sent| self.handed_out(py, sent)).transpose()
+        let handed = self.run(py, |engine| Ok(engine.recover(&refused)?))?;
+        handed.map(|handed| self.handed_out(py, handed)).transpose()
     }
 
     /// Changes the policy to the one that is named in either way.
@@ -126,17 +126,17 @@ impl Session {
     pub(super) fn explained<'py>(
         &self,
         py: Python<'py>,
-        asked: &Bound<'py, PyAny>,
+        text_or_seq: &Bound<'py, PyAny>,
         call: Option<u64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let found = if let Ok(text) = asked.cast::<PyString>() {
+        let explanation = if let Ok(text) = text_or_seq.cast::<PyString>() {
             let text = text.to_cow()?.into_owned();
             self.run(py, |engine| Ok(engine.explain(&text, call)?))?
         } else {
-            let seq = prepare::whole("text_or_event", asked, "12, or a text")?;
+            let seq = prepare::whole("text_or_event", text_or_seq, "12, or a text")?;
             self.run(py, |engine| Ok(engine.explain_event(seq, call)?))?
         };
-        objects(py, &found)
+        objects(py, &explanation)
     }
 
     /// Returns the calls with placeholders of messages that are not appended yet.
@@ -148,18 +148,18 @@ impl Session {
         let bytes = given(py, messages)?.bytes();
         let incoming = py.detach(|| IncomingMessages::read(&bytes, "messages", Door::Python));
         let incoming = incoming.map_err(Failure::from)?;
-        let found = self.run(py, |engine| {
+        let placeholders = self.run(py, |engine| {
             let events = incoming.events_for(engine.dialect(), engine.id())?;
             Ok(engine.placeholders(&events)?)
         })?;
-        Ok(objects(py, &found)?.unbind())
+        Ok(objects(py, &placeholders)?.unbind())
     }
 
     /// Returns what an audit found; `ok` says that it found nothing wrong.
     pub(super) fn audited<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let found = self.run(py, |engine| Ok(engine.audit()?))?;
-        let dict = objects(py, &found)?;
-        dict.set_item("ok", found.is_clean())?;
+        let audit = self.run(py, |engine| Ok(engine.audit()?))?;
+        let dict = objects(py, &audit)?;
+        dict.set_item("ok", audit.is_clean())?;
         Ok(dict)
     }
 
@@ -186,7 +186,7 @@ impl Session {
     }
 
     /// Makes a session, in a store or in memory.
-    pub(super) fn made(py: Python<'_>, start: Start, id: Option<String>) -> PyResult<Self> {
+    pub(super) fn opened(py: Python<'_>, start: Start, id: Option<String>) -> PyResult<Self> {
         let id = id.map_or_else(|| new_id(py), Ok)?;
         Ok(Self::of(py.detach(|| start.open(id)).map_err(Failure::from)?))
     }
@@ -239,21 +239,22 @@ impl Session {
 /// What a provider said when it refused a request, and the status of its answer, of an exception of an SDK: in `body`,
 /// or in the text of its `response`, else in its own words.
 fn refusal<'py>(error: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Option<u16>)> {
-    let member = |of: &Bound<'py, PyAny>, name| of.getattr(name).ok().filter(|it| !it.is_none());
-    let is_said = |said: &Bound<'py, PyAny>| {
-        said.is_instance_of::<PyDict>()
-            || said.is_instance_of::<PyString>()
-            || said.is_instance_of::<PyBytes>()
+    let member =
+        |of: &Bound<'py, PyAny>, name| of.getattr(name).ok().filter(|value| !value.is_none());
+    let is_said = |value: &Bound<'py, PyAny>| {
+        value.is_instance_of::<PyDict>()
+            || value.is_instance_of::<PyString>()
+            || value.is_instance_of::<PyBytes>()
     };
     let response = member(error, "response");
     let text = || response.as_ref().and_then(|response| member(response, "text"));
-    let said = member(error, "body").filter(is_said).or_else(|| text().filter(is_said));
+    let body = member(error, "body").filter(is_said).or_else(|| text().filter(is_said));
     let number = |of: &Bound<'py, PyAny>, name| member(of, name)?.extract::<u16>().ok();
     let status = number(error, "status_code")
         .or_else(|| number(error, "status"))
         .or_else(|| number(response.as_ref()?, "status_code"));
-    let said = said.map_or_else(|| error.str().map(Bound::into_any), Ok)?;
-    Ok((said, status))
+    let body = body.map_or_else(|| error.str().map(Bound::into_any), Ok)?;
+    Ok((body, status))
 }
 
 /// Messages as a caller gave them. One message counts as a list of one, so that its object is kept as well.

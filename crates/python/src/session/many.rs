@@ -31,7 +31,7 @@ use crate::start::SessionOptions;
 /// 'thread-7'
 #[pyclass(frozen, module = "midfold")]
 pub struct Sessions {
-    held: Held<SharedSession>,
+    sessions: Held<SharedSession>,
     kind: DialectKind,
 }
 
@@ -84,7 +84,7 @@ impl Sessions {
             others,
         };
         let start = named.start("Sessions", "limit")?;
-        Ok(Self { kind: start.kind, held: Held::new(start, limit, SharedSession::from) })
+        Ok(Self { kind: start.kind, sessions: Held::new(start, limit, SharedSession::from) })
     }
 
     /// Takes all messages of a conversation, as the host's list is now, and returns what to send,
@@ -106,11 +106,11 @@ impl Sessions {
         let list = HostList::read(py, messages)?;
         let events = list.events_for(self.kind, id.unwrap_or("new"))?;
         let force = (force || focus.is_some()).then_some(ForcedFold { focus });
-        let done = py.detach(|| self.held.project(id, &events, force));
+        let outcome = py.detach(|| self.sessions.project(id, &events, force));
         // Ctrl-C may have come while Python was not running.
         py.check_signals()?;
-        let (session, sent) = done.map_err(Failure::from)?;
-        Session { inner: session }.projected(py, sent, &list)
+        let (session, handed) = outcome.map_err(Failure::from)?;
+        Session { inner: session }.projected(py, handed, &list)
     }
 
     /// Returns the session of this id, else of the conversation that has most in common with the
@@ -127,7 +127,7 @@ impl Sessions {
         let list = messages.map(|messages| HostList::read(py, messages)).transpose()?;
         let events =
             list.map(|list| list.events_for(self.kind, id.unwrap_or("new"))).transpose()?;
-        let found = py.detach(|| self.held.find(id, &events.unwrap_or_default()));
-        Ok(found.map_err(Failure::from)?.map(|inner| Session { inner }))
+        let outcome = py.detach(|| self.sessions.find(id, &events.unwrap_or_default()));
+        Ok(outcome.map_err(Failure::from)?.map(|inner| Session { inner }))
     }
 }

@@ -66,7 +66,7 @@ impl Session {
             window, preset, policy, dialect, profile, tokenizer, model, system, tools,
             output_reserve, narrate, tiers, after_fold, cache_lifetime, store, others,
         };
-        Self::made(py, options.start("Session", "id")?, id)
+        Self::opened(py, options.start("Session", "id")?, id)
     }
 
     /// Goes on with a session of a store: `sqlite:PATH` or `postgres://…`. A window, a model, a
@@ -433,8 +433,8 @@ impl Session {
         cursor: Option<&str>,
         max_chars: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let what = ExpandTarget::parse(&what.str()?.to_cow()?).map_err(Failure::from)?;
-        objects(py, &self.run(py, |engine| recall::expand(engine, &what, cursor, max_chars))?)
+        let target = ExpandTarget::parse(&what.str()?.to_cow()?).map_err(Failure::from)?;
+        objects(py, &self.run(py, |engine| recall::expand(engine, &target, cursor, max_chars))?)
     }
 
     /// Says what a fold covers: `"active"`, or its id. Raises `InputError` if there is none.

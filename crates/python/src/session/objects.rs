@@ -29,9 +29,9 @@ impl Session {
         work: impl FnOnce(&mut Engine) -> Result<T, Failure> + Send,
     ) -> PyResult<T> {
         let locked = || self.inner.as_ref().lock().unwrap_or_else(PoisonError::into_inner);
-        let done = py.detach(|| work(&mut locked()));
+        let outcome = py.detach(|| work(&mut locked()));
         py.check_signals()?;
-        Ok(done?)
+        Ok(outcome?)
     }
 
     pub(super) fn known(&self, py: Python<'_>) -> MutexGuard<'_, HashMap<u64, Py<PyAny>>> {
@@ -49,12 +49,12 @@ impl Session {
         Ok(self.known(py).entry(seq).or_insert(read).clone_ref(py))
     }
 
-    pub(super) fn handed_out(&self, py: Python<'_>, sent: HandedContext) -> PyResult<Context> {
-        let tools = sent.tools();
-        let HandedContext { context, injected, folded, call, origins, .. } = sent;
+    pub(super) fn handed_out(&self, py: Python<'_>, handed: HandedContext) -> PyResult<Context> {
+        let tools = handed.tools();
+        let HandedContext { context, injected, folded, call, origins, .. } = handed;
         let messages = PyList::empty(py);
-        let before = std::mem::take(&mut *lock(self.inner.made(), py));
-        let mut made = Vec::with_capacity(before.len());
+        let before = std::mem::take(&mut *lock(self.inner.extras(), py));
+        let mut extras = Vec::with_capacity(before.len());
         for piece in context.pieces() {
             if let PieceFate::Verbatim(seq) = piece.fate {
                 messages.append(self.object(py, seq.into(), &piece.bytes)?)?;
@@ -66,15 +66,15 @@ impl Session {
             let same = |(known, _): &&(Bytes, _)| {
                 (known.as_ptr(), known.len()) == (bytes.as_ptr(), bytes.len())
             };
-            let message = match before.get(made.len()).filter(same) {
+            let message = match before.get(extras.len()).filter(same) {
                 Some((_, message)) => message.clone_ref(py),
                 None => loads(py, bytes)?.unbind(),
             };
             messages.append(&message)?;
-            made.push((bytes.clone(), message));
+            extras.push((bytes.clone(), message));
         }
-        *lock(self.inner.made(), py) = made;
-        for added in injected.iter().flat_map(|sent| sent.added()) {
+        *lock(self.inner.extras(), py) = extras;
+        for added in injected.iter().flat_map(|each| each.added()) {
             messages.append(loads(py, &added.bytes)?)?;
         }
         let places = origins.map(|origins| origins.iter().map(|origin| origin.place).collect());
@@ -87,13 +87,13 @@ impl Session {
     pub(super) fn projected(
         &self,
         py: Python<'_>,
-        sent: HandedContext,
+        handed: HandedContext,
         list: &HostList<'_>,
     ) -> PyResult<Context> {
-        let origins = sent.origins.clone().unwrap_or_default();
-        let fates: Vec<_> = sent.context.pieces().map(|piece| piece.fate).collect();
+        let origins = handed.origins.clone().unwrap_or_default();
+        let fates: Vec<_> = handed.context.pieces().map(|piece| piece.fate).collect();
         let mut known = self.known(py);
-        if let Some(at) = sent.went_back {
+        if let Some(at) = handed.went_back {
             // The host's list went back to this place, so the later objects belong to messages that it no longer has.
             known.retain(|seq, _| *seq < at);
         }
@@ -106,7 +106,7 @@ impl Session {
         }
         // `handed_out` takes this lock again.
         drop(known);
-        let context = self.handed_out(py, sent)?;
+        let context = self.handed_out(py, handed)?;
         let messages = context.messages.bind(py);
         for (at, origin) in origins.iter().enumerate() {
             if let (Some(place), true) = (origin.place, origin.is_same) {
@@ -122,8 +122,8 @@ impl Session {
         focus: Option<&str>,
         preview: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (outcome, said) = self.run(py, |engine| Ok(engine.compact(focus, preview)?))?;
-        make(py, "Folding", &summary(py, &said, &outcome)?)
+        let (outcome, report) = self.run(py, |engine| Ok(engine.compact(focus, preview)?))?;
+        make(py, "Folding", &summary(py, &report, &outcome)?)
     }
 
     pub(super) fn with_known(self, py: Python<'_>, known: HashMap<u64, Py<PyAny>>) -> Self {

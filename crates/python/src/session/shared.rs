@@ -17,7 +17,7 @@ struct SessionInner {
     known: Mutex<HashMap<u64, Py<PyAny>>>,
     /// The messages that are no events (recaps, edited ones) of the context before, in order: until
     /// the next fold they are the same objects.
-    made: Mutex<Vec<(Bytes, Py<PyAny>)>>,
+    extras: Mutex<Vec<(Bytes, Py<PyAny>)>>,
 }
 
 impl SharedSession {
@@ -25,8 +25,8 @@ impl SharedSession {
         &self.0.known
     }
 
-    pub fn made(&self) -> &Mutex<Vec<(Bytes, Py<PyAny>)>> {
-        &self.0.made
+    pub fn extras(&self) -> &Mutex<Vec<(Bytes, Py<PyAny>)>> {
+        &self.0.extras
     }
 }
 
@@ -38,7 +38,7 @@ impl AsRef<Mutex<Engine>> for SharedSession {
 
 impl From<Engine> for SharedSession {
     fn from(engine: Engine) -> Self {
-        let (known, made) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(SessionInner { engine: Mutex::new(engine), known, made }))
+        let (known, extras) = (Mutex::default(), Mutex::default());
+        Self(Arc::new(SessionInner { engine: Mutex::new(engine), known, extras }))
     }
 }

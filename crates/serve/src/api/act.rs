@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::ask::{ApiRequest, text};
 use super::describe::{ApiRoutes, Operation};
 use super::problem::ApiProblem;
-use super::sessions::{done, open, policy as said};
+use super::sessions::{open, or_problem, policy as given_policy};
 
 pub(super) fn routes(api: &mut ApiRoutes) {
     api.on(
@@ -68,11 +68,11 @@ struct CompactQuery {
     preview: bool,
 }
 
-async fn compact(asked: ApiRequest<(), CompactQuery>) -> Result<CompactionView, ApiProblem> {
-    let mut stored = open(&asked).await?;
-    let CompactQuery { focus, preview } = &asked.body;
+async fn compact(request: ApiRequest<(), CompactQuery>) -> Result<CompactionView, ApiProblem> {
+    let mut stored = open(&request).await?;
+    let CompactQuery { focus, preview } = &request.body;
     let focus = focus.as_deref().map(str::trim).filter(|focus| !focus.is_empty());
-    done(&asked.desk, view::compact(&mut stored, focus, *preview, asked.now())).await
+    or_problem(&request.desk, view::compact(&mut stored, focus, *preview, request.now())).await
 }
 
 /// The fold that is taken back.
@@ -87,10 +87,10 @@ struct UndoQuery {
     preview: bool,
 }
 
-async fn undo(asked: ApiRequest<(), UndoQuery>) -> Result<UndoView, ApiProblem> {
-    let mut stored = open(&asked).await?;
-    let UndoQuery { fold, preview } = asked.body;
-    done(&asked.desk, view::undo(&mut stored, fold, preview, asked.now())).await
+async fn undo(request: ApiRequest<(), UndoQuery>) -> Result<UndoView, ApiProblem> {
+    let mut stored = open(&request).await?;
+    let UndoQuery { fold, preview } = request.body;
+    or_problem(&request.desk, view::undo(&mut stored, fold, preview, request.now())).await
 }
 
 /// Whether an act is only previewed.
@@ -103,23 +103,23 @@ struct PreviewQuery {
     preview: bool,
 }
 
-async fn pin(asked: ApiRequest<PreviewQuery>) -> Result<PinView, ApiProblem> {
-    pinned(asked, true).await
+async fn pin(request: ApiRequest<PreviewQuery>) -> Result<PinView, ApiProblem> {
+    pinned(request, true).await
 }
 
-async fn unpin(asked: ApiRequest<PreviewQuery>) -> Result<PinView, ApiProblem> {
-    pinned(asked, false).await
+async fn unpin(request: ApiRequest<PreviewQuery>) -> Result<PinView, ApiProblem> {
+    pinned(request, false).await
 }
 
-async fn pinned(asked: ApiRequest<PreviewQuery>, is_pinned: bool) -> Result<PinView, ApiProblem> {
-    let seq = asked.number("seq")?;
-    let mut stored = open(&asked).await?;
-    done(&asked.desk, view::pin(&mut stored, seq, is_pinned, asked.query.preview)).await
+async fn pinned(request: ApiRequest<PreviewQuery>, is_pinned: bool) -> Result<PinView, ApiProblem> {
+    let seq = request.number("seq")?;
+    let mut stored = open(&request).await?;
+    or_problem(&request.desk, view::pin(&mut stored, seq, is_pinned, request.query.preview)).await
 }
 
-async fn policy(asked: ApiRequest) -> Result<Policy, ApiProblem> {
-    let mut stored = open(&asked).await?;
-    Ok(done(&asked.desk, stored.whole()).await?.policy().clone())
+async fn policy(request: ApiRequest) -> Result<Policy, ApiProblem> {
+    let mut stored = open(&request).await?;
+    Ok(or_problem(&request.desk, stored.whole()).await?.policy().clone())
 }
 
 /// A new policy for the session.
@@ -136,14 +136,14 @@ struct PolicyBody {
     preview: bool,
 }
 
-async fn set_policy(asked: ApiRequest<(), PolicyBody>) -> Result<NewRules, ApiProblem> {
-    let PolicyBody { preset, policy, preview } = &asked.body;
-    let rules = said(preset.clone(), policy.as_ref())?.ok_or_else(|| {
+async fn set_policy(request: ApiRequest<(), PolicyBody>) -> Result<NewRules, ApiProblem> {
+    let PolicyBody { preset, policy, preview } = &request.body;
+    let rules = given_policy(preset.clone(), policy.as_ref())?.ok_or_else(|| {
         ApiProblem::bad("no policy is given")
             .hint("{\"preset\": \"default\"}; GET /v1/presets lists them")
     })?;
-    let mut stored = open(&asked).await?;
-    done(&asked.desk, view::policy(&mut stored, &rules, *preview, asked.now())).await
+    let mut stored = open(&request).await?;
+    or_problem(&request.desk, view::policy(&mut stored, &rules, *preview, request.now())).await
 }
 
 /// A new model for the session.
@@ -158,17 +158,17 @@ struct ModelBody {
     window: Option<u64>,
 }
 
-async fn model(asked: ApiRequest<(), ModelBody>) -> Result<SessionDetail, ApiProblem> {
-    let mut stored = open(&asked).await?;
-    let ModelBody { name, window } = &asked.body;
+async fn model(request: ApiRequest<(), ModelBody>) -> Result<SessionDetail, ApiProblem> {
+    let mut stored = open(&request).await?;
+    let ModelBody { name, window } = &request.body;
     if name.is_empty() {
         return Err(ApiProblem::bad("`name` is empty").hint("{\"name\": \"gpt-5\"}"));
     }
     let changed = async {
         stored.update_model(name, window.or_else(|| tokens::window_of(name))).await?;
-        SessionDetail::of(&asked.desk.overviews, &mut stored, asked.now()).await
+        SessionDetail::of(&request.desk.overviews, &mut stored, request.now()).await
     };
-    done(&asked.desk, changed).await
+    or_problem(&request.desk, changed).await
 }
 
 /// The budget of a session.
@@ -195,10 +195,10 @@ struct TierCap {
     cap: Option<u64>,
 }
 
-async fn budget(asked: ApiRequest) -> Result<BudgetView, ApiProblem> {
-    let mut stored = open(&asked).await?;
+async fn budget(request: ApiRequest) -> Result<BudgetView, ApiProblem> {
+    let mut stored = open(&request).await?;
     let budget = stored.budget();
-    let session = done(&asked.desk, stored.whole()).await?;
+    let session = or_problem(&request.desk, stored.whole()).await?;
     let budget = session.gate().budget(&budget, session.policy());
     let caps: BTreeMap<TierName, u64> = budget.caps(budget.tokens()).into_iter().collect();
     let tier = |name: TierName| {

@@ -137,19 +137,19 @@ async fn path(parts: &mut Parts) -> Result<HashMap<String, String>, ApiProblem> 
 /// Parses a query string. Its pairs become a JSON object of strings, from which the route's type is read.
 fn query<Q: DeserializeOwned>(text: &str) -> Result<Q, ApiProblem> {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
-    let mut found = serde_json::Map::new();
+    let mut fields = serde_json::Map::new();
     for pair in pairs {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (name, value) = (decoded(name)?, decoded(value)?);
         // The query may also contain the key of the request, which was removed before.
-        if found.insert(name.clone(), value.into()).is_some() {
+        if fields.insert(name.clone(), value.into()).is_some() {
             return Err(ApiProblem::bad(format!("the query has `{name}` twice")));
         }
     }
-    let value = match found.is_empty() {
+    let value = match fields.is_empty() {
         // A route without a query takes `()`, which reads from null.
         true => serde_json::Value::Null,
-        false => serde_json::Value::Object(found),
+        false => serde_json::Value::Object(fields),
     };
     serde_json::from_value::<Q>(value.clone())
         // A type with optional fields alone does not read from null, but from an empty object.
@@ -168,7 +168,8 @@ fn decoded(text: &str) -> Result<String, ApiProblem> {
         bytes.push(match byte {
             b'+' => b' ',
             b'%' => {
-                let mut digit = || rest.next().and_then(|it| char::from(it).to_digit(16));
+                let mut digit =
+                    || rest.next().and_then(|following| char::from(following).to_digit(16));
                 let (Some(high), Some(low)) = (digit(), digit()) else {
                     return Err(ApiProblem::bad(format!(
                         "`{text}` in the query is cut off after a %"

@@ -58,8 +58,8 @@ fn refused_as(refused: &AdmitRefusal) -> ApiProblem {
             .hint("open the console at this server's own address, or ask without a browser")
             .hint("start the server with --allow-origin https://HOST to allow that origin and host name"),
         AdmitRefusal::Scope(scope) => {
-            let whose = if *scope == KeyScope::Admin { "the whole server" } else { "one's own sessions" };
-            let hint = format!("`midfold serve key new NAME --scope {}` makes a key for {whose}", scope.name());
+            let reach = if *scope == KeyScope::Admin { "the whole server" } else { "one's own sessions" };
+            let hint = format!("`midfold serve key new NAME --scope {}` makes a key for {reach}", scope.name());
             ApiProblem::new(StatusCode::FORBIDDEN, "wrong-scope", text).hint(hint)
         }
         _ => ApiProblem::new(StatusCode::UNAUTHORIZED, "no-key", text)

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use super::ask::ApiRequest;
 use super::describe::{ApiRoutes, Operation};
 use super::problem::ApiProblem;
-use super::sessions::{done, open};
+use super::sessions::{open, or_problem};
 
 pub(super) fn routes(api: &mut ApiRoutes) {
     api.on(
@@ -96,20 +96,20 @@ fn raw<'a>(
     messages.map(one).collect()
 }
 
-async fn context(asked: ApiRequest<(), ContextQuery>) -> Result<SendingContext, ApiProblem> {
-    let mut stored = open(&asked).await?;
-    let ContextQuery { record, injections: hooks } = &asked.body;
+async fn context(request: ApiRequest<(), ContextQuery>) -> Result<SendingContext, ApiProblem> {
+    let mut stored = open(&request).await?;
+    let ContextQuery { record, injections: hooks } = &request.body;
     let record = record.unwrap_or(true);
     let reserves = hooks.iter().map(|hook| (hook.name.as_str(), hook.reserve));
     let texts: Vec<(&str, &str)> =
         hooks.iter().filter_map(|hook| Some((hook.name.as_str(), hook.text.as_deref()?))).collect();
-    let kept = injections(reserves, texts.iter().map(|(name, _)| *name));
-    let kept = done(&asked.desk, std::future::ready(kept)).await?;
-    stored.set_injections(kept);
-    let sent = sending(&mut stored, &texts, record, asked.now()).await;
+    let accepted = injections(reserves, texts.iter().map(|(name, _)| *name));
+    let accepted = or_problem(&request.desk, std::future::ready(accepted)).await?;
+    stored.set_injections(accepted);
+    let answer = sending(&mut stored, &texts, record, request.now()).await;
     // The session stays open for later requests, which have hooks of their own.
     stored.set_injections(midfold::core::inject::Injections::default());
-    done(&asked.desk, std::future::ready(sent)).await?
+    or_problem(&request.desk, std::future::ready(answer)).await?
 }
 
 /// Makes the context. The outer error is the store's, the inner one that of a damaged log.
@@ -121,25 +121,25 @@ async fn sending(
 ) -> Result<Result<SendingContext, ApiProblem>, StoredError> {
     let before = stored.row().active;
     if texts.is_empty() {
-        let sent = stored.context(record, now).await?;
-        let messages = raw(sent.context.pieces().map(|piece| &piece.bytes));
+        let outcome = stored.context(record, now).await?;
+        let messages = raw(outcome.context.pieces().map(|piece| &piece.bytes));
         return Ok(messages.map(|messages| SendingContext {
             messages,
-            call: sent.call,
-            folded: sent.folded,
-            tokens: sent.context.tokens(),
+            call: outcome.call,
+            folded: outcome.folded,
+            tokens: outcome.context.tokens(),
             injections: Vec::new(),
         }));
     }
     let injected = stored.context_with(texts, record, now).await?;
     let folded = stored.row().active.filter(|fold| Some(*fold) != before);
-    let messages = raw(injected.sent.messages().map(|(bytes, _)| bytes));
+    let messages = raw(injected.injected.messages().map(|(bytes, _)| bytes));
     Ok(messages.map(|messages| SendingContext {
         messages,
         call: injected.call,
         folded,
-        tokens: injected.sent.tokens(),
-        injections: injected.sent.injections().to_vec(),
+        tokens: injected.injected.tokens(),
+        injections: injected.injected.injections().to_vec(),
     }))
 }
 
@@ -162,20 +162,20 @@ struct ObservedUsage {
     call: Option<u64>,
 }
 
-async fn observe(asked: ApiRequest<(), ObservedUsage>) -> Result<SessionDetail, ApiProblem> {
-    let mut stored = open(&asked).await?;
-    let ObservedUsage { prompt, output, cache_read, cache_write, call } = asked.body;
+async fn observe(request: ApiRequest<(), ObservedUsage>) -> Result<SessionDetail, ApiProblem> {
+    let mut stored = open(&request).await?;
+    let ObservedUsage { prompt, output, cache_read, cache_write, call } = request.body;
     if cache_read.saturating_add(cache_write) > prompt {
         return Err(ApiProblem::bad("the cache has more tokens than the prompt")
             .hint("`prompt` counts all tokens of the prompt, cached ones included"));
     }
     let usage = Usage { prompt, output, cache_read, cache_write };
-    let told = async {
+    let detail = async {
         let newest = stored.calls().await?.last().map(|(call, _)| call.number);
-        stored.observe(usage, call.or(newest), asked.now()).await?;
-        SessionDetail::of(&asked.desk.overviews, &mut stored, asked.now()).await
+        stored.observe(usage, call.or(newest), request.now()).await?;
+        SessionDetail::of(&request.desk.overviews, &mut stored, request.now()).await
     };
-    done(&asked.desk, told).await
+    or_problem(&request.desk, detail).await
 }
 
 /// The provider's refusal of a request.
@@ -190,21 +190,22 @@ struct ReportedRefusal {
     body: String,
 }
 
-async fn recover(asked: ApiRequest<(), ReportedRefusal>) -> Result<SendingContext, ApiProblem> {
-    let mut stored = open(&asked).await?;
-    let ReportedRefusal { status, body } = &asked.body;
+async fn recover(request: ApiRequest<(), ReportedRefusal>) -> Result<SendingContext, ApiProblem> {
+    let mut stored = open(&request).await?;
+    let ReportedRefusal { status, body } = &request.body;
     let refused = RefusedRequest { status: *status, body: body.as_bytes(), reply: 0 };
-    let found = done(&asked.desk, recovered(&mut stored, &refused, asked.now())).await?;
-    let Some(sent) = found.sent else {
-        let failure = found.judged.no_overflow();
+    let outcome =
+        or_problem(&request.desk, recovered(&mut stored, &refused, request.now())).await?;
+    let Some(again) = outcome.retry else {
+        let failure = outcome.judged.no_overflow();
         let problem = ApiProblem::new(StatusCode::CONFLICT, "no-overflow", failure.message);
         return Err(failure.hints.into_iter().fold(problem, ApiProblem::hint));
     };
     Ok(SendingContext {
-        messages: raw(sent.context.pieces().map(|piece| &piece.bytes))?,
-        call: sent.call,
-        folded: sent.folded,
-        tokens: sent.context.tokens(),
+        messages: raw(again.context.pieces().map(|piece| &piece.bytes))?,
+        call: again.call,
+        folded: again.folded,
+        tokens: again.context.tokens(),
         injections: Vec::new(),
     })
 }

@@ -136,7 +136,7 @@ impl ApiRoutes {
         let status = op.status;
         let answer = self.gives.subschema_for::<T>();
         let route = on(op.method, move |State(app): State<Arc<SharedApp>>, request: Request| {
-            answered(app, request, handler.clone(), move |done: T| json_of(status, &done))
+            answered(app, request, handler.clone(), move |reply: T| json_of(status, &reply))
         });
         self.add::<Q, B>(op, Some(answer), route);
     }
@@ -167,7 +167,7 @@ impl ApiRoutes {
         Done: Future<Output = Result<Response, ApiProblem>> + Send + 'static,
     {
         let route = on(op.method, move |State(app): State<Arc<SharedApp>>, request: Request| {
-            answered(app, request, handler.clone(), |done: Response| done)
+            answered(app, request, handler.clone(), |reply: Response| reply)
         });
         self.add::<Q, B>(op, None, route);
     }
@@ -313,7 +313,7 @@ async fn answered<Q, B, T, F, Done>(
     app: Arc<SharedApp>,
     request: Request,
     handler: F,
-    done: impl FnOnce(T) -> Response + Send + 'static,
+    respond: impl FnOnce(T) -> Response + Send + 'static,
 ) -> Response
 where
     Q: DeserializeOwned + Send + 'static,
@@ -322,19 +322,19 @@ where
     F: Fn(ApiRequest<Q, B>) -> Done + Send + 'static,
     Done: Future<Output = Result<T, ApiProblem>> + Send + 'static,
 {
-    let asked = match ApiRequest::read(app, request).await {
-        Ok(asked) => asked,
+    let request = match ApiRequest::read(app, request).await {
+        Ok(request) => request,
         Err(problem) => return problem.into_response(),
     };
     // The body was read before the place was taken, so a slow client holds no place.
     // `ok` only hides the error of a closed semaphore, and nobody closes it.
-    let permit = Arc::clone(&asked.desk.room).acquire_owned().await.ok();
+    let permit = Arc::clone(&request.desk.room).acquire_owned().await.ok();
     let handle = Handle::current();
     // Such a task runs to its end even if the client leaves, so no open session stays in the middle of a change.
     let work = tokio::task::spawn_blocking(move || {
         let _permit = permit;
-        match handle.block_on(handler(asked)) {
-            Ok(value) => done(value),
+        match handle.block_on(handler(request)) {
+            Ok(value) => respond(value),
             Err(problem) => problem.into_response(),
         }
     });

@@ -19,7 +19,7 @@ use super::ask::ApiRequest;
 use super::caller::ApiCaller;
 use super::describe::{ApiRoutes, Operation};
 use super::problem::ApiProblem;
-use super::sessions::{activity, done};
+use super::sessions::{activity, or_problem};
 use crate::desk::SessionChange;
 use crate::keys::{ApiKeys, KeyHolder};
 
@@ -48,12 +48,12 @@ pub(super) fn routes(api: &mut ApiRoutes) {
     );
 }
 
-async fn listen(asked: ApiRequest<ListenQuery>) -> Result<Response, ApiProblem> {
-    let ApiRequest { app, desk, caller, holder, query, .. } = asked;
+async fn listen(request: ApiRequest<ListenQuery>) -> Result<Response, ApiProblem> {
+    let ApiRequest { app, desk, caller, holder, query, .. } = request;
     if let Some(id) = &query.session {
         activity(&desk, &caller, id).await?;
     }
-    let listener = done(&desk, desk.feed.listen()).await?;
+    let listener = or_problem(&desk, desk.feed.listen()).await?;
     // The queue is short, so a listener that does not read lags behind in the broadcast and gets a new `hello`, and no
     // memory grows.
     let (sender, body) = Channel::<Bytes, Infallible>::new(16);
@@ -76,7 +76,7 @@ struct KeyInUse {
 }
 
 /// Waits until the key is removed, or its entry changes; for ever if there is none.
-async fn gone(key: &mut Option<KeyInUse>) {
+async fn until_removed(key: &mut Option<KeyInUse>) {
     let Some(KeyInUse { keys, holder }) = key else { return pending().await };
     // An error means that the server has ended.
     let _ = keys.wait_for(|keys| !keys.has(holder)).await;
@@ -100,15 +100,15 @@ impl ListenerStream {
             return;
         }
         loop {
-            let heard = tokio::select! {
+            let news = tokio::select! {
                 // In this order: what happens after a key is removed is not sent any more.
                 biased;
-                () = gone(&mut self.key) => return,
+                () = until_removed(&mut self.key) => return,
                 _ = self.stopped.wait_for(|stop| *stop) => return,
-                heard = self.listener.recv() => Some(heard),
+                news = self.listener.recv() => Some(news),
                 () = tokio::time::sleep(PULSE) => None,
             };
-            let frame = match heard {
+            let frame = match news {
                 None => Bytes::from_static(b": here\n\n"),
                 Some(Ok(change)) if self.is_told(&change) => change.frame(),
                 Some(Ok(_)) => continue,

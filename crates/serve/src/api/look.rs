@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::ask::{ApiRequest, text, within};
 use super::describe::{ApiRoutes, Operation};
 use super::problem::ApiProblem;
-use super::sessions::{done, open};
+use super::sessions::{open, or_problem};
 
 /// The rows of a page if the request names no number.
 const PAGE: u64 = 100;
@@ -65,9 +65,9 @@ pub(super) fn routes(api: &mut ApiRoutes) {
     );
 }
 
-async fn fabric(asked: ApiRequest) -> Result<FabricView, ApiProblem> {
-    let mut stored = open(&asked).await?;
-    done(&asked.desk, FabricView::of(&mut stored)).await
+async fn fabric(request: ApiRequest) -> Result<FabricView, ApiProblem> {
+    let mut stored = open(&request).await?;
+    or_problem(&request.desk, FabricView::of(&mut stored)).await
 }
 
 /// The folds of a session.
@@ -77,16 +77,16 @@ struct FoldList {
     folds: Vec<FoldBrief>,
 }
 
-async fn folds(asked: ApiRequest) -> Result<FoldList, ApiProblem> {
-    let mut stored = open(&asked).await?;
-    let found = done(&asked.desk, view::folds(&mut stored)).await?;
-    Ok(FoldList { folds: found.into_iter().map(FoldBrief::without_fates).collect() })
+async fn folds(request: ApiRequest) -> Result<FoldList, ApiProblem> {
+    let mut stored = open(&request).await?;
+    let all = or_problem(&request.desk, view::folds(&mut stored)).await?;
+    Ok(FoldList { folds: all.into_iter().map(FoldBrief::without_fates).collect() })
 }
 
-async fn fold(asked: ApiRequest) -> Result<FoldDetail, ApiProblem> {
-    let number = asked.number("number")?;
-    let mut stored = open(&asked).await?;
-    done(&asked.desk, FoldDetail::of(&mut stored, number)).await
+async fn fold(request: ApiRequest) -> Result<FoldDetail, ApiProblem> {
+    let number = request.number("number")?;
+    let mut stored = open(&request).await?;
+    or_problem(&request.desk, FoldDetail::of(&mut stored, number)).await
 }
 
 /// Which rows are read.
@@ -103,13 +103,13 @@ struct RowsQuery {
     limit: Option<u64>,
 }
 
-async fn diff(asked: ApiRequest<RowsQuery>) -> Result<ContextDiff, ApiProblem> {
-    let number = asked.number("number")?;
+async fn diff(request: ApiRequest<RowsQuery>) -> Result<ContextDiff, ApiProblem> {
+    let number = request.number("number")?;
     let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let from = small(asked.query.from.unwrap_or(0));
-    let limit = small(within("limit", asked.query.limit, PAGE, 1..=MOST)?);
-    let mut stored = open(&asked).await?;
-    done(&asked.desk, ContextDiff::of(&mut stored, number, from, limit)).await
+    let from = small(request.query.from.unwrap_or(0));
+    let limit = small(within("limit", request.query.limit, PAGE, 1..=MOST)?);
+    let mut stored = open(&request).await?;
+    or_problem(&request.desk, ContextDiff::of(&mut stored, number, from, limit)).await
 }
 
 /// The requests of a session.
@@ -119,15 +119,15 @@ struct CallList {
     calls: Vec<CallView>,
 }
 
-async fn calls(asked: ApiRequest) -> Result<CallList, ApiProblem> {
-    let mut stored = open(&asked).await?;
-    Ok(CallList { calls: done(&asked.desk, view::calls(&mut stored)).await? })
+async fn calls(request: ApiRequest) -> Result<CallList, ApiProblem> {
+    let mut stored = open(&request).await?;
+    Ok(CallList { calls: or_problem(&request.desk, view::calls(&mut stored)).await? })
 }
 
-async fn call(asked: ApiRequest) -> Result<CallDetail, ApiProblem> {
-    let number = asked.number("number")?;
-    let mut stored = open(&asked).await?;
-    done(&asked.desk, view::call(&mut stored, number)).await
+async fn call(request: ApiRequest) -> Result<CallDetail, ApiProblem> {
+    let number = request.number("number")?;
+    let mut stored = open(&request).await?;
+    or_problem(&request.desk, view::call(&mut stored, number)).await
 }
 
 /// A search for a text in one session.
@@ -150,14 +150,15 @@ fn given(text: &str) -> Result<(), ApiProblem> {
     Ok(())
 }
 
-async fn explain(asked: ApiRequest<SearchQuery>) -> Result<Explanation, ApiProblem> {
-    given(&asked.query.text)?;
-    let mut stored = open(&asked).await?;
-    done(&asked.desk, view::explained(&mut stored, &asked.query.text, asked.query.call)).await
+async fn explain(request: ApiRequest<SearchQuery>) -> Result<Explanation, ApiProblem> {
+    given(&request.query.text)?;
+    let mut stored = open(&request).await?;
+    or_problem(&request.desk, view::explained(&mut stored, &request.query.text, request.query.call))
+        .await
 }
 
-async fn audit(asked: ApiRequest) -> Result<Audit, ApiProblem> {
-    let mut stored = open(&asked).await?;
+async fn audit(request: ApiRequest) -> Result<Audit, ApiProblem> {
+    let mut stored = open(&request).await?;
     let work = async {
         let calls = stored.calls().await?;
         let calls: Vec<_> = calls.into_iter().map(|(call, _)| call).collect();
@@ -165,7 +166,7 @@ async fn audit(asked: ApiRequest) -> Result<Audit, ApiProblem> {
         let active = stored.row().active;
         Ok::<_, StoredError>(audited(stored.whole().await?.log(), &folds, active, &calls))
     };
-    done(&asked.desk, work).await
+    or_problem(&request.desk, work).await
 }
 
 /// A search for a text in all sessions.
@@ -181,10 +182,13 @@ struct SearchAllQuery {
     after: Option<u64>,
 }
 
-async fn forgot(asked: ApiRequest<SearchAllQuery>) -> Result<ForgottenText, ApiProblem> {
-    let ApiRequest { desk, caller, query, .. } = asked;
+async fn forgot(request: ApiRequest<SearchAllQuery>) -> Result<ForgottenText, ApiProblem> {
+    let ApiRequest { desk, caller, query, .. } = request;
     given(&query.text)?;
     let owner = caller.owner;
-    done(&desk, ForgottenText::ask(&desk.store, &desk.overviews, owner, &query.text, query.after))
-        .await
+    or_problem(
+        &desk,
+        ForgottenText::ask(&desk.store, &desk.overviews, owner, &query.text, query.after),
+    )
+    .await
 }

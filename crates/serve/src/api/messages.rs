@@ -12,7 +12,7 @@ use super::ask::{ApiRequest, text, within};
 use super::body_messages::events;
 use super::describe::{ApiRoutes, Operation};
 use super::problem::ApiProblem;
-use super::sessions::{done, open};
+use super::sessions::{open, or_problem};
 
 /// The messages of a page if the request names no number.
 const PAGE: u64 = 100;
@@ -60,19 +60,19 @@ struct MessagesQuery {
     chars: Option<u64>,
 }
 
-async fn list(asked: ApiRequest<MessagesQuery>) -> Result<MessagePage, ApiProblem> {
-    let mut stored = open(&asked).await?;
-    let MessagesQuery { from, limit, chars } = &asked.query;
+async fn list(request: ApiRequest<MessagesQuery>) -> Result<MessagePage, ApiProblem> {
+    let mut stored = open(&request).await?;
+    let MessagesQuery { from, limit, chars } = &request.query;
     let from = from.unwrap_or(0);
     let to = from.saturating_add(within("limit", *limit, PAGE, 1..=MOST)?);
     let chars = usize::try_from(chars.unwrap_or(CHARS)).unwrap_or(usize::MAX);
-    done(&asked.desk, messages(&mut stored, from..to, chars)).await
+    or_problem(&request.desk, messages(&mut stored, from..to, chars)).await
 }
 
-async fn one(asked: ApiRequest) -> Result<MessageView, ApiProblem> {
-    let seq = asked.number("seq")?;
-    let mut stored = open(&asked).await?;
-    done(&asked.desk, message(&mut stored, seq)).await
+async fn one(request: ApiRequest) -> Result<MessageView, ApiProblem> {
+    let seq = request.number("seq")?;
+    let mut stored = open(&request).await?;
+    or_problem(&request.desk, message(&mut stored, seq)).await
 }
 
 /// A condition for an append.
@@ -108,19 +108,19 @@ struct AppendedMessages {
 }
 
 async fn append(
-    asked: ApiRequest<AppendQuery, AppendBody>,
+    request: ApiRequest<AppendQuery, AppendBody>,
 ) -> Result<AppendedMessages, ApiProblem> {
-    let key = asked.key.clone();
+    let key = request.key.clone();
     if key.as_ref().is_some_and(|key| key.is_empty() || key.len() > KEY) {
         return Err(ApiProblem::bad(format!("`Idempotency-Key` has 1 to {KEY} characters")));
     }
-    let mut stored = open(&asked).await?;
+    let mut stored = open(&request).await?;
     let kind = DialectKind::from_name(&stored.row().new.dialect);
     // A session of an unknown dialect cannot be opened, so this default is never used.
     let kind = kind.unwrap_or(DialectKind::OpenAiChat);
-    let events = events(asked.body.messages.get(), kind, asked.id(), asked.most_messages)?;
-    let (expect, now) = (asked.query.expect, asked.now());
+    let events = events(request.body.messages.get(), kind, request.id(), request.most_messages)?;
+    let (expect, now) = (request.query.expect, request.now());
     let appended = midfold::append(&mut stored, events, key, expect, now);
-    let AppendOutcome { first, count, repeated } = done(&asked.desk, appended).await?;
+    let AppendOutcome { first, count, repeated } = or_problem(&request.desk, appended).await?;
     Ok(AppendedMessages { first, count, repeated })
 }

@@ -56,14 +56,14 @@ pub(super) fn routes(api: &mut ApiRoutes) {
 }
 
 /// The result of a recall in a session that the caller may see.
-async fn found<Q, T>(
-    asked: &ApiRequest<Q>,
+async fn recalled<Q, T>(
+    request: &ApiRequest<Q>,
     work: impl Future<Output = Result<T, RecallError>>,
 ) -> Result<T, ApiProblem> {
-    activity(&asked.desk, &asked.caller, asked.id()).await?;
+    activity(&request.desk, &request.caller, request.id()).await?;
     match work.await {
-        Ok(found) => Ok(found),
-        Err(error) => Err(ApiProblem::recall(&*asked.desk.store, error, asked.id()).await),
+        Ok(outcome) => Ok(outcome),
+        Err(error) => Err(ApiProblem::recall(&*request.desk.store, error, request.id()).await),
     }
 }
 
@@ -128,10 +128,10 @@ fn size(name: &str, number: Option<u64>, usual: usize, most: usize) -> Result<us
     Ok(usize::try_from(number).unwrap_or(usize::MAX).min(most))
 }
 
-async fn grep(asked: ApiRequest<GrepBody>) -> Result<HitPage, ApiProblem> {
-    let query = &asked.query;
+async fn grep(request: ApiRequest<GrepBody>) -> Result<HitPage, ApiProblem> {
+    let query = &request.query;
     let limit = size("limit", query.limit, HITS as usize, MAX_HITS as usize)?;
-    found(&asked, async {
+    recalled(&request, async {
         let range = query.range.as_deref().filter(|range| !range.is_empty());
         let grep = GrepQuery {
             query: query.query.clone(),
@@ -145,11 +145,11 @@ async fn grep(asked: ApiRequest<GrepBody>) -> Result<HitPage, ApiProblem> {
             outcome: query.errors.then_some(WantedOutcome::Failed),
             folded: query.folded,
             within: range.map(GrepQuery::range).transpose()?,
-            context: query.context.map_or(0, |it| usize::try_from(it).unwrap_or(usize::MAX)),
+            context: query.context.map_or(0, |lines| usize::try_from(lines).unwrap_or(usize::MAX)),
             limit: small(limit as u64),
             skip: query.skip.map_or(0, small),
         };
-        recall::grep(&*asked.desk.store, asked.id(), &grep).await
+        recall::grep(&*request.desk.store, request.id(), &grep).await
     })
     .await
 }
@@ -172,11 +172,12 @@ struct OutlineQuery {
     folded: bool,
 }
 
-async fn outline(asked: ApiRequest<OutlineQuery>) -> Result<OutlinePage, ApiProblem> {
-    let OutlineQuery { from, limit, folded } = asked.query;
+async fn outline(request: ApiRequest<OutlineQuery>) -> Result<OutlinePage, ApiProblem> {
+    let OutlineQuery { from, limit, folded } = request.query;
     let limit = small(size("limit", limit, ROWS as usize, MAX_ROWS as usize)? as u64);
-    let work = recall::outline(&*asked.desk.store, asked.id(), from.unwrap_or(0), limit, folded);
-    found(&asked, work).await
+    let work =
+        recall::outline(&*request.desk.store, request.id(), from.unwrap_or(0), limit, folded);
+    recalled(&request, work).await
 }
 
 /// A query for original messages.
@@ -194,13 +195,13 @@ struct ExpandQuery {
     max_chars: Option<u64>,
 }
 
-async fn expand(asked: ApiRequest<ExpandQuery>) -> Result<OriginalPage, ApiProblem> {
-    let ExpandQuery { what, from, max_chars } = &asked.query;
+async fn expand(request: ApiRequest<ExpandQuery>) -> Result<OriginalPage, ApiProblem> {
+    let ExpandQuery { what, from, max_chars } = &request.query;
     let most = size("max_chars", *max_chars, PAGE_CHARS, MAX_PAGE_CHARS)?;
-    found(&asked, async {
-        let what = ExpandTarget::parse(what)?;
+    recalled(&request, async {
+        let target = ExpandTarget::parse(what)?;
         let from = from.as_deref().filter(|from| !from.is_empty());
-        recall::expand(&*asked.desk.store, asked.id(), &what, from, most).await
+        recall::expand(&*request.desk.store, request.id(), &target, from, most).await
     })
     .await
 }
@@ -218,10 +219,10 @@ struct NamesQuery {
     max_chars: Option<u64>,
 }
 
-async fn names(asked: ApiRequest<NamesQuery>) -> Result<GoneNames, ApiProblem> {
-    let NamesQuery { question, max_chars } = &asked.query;
+async fn names(request: ApiRequest<NamesQuery>) -> Result<GoneNames, ApiProblem> {
+    let NamesQuery { question, max_chars } = &request.query;
     let most = size("max_chars", *max_chars, NAME_CHARS, MAX_NAME_CHARS)?;
-    found(&asked, recall::names(&*asked.desk.store, asked.id(), question, most)).await
+    recalled(&request, recall::names(&*request.desk.store, request.id(), question, most)).await
 }
 
 /// The fold that is described.
@@ -233,7 +234,7 @@ struct DescribeQuery {
     fold: String,
 }
 
-async fn describe(asked: ApiRequest<DescribeQuery>) -> Result<FoldDescription, ApiProblem> {
-    let work = recall::describe(&*asked.desk.store, asked.id(), &asked.query.fold);
-    found(&asked, work).await
+async fn describe(request: ApiRequest<DescribeQuery>) -> Result<FoldDescription, ApiProblem> {
+    let work = recall::describe(&*request.desk.store, request.id(), &request.query.fold);
+    recalled(&request, work).await
 }

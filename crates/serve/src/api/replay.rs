@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::ask::ApiRequest;
 use super::describe::{ApiRoutes, Operation};
 use super::problem::ApiProblem;
-use super::sessions::{done, open};
+use super::sessions::{open, or_problem};
 
 /// The most policies of one comparison.
 const MOST: usize = 8;
@@ -47,8 +47,8 @@ struct CompareBody {
     window: Option<u64>,
 }
 
-async fn replay(asked: ApiRequest<(), CompareBody>) -> Result<Value, ApiProblem> {
-    let CompareBody { policies, window } = &asked.body;
+async fn replay(request: ApiRequest<(), CompareBody>) -> Result<Value, ApiProblem> {
+    let CompareBody { policies, window } = &request.body;
     if policies.is_empty() || policies.len() > MOST {
         return Err(ApiProblem::bad(format!("`policies` has 1 to {MOST} names")));
     }
@@ -59,17 +59,17 @@ async fn replay(asked: ApiRequest<(), CompareBody>) -> Result<Value, ApiProblem>
         let forms = ReplayContender::forms(policy.as_ref(), form).into_iter();
         contenders.extend(forms.map(|contender| (name.clone(), contender)));
     }
-    let mut stored = open(&asked).await?;
-    let status = done(&asked.desk, stored.status(asked.now())).await?;
+    let mut stored = open(&request).await?;
+    let status = or_problem(&request.desk, stored.status(request.now())).await?;
     let window = window.unwrap_or(status.context_length).max(1);
     let kind = DialectKind::from_name(&stored.row().new.dialect);
     let kind = kind.unwrap_or(DialectKind::OpenAiChat);
-    let session = done(&asked.desk, stored.whole()).await?;
+    let session = or_problem(&request.desk, stored.whole()).await?;
     let recording = recorded(session.log(), session.meter().unseen, kind)?;
     // The lock on the session is released, because other requests may read the session while it is replayed.
     drop(stored);
     // A comparison takes a thread for seconds, so the next one is refused and does not wait.
-    let Ok(_alone) = asked.desk.replays.try_acquire() else {
+    let Ok(_alone) = request.desk.replays.try_acquire() else {
         return Err(ApiProblem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "busy",
@@ -78,16 +78,20 @@ async fn replay(asked: ApiRequest<(), CompareBody>) -> Result<Value, ApiProblem>
         .hint("ask again when it is done")
         .wait(5));
     };
-    Ok(compared(asked.id(), kind.name(), &recording, &contenders, window))
+    Ok(compared(request.id(), kind.name(), &recording, &contenders, window))
 }
 
 /// The messages of a session, counted with the tokenizer of `midfold measure replay`. `unseen` is what each request has
 /// beside messages and envelope, in tokens.
-fn recorded(held: &EventLog, unseen: u64, kind: DialectKind) -> Result<Recording, ApiProblem> {
+fn recorded(
+    stored_log: &EventLog,
+    unseen: u64,
+    kind: DialectKind,
+) -> Result<Recording, ApiProblem> {
     let counter = tokens::by_name(TOKENIZER).map_err(|error| ApiProblem::bad(error.to_string()))?;
-    let mut log = EventLog::new(kind.shared(), *held.profile(), counter);
-    log.add_to_envelope(held.envelope_tokens().saturating_add(unseen));
-    for event in events_of(held) {
+    let mut log = EventLog::new(kind.shared(), *stored_log.profile(), counter);
+    log.add_to_envelope(stored_log.envelope_tokens().saturating_add(unseen));
+    for event in events_of(stored_log) {
         log.append(event);
     }
     Ok(Recording::new(log))
@@ -109,15 +113,17 @@ fn compared(
         tokens: log.tokens(),
         events: event_rows(log),
     }];
-    let found: Vec<PolicyResult> =
-        contenders.iter().map(|(_, it)| PolicyResult::of(it, recording, &prices, window)).collect();
-    let runs = contenders.iter().zip(&found).map(|((name, contender), done)| StrategyResult {
+    let results: Vec<PolicyResult> = contenders
+        .iter()
+        .map(|(_, entrant)| PolicyResult::of(entrant, recording, &prices, window))
+        .collect();
+    let runs = contenders.iter().zip(&results).map(|((name, contender), result)| StrategyResult {
         strategy: name,
         window,
         form: contender.form(),
         is_engine: false,
-        totals: &done.totals,
-        each: &done.each,
+        totals: &result.totals,
+        each: &result.each,
     });
     StrategyComparison {
         tokenizer: TOKENIZER,
@@ -144,11 +150,11 @@ impl PolicyResult {
         let begun = Instant::now();
         let clock = move || u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let replaying = ReplayOptions { window, prices, clock: &clock };
-        let found = replaying.run(recording, contender.strategy());
+        let outcome = replaying.run(recording, contender.strategy());
         let mut totals = ReplayMeasures::default();
-        if let Ok(found) = &found {
-            totals.add(&found.measures);
+        if let Ok(outcome) = &outcome {
+            totals.add(&outcome.measures);
         }
-        Self { totals, each: [(0, found.map_err(|error| error.to_string()))] }
+        Self { totals, each: [(0, outcome.map_err(|error| error.to_string()))] }
     }
 }

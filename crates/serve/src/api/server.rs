@@ -137,7 +137,7 @@ impl RequestTotals {
 
 /// The windows that were set at the start, and those that requests had to fit.
 fn windows(app: &SharedApp) -> Vec<WindowRow> {
-    let said = app.said_windows.iter().map(|(model, window)| WindowRow {
+    let given = app.said_windows.iter().map(|(model, window)| WindowRow {
         upstream: None,
         model: model.clone(),
         window: *window,
@@ -149,5 +149,5 @@ fn windows(app: &SharedApp) -> Vec<WindowRow> {
         window: known.window,
         from: known.from.name(),
     });
-    said.chain(known).collect()
+    given.chain(known).collect()
 }

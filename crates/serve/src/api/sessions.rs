@@ -61,12 +61,12 @@ pub(super) fn routes(api: &mut ApiRoutes) {
 }
 
 /// The result of work on a session, with a store's error as a problem.
-pub(super) async fn done<T, E: Into<StoredError>>(
+pub(super) async fn or_problem<T, E: Into<StoredError>>(
     desk: &Desk,
     work: impl Future<Output = Result<T, E>>,
 ) -> Result<T, ApiProblem> {
     match work.await {
-        Ok(done) => Ok(done),
+        Ok(outcome) => Ok(outcome),
         Err(error) => Err(ApiProblem::stored(&*desk.store, error.into()).await),
     }
 }
@@ -77,18 +77,18 @@ pub(super) async fn activity(
     caller: &ApiCaller,
     id: &str,
 ) -> Result<SessionActivity, ApiProblem> {
-    let found = desk.store.activity(id).await;
+    let outcome = desk.store.activity(id).await;
     let unseen = || StoreError::NoSession(id.to_owned());
-    let found =
-        found.and_then(|it| if caller.sees(it.owner.as_deref()) { Ok(it) } else { Err(unseen()) });
-    done(desk, std::future::ready(found)).await
+    let outcome = outcome
+        .and_then(|row| if caller.sees(row.owner.as_deref()) { Ok(row) } else { Err(unseen()) });
+    or_problem(desk, std::future::ready(outcome)).await
 }
 
 /// Opens the session that a request names, for this request alone.
-pub(super) async fn open<Q, B>(asked: &ApiRequest<Q, B>) -> Result<LockedSession, ApiProblem> {
-    let ApiRequest { desk, caller, .. } = asked;
-    activity(desk, caller, asked.id()).await?;
-    done(desk, desk.opened.open(&desk.store, asked.id())).await
+pub(super) async fn open<Q, B>(request: &ApiRequest<Q, B>) -> Result<LockedSession, ApiProblem> {
+    let ApiRequest { desk, caller, .. } = request;
+    activity(desk, caller, request.id()).await?;
+    or_problem(desk, desk.opened.open(&desk.store, request.id())).await
 }
 
 /// A query for a page of sessions.
@@ -116,8 +116,8 @@ struct SessionPage {
     next: Option<u64>,
 }
 
-async fn list(asked: ApiRequest<ListQuery>) -> Result<SessionPage, ApiProblem> {
-    let ApiRequest { desk, caller, query, .. } = asked;
+async fn list(request: ApiRequest<ListQuery>) -> Result<SessionPage, ApiProblem> {
+    let ApiRequest { desk, caller, query, .. } = request;
     let limit = usize::try_from(within("limit", query.limit, PAGE, 1..=MOST)?).unwrap_or(1);
     let wanted = query.q.unwrap_or_default().to_lowercase();
     let mut page = SessionPage { sessions: Vec::new(), next: query.after };
@@ -127,10 +127,11 @@ async fn list(asked: ApiRequest<ListQuery>) -> Result<SessionPage, ApiProblem> {
     let rows = if wanted.is_empty() { limit + 1 } else { AT_ONCE };
     while looked_at < LOOKED_AT {
         let (owner, before) = (caller.owner.clone(), page.next);
-        let asked = NewestQuery { owner, before, limit: u32::try_from(rows).unwrap_or(u32::MAX) };
-        let found = done(&desk, desk.store.newest(&asked)).await?;
-        let is_last = found.len() < rows;
-        for activity in found {
+        let page_query =
+            NewestQuery { owner, before, limit: u32::try_from(rows).unwrap_or(u32::MAX) };
+        let activities = or_problem(&desk, desk.store.newest(&page_query)).await?;
+        let is_last = activities.len() < rows;
+        for activity in activities {
             if page.sessions.len() == limit || looked_at == LOOKED_AT {
                 return Ok(page);
             }
@@ -142,7 +143,7 @@ async fn list(asked: ApiRequest<ListQuery>) -> Result<SessionPage, ApiProblem> {
                 }
                 // The session does not match, or was deleted after the list was read.
                 Ok(_) | Err(StoreError::NoSession(_)) => {}
-                Err(error) => return done(&desk, std::future::ready(Err(error))).await,
+                Err(error) => return or_problem(&desk, std::future::ready(Err(error))).await,
             }
         }
         if is_last {
@@ -156,7 +157,8 @@ async fn list(asked: ApiRequest<ListQuery>) -> Result<SessionPage, ApiProblem> {
 fn matches(overview: &Overview, wanted: &str) -> bool {
     let Overview { id, title, model, client, source, .. } = overview;
     let texts = [Some(id), title.as_ref(), Some(model), client.as_ref(), source.as_ref()];
-    wanted.is_empty() || texts.into_iter().flatten().any(|it| it.to_lowercase().contains(wanted))
+    wanted.is_empty()
+        || texts.into_iter().flatten().any(|label| label.to_lowercase().contains(wanted))
 }
 
 /// The settings and the first messages of a new session.
@@ -217,9 +219,9 @@ pub(super) fn policy(
     Settings { preset, policy, ..Settings::default() }.policy(&HOST).map(Some)
 }
 
-async fn create(asked: ApiRequest<(), NewSessionBody>) -> Result<Overview, ApiProblem> {
-    let now = asked.now();
-    let ApiRequest { app, desk, caller, body: new, most_messages, .. } = asked;
+async fn create(request: ApiRequest<(), NewSessionBody>) -> Result<Overview, ApiProblem> {
+    let now = request.now();
+    let ApiRequest { app, desk, caller, body: new, most_messages, .. } = request;
     let kind = midfold::dialect(new.dialect.as_deref().unwrap_or("openai-chat"))?;
     let settings = Settings { model: new.model.clone(), window: new.window, ..Settings::default() };
     let rules = policy(new.preset, new.policy.as_ref())?;
@@ -247,11 +249,11 @@ async fn create(asked: ApiRequest<(), NewSessionBody>) -> Result<Overview, ApiPr
     if let Some(json) = &new.messages {
         first.extend(events(json.get(), kind, "a new session", most_messages)?);
     }
-    let made = async {
+    let overview = async {
         let stored = started.store(Arc::clone(&desk.store), first).await?;
         Ok::<_, StoredError>(desk.overviews.one(&stored.row().new.id).await?)
     };
-    Ok((*done(&desk, made).await?).clone())
+    Ok((*or_problem(&desk, overview).await?).clone())
 }
 
 /// A new id: the time and a random number, so that ids sort by the time of creation.
@@ -261,18 +263,22 @@ fn fresh(now: u64, random: &RandomSource) -> String {
     format!("{now:012x}-{:016x}", u64::from_be_bytes(bytes))
 }
 
-async fn status(asked: ApiRequest) -> Result<SessionDetail, ApiProblem> {
-    let mut stored = open(&asked).await?;
-    done(&asked.desk, SessionDetail::of(&asked.desk.overviews, &mut stored, asked.now())).await
+async fn status(request: ApiRequest) -> Result<SessionDetail, ApiProblem> {
+    let mut stored = open(&request).await?;
+    or_problem(
+        &request.desk,
+        SessionDetail::of(&request.desk.overviews, &mut stored, request.now()),
+    )
+    .await
 }
 
-async fn delete(asked: ApiRequest) -> Result<SessionExtent, ApiProblem> {
-    let ApiRequest { desk, caller, .. } = &asked;
+async fn delete(request: ApiRequest) -> Result<SessionExtent, ApiProblem> {
+    let ApiRequest { desk, caller, .. } = &request;
     // The feed reports the last figures of the session, which can only be read before it is deleted.
-    let gone = activity(desk, caller, asked.id()).await?;
-    desk.opened.close(asked.id());
-    let extent = done(desk, desk.store.delete(asked.id(), None)).await?;
-    desk.feed.report_deletion(&gone);
+    let last_activity = activity(desk, caller, request.id()).await?;
+    desk.opened.close(request.id());
+    let extent = or_problem(desk, desk.store.delete(request.id(), None)).await?;
+    desk.feed.report_deletion(&last_activity);
     // The session is gone for every reader, so a failed scrub does not make the deletion fail.
     if let Err(error) = desk.store.scrub().await {
         tracing::warn!(%error, "the bytes of a deleted session may still be in the file");
@@ -290,20 +296,20 @@ struct ForkBody {
     at: Option<u64>,
 }
 
-async fn fork(asked: ApiRequest<(), ForkBody>) -> Result<Overview, ApiProblem> {
-    let mut stored = open(&asked).await?;
-    let id = asked.body.id.clone().unwrap_or_else(|| fresh(asked.now(), &asked.app.random));
-    let made = async {
-        stored.fork(&id, asked.body.at, asked.now()).await?;
-        Ok::<_, StoredError>(asked.desk.overviews.one(&id).await?)
+async fn fork(request: ApiRequest<(), ForkBody>) -> Result<Overview, ApiProblem> {
+    let mut stored = open(&request).await?;
+    let id = request.body.id.clone().unwrap_or_else(|| fresh(request.now(), &request.app.random));
+    let overview = async {
+        stored.fork(&id, request.body.at, request.now()).await?;
+        Ok::<_, StoredError>(request.desk.overviews.one(&id).await?)
     };
-    Ok((*done(&asked.desk, made).await?).clone())
+    Ok((*or_problem(&request.desk, overview).await?).clone())
 }
 
-async fn export(asked: ApiRequest) -> Result<Response, ApiProblem> {
-    activity(&asked.desk, &asked.caller, asked.id()).await?;
+async fn export(request: ApiRequest) -> Result<Response, ApiProblem> {
+    activity(&request.desk, &request.caller, request.id()).await?;
     let mut out = Vec::new();
-    let written = transfer::export(&*asked.desk.store, Some(asked.id()), &mut out).await;
+    let written = transfer::export(&*request.desk.store, Some(request.id()), &mut out).await;
     written.map_err(|error| {
         ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, "store", error.to_string())
     })?;

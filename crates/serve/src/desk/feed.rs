@@ -46,18 +46,18 @@ pub(crate) struct SessionChange {
 
 impl SessionChange {
     /// `folds` is the number of folds that were in force.
-    fn of(kind: &'static str, it: &SessionActivity, folds: u64) -> Self {
+    fn of(kind: &'static str, activity: &SessionActivity, folds: u64) -> Self {
         Self {
             kind,
-            owner: it.owner.clone(),
-            session: it.id.clone(),
-            tick: it.tick,
-            events: it.head,
-            tokens: it.tokens,
+            owner: activity.owner.clone(),
+            session: activity.id.clone(),
+            tick: activity.tick,
+            events: activity.head,
+            tokens: activity.tokens,
             folds,
-            calls: it.calls,
-            active: it.active_number,
-            changed: it.changed,
+            calls: activity.calls,
+            active: activity.active_number,
+            changed: activity.changed,
         }
     }
 
@@ -71,7 +71,7 @@ impl SessionChange {
 /// The feed of changes, for all listeners.
 pub(crate) struct ChangeFeed {
     store: Arc<dyn Store>,
-    told: broadcast::Sender<SessionChange>,
+    changes: broadcast::Sender<SessionChange>,
     /// Whether a task watches the store. The lock is held while that changes, so that a new listener waits, and there
     /// is never more than one task.
     looks: Arc<Mutex<bool>>,
@@ -80,14 +80,14 @@ pub(crate) struct ChangeFeed {
 
 impl ChangeFeed {
     pub fn new(store: Arc<dyn Store>, stopped: watch::Receiver<bool>) -> Self {
-        let (told, _) = broadcast::channel(BEHIND);
-        Self { store, told, looks: Arc::default(), stopped }
+        let (changes, _) = broadcast::channel(BEHIND);
+        Self { store, changes, looks: Arc::default(), stopped }
     }
 
     /// Reports a session that was deleted here. Reading the store would not show that.
-    pub fn report_deletion(&self, it: &SessionActivity) {
+    pub fn report_deletion(&self, activity: &SessionActivity) {
         // An error means that nobody listens.
-        let _ = self.told.send(SessionChange::of("delete", it, 0));
+        let _ = self.changes.send(SessionChange::of("delete", activity, 0));
     }
 
     /// Subscribes to changes from now on. The first listener starts the task that watches the store.
@@ -95,17 +95,21 @@ impl ChangeFeed {
         let mut looks = self.looks.lock().await;
         // Under the lock, as `is_alone` counts the listeners: so the task cannot end between its count and this
         // subscription.
-        let listener = self.told.subscribe();
+        let listener = self.changes.subscribe();
         if !*looks {
             let newest = newest(&*self.store, None).await?;
-            let (seen, since) = newest.first().map_or((0, 0), |it| (it.tick, it.changed));
+            let (seen, since) =
+                newest.first().map_or((0, 0), |activity| (activity.tick, activity.changed));
             // A page that is not full has all sessions of the store.
-            let oldest = newest.get(AT_ONCE as usize - 1).map(|it| it.tick);
+            let oldest = newest.get(AT_ONCE as usize - 1).map(|activity| activity.tick);
             // Folds in force are not counted here: that reads the folds of each session, and most will not change.
-            let before = newest.into_iter().map(|it| (it.id.clone(), (it, None))).collect();
+            let before = newest
+                .into_iter()
+                .map(|activity| (activity.id.clone(), (activity, None)))
+                .collect();
             let looking = StoreWatch {
                 store: Arc::clone(&self.store),
-                told: self.told.clone(),
+                changes: self.changes.clone(),
                 looks: Arc::clone(&self.looks),
                 stopped: self.stopped.clone(),
                 before,
@@ -131,7 +135,7 @@ async fn newest(
 /// The task that watches the store until nobody listens any more.
 struct StoreWatch {
     store: Arc<dyn Store>,
-    told: broadcast::Sender<SessionChange>,
+    changes: broadcast::Sender<SessionChange>,
     looks: Arc<Mutex<bool>>,
     stopped: watch::Receiver<bool>,
     /// The last known activity of each session, and how many of its folds were in force, if that was counted.
@@ -164,19 +168,21 @@ impl StoreWatch {
 
     /// Reads all sessions that changed since the last reading, the newest change first, and some that did not.
     async fn look(&self) -> Result<Vec<SessionActivity>, StoreError> {
-        let mut found: Vec<SessionActivity> = Vec::new();
+        let mut activities: Vec<SessionActivity> = Vec::new();
         loop {
             // A session that changes between two pages gets a tick above the first page, and the next reading finds it.
-            let page = newest(&*self.store, found.last().map(|it| it.tick)).await?;
+            let page =
+                newest(&*self.store, activities.last().map(|activity| activity.tick)).await?;
             // Of two changes at once, PostgreSQL may show the one with the lower tick later. So the whole page is taken,
             // and not only what is above the newest tick of the last reading.
-            let is_last =
-                page.len() < AT_ONCE as usize || page.last().is_some_and(|it| it.tick <= self.seen);
-            found.extend(page);
+            let is_last = page.len() < AT_ONCE as usize
+                || page.last().is_some_and(|activity| activity.tick <= self.seen);
+            activities.extend(page);
             if is_last {
                 // Those that the first reading left out did not change.
-                found.retain(|it| self.oldest.is_none_or(|oldest| it.tick > oldest));
-                return Ok(found);
+                activities
+                    .retain(|activity| self.oldest.is_none_or(|oldest| activity.tick > oldest));
+                return Ok(activities);
             }
         }
     }
@@ -184,42 +190,46 @@ impl StoreWatch {
     /// Whether nobody listens any more. If so, also notes that the next listener has to start a new task.
     async fn is_alone(&self) -> bool {
         let mut looks = self.looks.lock().await;
-        *looks = self.told.receiver_count() > 0;
+        *looks = self.changes.receiver_count() > 0;
         !*looks
     }
 
     /// Reports the sessions that changed since the last reading, the oldest change first.
     async fn tell(&mut self, now: Vec<SessionActivity>) {
         // The newest change comes first, so its tick is the highest. A deleted session takes its tick away.
-        self.seen = now.first().map_or(self.seen, |it| it.tick.max(self.seen));
-        for it in now.into_iter().rev() {
-            let before = self.before.get(&it.id);
-            if before.is_some_and(|(before, _)| before.tick == it.tick) {
+        self.seen = now.first().map_or(self.seen, |activity| activity.tick.max(self.seen));
+        for activity in now.into_iter().rev() {
+            let before = self.before.get(&activity.id);
+            if before.is_some_and(|(before, _)| before.tick == activity.tick) {
                 continue;
             }
             // A log only grows, so a shorter one is that of another session, which has the id of a deleted one.
-            let before = before.filter(|(before, _)| before.head <= it.head);
-            let known = before.filter(|(before, _)| has_same_folds(before, &it));
+            let before = before.filter(|(before, _)| before.head <= activity.head);
+            let known = before.filter(|(before, _)| has_same_folds(before, &activity));
             let folds = match known.and_then(|(_, folds)| *folds) {
                 Some(folds) => folds,
                 // The session may have been deleted meanwhile; the next change corrects the number.
-                None => folds_in_force(&*self.store, &it).await.unwrap_or(it.folds),
+                None => folds_in_force(&*self.store, &activity).await.unwrap_or(activity.folds),
             };
             let kind = match before {
-                Some((before, _)) => kind(before, &it),
-                None if self.is_new(&it).await => "new",
+                Some((before, _)) => kind(before, &activity),
+                None if self.is_new(&activity).await => "new",
                 None => "append",
             };
-            let _ = self.told.send(SessionChange::of(kind, &it, folds));
-            self.before.insert(it.id.clone(), (it, Some(folds)));
+            let _ = self.changes.send(SessionChange::of(kind, &activity, folds));
+            self.before.insert(activity.id.clone(), (activity, Some(folds)));
         }
     }
 
     /// Whether a session that was never read was made after the first reading, and not only left out by it.
-    async fn is_new(&self, it: &SessionActivity) -> bool {
+    async fn is_new(&self, activity: &SessionActivity) -> bool {
         // A session that was deleted meanwhile counts as new, too. Its deletion is the next event.
         self.oldest.is_none()
-            || self.store.session(&it.id).await.map_or(true, |row| row.new.created >= self.since)
+            || self
+                .store
+                .session(&activity.id)
+                .await
+                .map_or(true, |row| row.new.created >= self.since)
     }
 }
 

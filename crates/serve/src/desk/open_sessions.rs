@@ -60,8 +60,8 @@ impl OpenedSessions {
         let stored = stored.map(|stored| stored.with_hooks(self.hooks.clone()));
         let stored = stored.inspect_err(|_| self.close(id))?;
         self.note(id, stored.row().head);
-        let held = guard.insert(stored);
-        debug_assert_eq!(held.row().new.id, id, "a slot holds its session");
+        let session = guard.insert(stored);
+        debug_assert_eq!(session.row().new.id, id, "a slot holds its session");
         OwnedMutexGuard::try_map(guard, Option::as_mut)
             .map_err(|_| StoredError::Busy(id.to_owned()))
     }

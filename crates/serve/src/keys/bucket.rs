@@ -28,8 +28,8 @@ impl Bucket {
         self.level = self.level.saturating_add(gained).min(rate * ONE);
         self.seen = now;
         match self.level.checked_sub(ONE) {
-            Some(left) => {
-                self.level = left;
+            Some(rest) => {
+                self.level = rest;
                 Ok(())
             }
             // In a second the bucket gains `rate * 1_000`.

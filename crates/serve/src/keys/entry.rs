@@ -163,7 +163,7 @@ impl KeyEntry {
         // Lines may have been cut wrongly, for example from one table to the next: the result is compared with the
         // entries that should be left.
         match read(&new) {
-            Ok(left) if left == rest => Ok(new),
+            Ok(remaining) if remaining == rest => Ok(new),
             _ => Err(KeysError::Written),
         }
     }

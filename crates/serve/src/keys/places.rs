@@ -27,16 +27,17 @@ pub struct FoundKey {
 
 /// Takes midfold's key out of a request, from all places, so that none is forwarded.
 pub fn take(parts: &mut Parts) -> Option<FoundKey> {
-    let ours = parts.headers.remove(OURS).and_then(|value| key(&value));
+    let own_key = parts.headers.remove(OURS).and_then(|value| key(&value));
     // `in_address` runs even if a header has a key, so that the address does not carry one to the provider.
-    let theirs = in_headers(parts).into_iter().chain(in_address(parts)).reduce(|first, _| first);
-    let is_in_place = theirs.is_some();
-    ours.or(theirs).map(|key| FoundKey { key, is_in_place })
+    let provider_key =
+        in_headers(parts).into_iter().chain(in_address(parts)).reduce(|first, _| first);
+    let is_in_place = provider_key.is_some();
+    own_key.or(provider_key).map(|key| FoundKey { key, is_in_place })
 }
 
 /// Takes midfold's key out of the headers for providers' keys.
 fn in_headers(parts: &mut Parts) -> Option<String> {
-    let mut found = None;
+    let mut first = None;
     for name in &THEIRS {
         let here = parts
             .headers
@@ -47,22 +48,22 @@ fn in_headers(parts: &mut Parts) -> Option<String> {
         if here.is_some() {
             parts.headers.remove(name);
         }
-        found = found.or(here);
+        first = first.or(here);
     }
-    if found.is_some() {
+    if first.is_some() {
         // The provider would read any of these headers. All are removed, so that only the key which the server adds is
         // sent.
         THEIRS.iter().for_each(|name| drop(parts.headers.remove(name)));
     }
-    found
+    first
 }
 
 /// Takes midfold's key out of the query.
 fn in_address(parts: &mut Parts) -> Option<String> {
     let query = parts.uri.query()?;
     let is_key =
-        |pair: &&str| pair.strip_prefix(PARAMETER).is_some_and(|it| it.starts_with(PREFIX));
-    let found = query.split('&').find(is_key)?[PARAMETER.len()..].to_owned();
+        |pair: &&str| pair.strip_prefix(PARAMETER).is_some_and(|value| value.starts_with(PREFIX));
+    let own = query.split('&').find(is_key)?[PARAMETER.len()..].to_owned();
     let rest: Vec<_> = query.split('&').filter(|pair| !is_key(pair)).collect();
     let mark = if rest.is_empty() { "" } else { "?" };
     let target = format!("{}{mark}{}", parts.uri.path(), rest.join("&"));
@@ -70,7 +71,7 @@ fn in_address(parts: &mut Parts) -> Option<String> {
     // The text was a part of a valid address before, so it still parses.
     uri.path_and_query = target.parse::<PathAndQuery>().ok();
     parts.uri = Uri::from_parts(uri).unwrap_or_default();
-    Some(found)
+    Some(own)
 }
 
 /// The key in a header's value, without the word `Bearer`.

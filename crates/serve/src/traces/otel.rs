@@ -117,11 +117,11 @@ impl RequestTraces {
 
 /// The service that the spans belong to: the one of the environment, or else midfold.
 fn resource() -> Resource {
-    let said = Resource::builder().build();
-    let name = said.get(&"service.name".into());
+    let detected = Resource::builder().build();
+    let name = detected.get(&"service.name".into());
     match name {
         // The SDK begins the name so if the environment sets none.
-        Some(name) if !name.as_str().starts_with("unknown_service") => said,
+        Some(name) if !name.as_str().starts_with("unknown_service") => detected,
         _ => Resource::builder().with_service_name(SERVICE).build(),
     }
 }
@@ -142,17 +142,17 @@ impl RequestTrace {
     /// Adds the facts of a request with a history: provider, purpose, upstream and model.
     pub fn add_request(
         &self,
-        (way, purpose): (Provider, RequestPurpose),
+        (upstream, purpose): (Provider, RequestPurpose),
         (target, address): (&UpstreamTarget, &Uri),
         model: Option<&str>,
     ) {
         let Some(followed) = &self.0 else { return };
-        let operation = operation(way, purpose);
+        let operation = operation(upstream, purpose);
         let span = followed.context.span();
         let name = model.map_or(operation.to_owned(), |model| format!("{operation} {model}"));
         span.update_name(name);
         span.set_attribute(KeyValue::new("gen_ai.operation.name", operation));
-        span.set_attribute(KeyValue::new("gen_ai.provider.name", provider(way, target)));
+        span.set_attribute(KeyValue::new("gen_ai.provider.name", provider(upstream, target)));
         if let Some(model) = model {
             span.set_attribute(KeyValue::new("gen_ai.request.model", model.to_owned()));
         }
@@ -165,17 +165,19 @@ impl RequestTrace {
     }
 
     /// Adds a span for a new fold. `since` is the time at which midfold began to decide.
-    pub fn add_fold(&self, sent: &OutgoingRequest, since: SystemTime) {
-        let (Some(followed), Some(fold)) = (&self.0, sent.fold.filter(|_| sent.is_new_fold)) else {
+    pub fn add_fold(&self, outgoing: &OutgoingRequest, since: SystemTime) {
+        let (Some(followed), Some(fold)) =
+            (&self.0, outgoing.fold.filter(|_| outgoing.is_new_fold))
+        else {
             return;
         };
         let mut attributes = vec![
             KeyValue::new("midfold.fold", fold.to_hex()[..16].to_owned()),
-            tokens("midfold.tokens.before", sent.tokens_before),
-            tokens("midfold.tokens.after", sent.tokens_after),
+            tokens("midfold.tokens.before", outgoing.tokens_before),
+            tokens("midfold.tokens.after", outgoing.tokens_after),
         ];
-        attributes.extend(sent.session.clone().map(|it| KeyValue::new("midfold.session", it)));
-        attributes.extend(sent.cause.map(|it| KeyValue::new("midfold.cause", it.name())));
+        attributes.extend(outgoing.session.clone().map(|id| KeyValue::new("midfold.session", id)));
+        attributes.extend(outgoing.cause.map(|cause| KeyValue::new("midfold.cause", cause.name())));
         let span = SpanBuilder::from_name("midfold.fold")
             .with_kind(SpanKind::Internal)
             .with_start_time(since)
@@ -196,7 +198,7 @@ impl RequestTrace {
     pub fn add_head(&self, answer: &Response) {
         let Some(followed) = &self.0 else { return };
         let span = followed.context.span();
-        let said =
+        let header_text =
             |name: HeaderName| answer.headers().get(name).and_then(|value| value.to_str().ok());
         let status = answer.status();
         span.set_attribute(KeyValue::new("http.response.status_code", i64::from(status.as_u16())));
@@ -210,14 +212,14 @@ impl RequestTrace {
             ("midfold.fold", headers::FOLD),
             ("midfold.fault", headers::FAULT),
         ] {
-            if let Some(text) = said(header) {
+            if let Some(text) = header_text(header) {
                 span.set_attribute(KeyValue::new(name, text.to_owned()));
             }
         }
         for (name, header) in
             [("midfold.tokens.before", headers::BEFORE), ("midfold.tokens.after", headers::AFTER)]
         {
-            if let Some(count) = said(header).and_then(|text| text.parse().ok()) {
+            if let Some(count) = header_text(header).and_then(|text| text.parse().ok()) {
                 span.set_attribute(tokens(name, count));
             }
         }
@@ -239,11 +241,11 @@ impl RequestTrace {
         let Some(followed) = &self.0 else { return };
         seen.usage.iter().for_each(|usage| self.add_usage(*usage));
         let span = followed.context.span();
-        for (name, said) in
+        for (name, text) in
             [("gen_ai.response.id", &seen.id), ("gen_ai.response.model", &seen.model)]
         {
-            if let Some(said) = said {
-                span.set_attribute(KeyValue::new(name, said.clone()));
+            if let Some(text) = text {
+                span.set_attribute(KeyValue::new(name, text.clone()));
             }
         }
         if let Some(finish) = seen.finish.clone() {
@@ -275,8 +277,8 @@ fn tokens(name: &'static str, count: u64) -> KeyValue {
 }
 
 /// The name of the operation; the conventions' name if they have one.
-fn operation(way: Provider, purpose: RequestPurpose) -> &'static str {
-    match (purpose, way) {
+fn operation(upstream: Provider, purpose: RequestPurpose) -> &'static str {
+    match (purpose, upstream) {
         (RequestPurpose::Answer, Provider::Gemini) => "generate_content",
         (RequestPurpose::Answer, _) => "chat",
         (RequestPurpose::Count, _) => "count_tokens",
@@ -285,8 +287,8 @@ fn operation(way: Provider, purpose: RequestPurpose) -> &'static str {
 }
 
 /// The name of the provider: for Gemini itself the conventions' name, else that of the upstream.
-fn provider(way: Provider, target: &UpstreamTarget) -> String {
-    match way {
+fn provider(upstream: Provider, target: &UpstreamTarget) -> String {
+    match upstream {
         Provider::Gemini if target.is_usual => "gcp.gemini".to_owned(),
         _ => target.name.clone(),
     }

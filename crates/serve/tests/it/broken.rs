@@ -304,7 +304,7 @@ async fn a_provider_that_takes_long_to_say_anything_is_not_held_back_for_ever() 
     for (path, body, kind, prelude, _) in streams() {
         for begun in [String::new(), chunk(&prelude)] {
             let answer = head("200 OK", kind) + &begun;
-            let hold = |config: &mut ServeConfig| config.limits.held = SHORT;
+            let hold = |config: &mut ServeConfig| config.limits.hold = SHORT;
             let setting = in_front_of(vec![(answer, End::Open)], hold).await;
             let body = body.to_string();
             let mut client = Raw::to(setting.proxy.address()).await;

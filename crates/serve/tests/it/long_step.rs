@@ -96,7 +96,9 @@ fn local_is_what_no_name_server_of_the_internet_knows() {
     ];
     for (url, wanted) in places {
         let mut upstreams = UpstreamTable::default();
-        upstreams.set_all(&ServingUpstreams::said([format!("there={url}").as_str()])).unwrap();
+        upstreams
+            .set_all(&ServingUpstreams::from_texts([format!("there={url}").as_str()]))
+            .unwrap();
         assert_eq!(is_local(&upstreams, "there"), wanted, "{url}");
     }
     assert!(!is_local(&UpstreamTable::default(), "openai"));

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use midfold_core::Hash;
 
 use super::kit::{
-    CaseOutcome, SessionWriter, chain, ensure, equal, fold, job, new_session, refused, said, user,
+    CaseOutcome, SessionWriter, chain, ensure, equal, error_text, fold, job, new_session, refused,
+    user,
 };
 use crate::changes::SessionChanges;
 use crate::error::StoreError;
@@ -21,14 +22,14 @@ async fn full(store: &Arc<dyn Store>, id: &str) -> Result<(SessionWriter, StoreJ
     let mut writer = SessionWriter::new(store, id).await?;
     writer.append_with([user("the needle")], Some("key"), Some(job(id, "j", 0))).await?;
     writer.append((0..5).map(|at| user(&format!("more {at}")))).await?;
-    let made = fold(1, 3, "f");
-    store.put_fold(id, &made).await.map_err(said)?;
-    store.activate(id, None, Some(made.id)).await.map_err(said)?;
-    store.record_call(id, &call()).await.map_err(said)?;
-    store.settle_call(id, 1, "{\"prompt\":9}").await.map_err(said)?;
-    store.save_state(id, 0, "{\"pins\":[2]}").await.map_err(said)?;
+    let new_fold = fold(1, 3, "f");
+    store.put_fold(id, &new_fold).await.map_err(error_text)?;
+    store.activate(id, None, Some(new_fold.id)).await.map_err(error_text)?;
+    store.record_call(id, &call()).await.map_err(error_text)?;
+    store.settle_call(id, 1, "{\"prompt\":9}").await.map_err(error_text)?;
+    store.save_state(id, 0, "{\"pins\":[2]}").await.map_err(error_text)?;
     let claim = JobClaim { worker: "w".to_owned(), now: 1, until: 900, limit: 9 };
-    let mut claimed = store.claim(&claim).await.map_err(said)?;
+    let mut claimed = store.claim(&claim).await.map_err(error_text)?;
     let job = claimed.pop().ok_or("the job was not claimed")?;
     equal!(job.job.session, id, "whose job was claimed");
     Ok((writer, job))
@@ -47,19 +48,19 @@ fn words(query: &str) -> LogSearch {
 }
 
 /// The seqs of the events that a search finds.
-async fn found(store: &Arc<dyn Store>, id: &str, query: &str) -> Result<Vec<u64>, String> {
-    let hits = store.search(id, &words(query)).await.map_err(said)?;
+async fn hit_seqs(store: &Arc<dyn Store>, id: &str, query: &str) -> Result<Vec<u64>, String> {
+    let hits = store.search(id, &words(query)).await.map_err(error_text)?;
     Ok(hits.iter().map(|hit| hit.seq).collect())
 }
 
 /// Every read and every change is refused, because the session does not exist.
 async fn is_gone(store: &Arc<dyn Store>, id: &str) -> CaseOutcome {
-    macro_rules! gone {
-        ($($asked:ident($($with:expr),*)),* $(,)?) => {
+    macro_rules! no_session {
+        ($($method:ident($($with:expr),*)),* $(,)?) => {
             $(refused!(
-                store.$asked($($with),*).await,
+                store.$method($($with),*).await,
                 StoreError::NoSession(name) if name == id,
-                format!("{} of a deleted session", stringify!($asked))
+                format!("{} of a deleted session", stringify!($method))
             );)*
         };
     }
@@ -72,7 +73,7 @@ async fn is_gone(store: &Arc<dyn Store>, id: &str) -> CaseOutcome {
         events: chain(Hash::ROOT, [user("late"), user("later")]),
         ..AppendRequest::default()
     };
-    gone!(
+    no_session!(
         session(id),
         load(id),
         extent(id),
@@ -110,51 +111,51 @@ pub(super) async fn a_deleted_session_is_gone_with_all_that_is_its(
     let (mut other, _) = full(&store, "t").await?;
     // Both sessions are in the word index.
     for id in ["s", "t"] {
-        equal!(found(&store, id, "needle").await?, [0], format!("what {id} finds"));
+        equal!(hit_seqs(&store, id, "needle").await?, [0], format!("what {id} finds"));
     }
-    let extent = store.extent("s").await.map_err(said)?;
+    let extent = store.extent("s").await.map_err(error_text)?;
     let SessionExtent { session, events, folds, calls, jobs, changed, bytes } = &extent;
     equal!(session, "s", "whose extent it is");
     equal!((*events, *folds, *calls, *jobs, *changed), (6, 1, 1, 1, 1_700_000_000_000), "extent");
-    let rows = store.events("s", 0..9).await.map_err(said)?;
+    let rows = store.events("s", 0..9).await.map_err(error_text)?;
     let log: usize = rows.iter().map(|row| row.event.bytes.len()).sum();
     // A store may compress the record of a fold.
     let records = call().body.len() + job("s", "j", 0).body.len();
     ensure!(*bytes > (log + records) as u64, "{bytes} bytes of the session");
 
-    equal!(store.delete("s", None).await.map_err(said)?, extent, "what was deleted");
+    equal!(store.delete("s", None).await.map_err(error_text)?, extent, "what was deleted");
     is_gone(&store, "s").await?;
     refused!(store.delete("none", None).await, StoreError::NoSession(_), "no session deleted");
-    let all = store.sessions(None, 9).await.map_err(said)?;
+    let all = store.sessions(None, 9).await.map_err(error_text)?;
     equal!(all.iter().map(|row| &*row.new.id).collect::<Vec<_>>(), ["t"], "sessions left");
-    equal!(store.jobs(None, 9).await.map_err(said)?.len(), 1, "jobs left");
+    equal!(store.jobs(None, 9).await.map_err(error_text)?.len(), 1, "jobs left");
     // The other session is complete, can be searched, and goes on.
-    equal!(found(&store, "t", "needle").await?, [0], "what the other one finds");
-    equal!(store.extent("t").await.map_err(said)?.events, 6, "events of the other one");
+    equal!(hit_seqs(&store, "t", "needle").await?, [0], "what the other one finds");
+    equal!(store.extent("t").await.map_err(error_text)?.events, 6, "events of the other one");
     other.append([user("one more needle")]).await?;
-    equal!(found(&store, "t", "needle").await?.len(), 2, "what it finds later");
-    store.scrub().await.map_err(said)?;
-    equal!(found(&store, "t", "needle").await?.len(), 2, "what it finds in the end");
-    equal!(store.folds("t").await.map_err(said)?.len(), 1, "folds of the other one");
-    store.scrub().await.map_err(said)
+    equal!(hit_seqs(&store, "t", "needle").await?.len(), 2, "what it finds later");
+    store.scrub().await.map_err(error_text)?;
+    equal!(hit_seqs(&store, "t", "needle").await?.len(), 2, "what it finds in the end");
+    equal!(store.folds("t").await.map_err(error_text)?.len(), 1, "folds of the other one");
+    store.scrub().await.map_err(error_text)
 }
 
 /// The id of a deleted session can be used for a new one, which has nothing of the old one.
 pub(super) async fn a_name_is_free_again(store: Arc<dyn Store>) -> CaseOutcome {
     let (_, before) = full(&store, "s").await?;
-    store.delete("s", None).await.map_err(said)?;
-    store.create(new_session("s")).await.map_err(said)?;
+    store.delete("s", None).await.map_err(error_text)?;
+    store.create(new_session("s")).await.map_err(error_text)?;
     let new = SessionRow { new: new_session("s"), ..SessionRow::default() };
-    equal!(store.session("s").await.map_err(said)?, new, "the new session");
-    equal!(store.events("s", 0..9).await.map_err(said)?.len(), 0, "its events");
-    equal!(store.folds("s").await.map_err(said)?.len(), 0, "its folds");
-    equal!(store.calls("s").await.map_err(said)?.len(), 0, "its calls");
-    equal!(store.jobs(Some("s"), 9).await.map_err(said)?.len(), 0, "its jobs");
-    store.delete("s", None).await.map_err(said)?;
+    equal!(store.session("s").await.map_err(error_text)?, new, "the new session");
+    equal!(store.events("s", 0..9).await.map_err(error_text)?.len(), 0, "its events");
+    equal!(store.folds("s").await.map_err(error_text)?.len(), 0, "its folds");
+    equal!(store.calls("s").await.map_err(error_text)?.len(), 0, "its calls");
+    equal!(store.jobs(Some("s"), 9).await.map_err(error_text)?.len(), 0, "its jobs");
+    store.delete("s", None).await.map_err(error_text)?;
     // The same keys, numbers and words can be used again; only the id of the deleted job cannot.
     let (_, job) = full(&store, "s").await?;
     ensure!(job.id > before.id, "job {} after job {}", job.id, before.id);
-    equal!(found(&store, "s", "needle").await?, [0], "what it finds");
+    equal!(hit_seqs(&store, "s", "needle").await?, [0], "what it finds");
     Ok(())
 }
 
@@ -163,23 +164,23 @@ pub(super) async fn a_lease_of_a_deleted_session_stores_nothing(
     store: Arc<dyn Store>,
 ) -> CaseOutcome {
     let (_, job) = full(&store, "s").await?;
-    store.delete("s", None).await.map_err(said)?;
-    let done = JobOutcome { verdict: "accepted".to_owned(), fold: Some(fold(1, 4, "late")) };
+    store.delete("s", None).await.map_err(error_text)?;
+    let outcome = JobOutcome { verdict: "accepted".to_owned(), fold: Some(fold(1, 4, "late")) };
     let late = async || -> CaseOutcome {
         let lease = job.lease();
-        ensure!(!store.heartbeat(&lease, 990).await.map_err(said)?, "a heartbeat");
-        ensure!(!store.finish(&lease, &done).await.map_err(said)?, "the end");
-        ensure!(!store.fail(&lease, "x", Some(5)).await.map_err(said)?, "a failure");
-        ensure!(!store.fail(&lease, "x", None).await.map_err(said)?, "the last failure");
+        ensure!(!store.heartbeat(&lease, 990).await.map_err(error_text)?, "a heartbeat");
+        ensure!(!store.finish(&lease, &outcome).await.map_err(error_text)?, "the end");
+        ensure!(!store.fail(&lease, "x", Some(5)).await.map_err(error_text)?, "a failure");
+        ensure!(!store.fail(&lease, "x", None).await.map_err(error_text)?, "the last failure");
         Ok(())
     };
     late().await?;
     // Late changes have no effect either where a new session has the same name and a job at its first attempt.
     full(&store, "s").await?;
     late().await?;
-    equal!(store.folds("s").await.map_err(said)?.len(), 1, "folds of the new session");
+    equal!(store.folds("s").await.map_err(error_text)?.len(), 1, "folds of the new session");
     let claim = JobClaim { worker: "x".to_owned(), now: 5_000, until: 5_900, limit: 9 };
-    equal!(store.claim(&claim).await.map_err(said)?.len(), 1, "jobs that are due in the end");
+    equal!(store.claim(&claim).await.map_err(error_text)?.len(), 1, "jobs that are due in the end");
     Ok(())
 }
 
@@ -188,35 +189,44 @@ pub(super) async fn a_lease_of_a_deleted_session_stores_nothing(
 pub(super) async fn a_session_is_idle_since_its_last_change(store: Arc<dyn Store>) -> CaseOutcome {
     let at = |id: &str, created| NewSession { created, ..new_session(id) };
     for (id, created) in [("a", 100), ("b", 100), ("c", 100), ("d", 100), ("e", 500)] {
-        store.create(at(id, created)).await.map_err(said)?;
+        store.create(at(id, created)).await.map_err(error_text)?;
     }
     let events = chain(Hash::ROOT, [user("hi"), user("there")]);
     let append = |now| AppendRequest { events: events.clone(), now, ..AppendRequest::default() };
     for id in ["b", "c", "d"] {
-        store.append(id, append(200)).await.map_err(said)?;
+        store.append(id, append(200)).await.map_err(error_text)?;
     }
     store
         .put_fold("c", &crate::types::NewFold { now: 300, ..fold(0, 1, "f") })
         .await
-        .map_err(said)?;
-    store.record_call("d", &NewCall { now: 400, ..call() }).await.map_err(said)?;
-    let idle = async |since, after, limit| store.idle(since, after, limit).await.map_err(said);
+        .map_err(error_text)?;
+    store.record_call("d", &NewCall { now: 400, ..call() }).await.map_err(error_text)?;
+    let idle =
+        async |since, after, limit| store.idle(since, after, limit).await.map_err(error_text);
     let all = ["a", "b", "c", "d", "e"];
     for (since, count) in [(100, 0), (101, 1), (200, 1), (201, 2), (301, 3), (401, 4), (501, 5)] {
         equal!(idle(since, None, 9).await?, all[..count], format!("idle before {since}"));
     }
     equal!(idle(900, Some("b"), 2).await?, ["c", "d"], "a page");
     for (id, changed) in [("a", 100), ("b", 200), ("c", 300), ("d", 400), ("e", 500)] {
-        equal!(store.extent(id).await.map_err(said)?.changed, changed, format!("{id} changed"));
+        equal!(
+            store.extent(id).await.map_err(error_text)?.changed,
+            changed,
+            format!("{id} changed")
+        );
     }
     // An append that repeats an earlier one, or has no events, does not change the session.
     let empty = AppendRequest { expected: 2, events: Vec::new(), ..append(800) };
-    store.append("b", empty).await.map_err(said)?;
-    equal!(store.extent("b").await.map_err(said)?.changed, 200, "after an empty append");
+    store.append("b", empty).await.map_err(error_text)?;
+    equal!(store.extent("b").await.map_err(error_text)?.changed, 200, "after an empty append");
     // A session that was chosen for deletion, and changed before it was deleted, stays.
     refused!(store.delete("b", Some(200)).await, StoreError::Changed(id) if id == "b", "changed");
-    equal!(store.extent("b").await.map_err(said)?.events, 2, "events of what was not deleted");
-    store.delete("b", Some(201)).await.map_err(said)?;
+    equal!(
+        store.extent("b").await.map_err(error_text)?.events,
+        2,
+        "events of what was not deleted"
+    );
+    store.delete("b", Some(201)).await.map_err(error_text)?;
     equal!(idle(900, None, 9).await?, ["a", "c", "d", "e"], "what is left");
     Ok(())
 }

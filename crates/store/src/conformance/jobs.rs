@@ -5,7 +5,8 @@ use std::sync::Arc;
 use midfold_core::Hash;
 
 use super::kit::{
-    CaseOutcome, SessionWriter, chain, ensure, equal, fold, job, new_session, refused, said, user,
+    CaseOutcome, SessionWriter, chain, ensure, equal, error_text, fold, job, new_session, refused,
+    user,
 };
 use crate::changes::SessionChanges;
 use crate::error::StoreError;
@@ -20,14 +21,14 @@ fn claim(worker: &str, now: u64) -> JobClaim {
 
 /// Claims the one job that is due.
 async fn claim_one(store: &Arc<dyn Store>, worker: &str, now: u64) -> Result<StoreJob, String> {
-    let mut jobs = store.claim(&claim(worker, now)).await.map_err(said)?;
+    let mut jobs = store.claim(&claim(worker, now)).await.map_err(error_text)?;
     equal!(jobs.len(), 1, format!("jobs that {worker} got at {now}"));
     jobs.pop().ok_or_else(String::new)
 }
 
 /// The only job of a session.
 async fn only_job(store: &Arc<dyn Store>, id: &str) -> Result<StoreJob, String> {
-    let mut jobs = store.jobs(Some(id), 9).await.map_err(said)?;
+    let mut jobs = store.jobs(Some(id), 9).await.map_err(error_text)?;
     equal!(jobs.len(), 1, "jobs of the session");
     jobs.pop().ok_or_else(String::new)
 }
@@ -48,15 +49,19 @@ pub(super) async fn a_job_is_there_iff_its_append_is(store: Arc<dyn Store>) -> C
     };
     let late = store.commit("s", &append(late, wanted.clone())).await;
     refused!(late, StoreError::Conflict { .. }, "a late append");
-    equal!(store.jobs(Some("s"), 9).await.map_err(said)?.len(), 0, "jobs of a refused append");
+    equal!(
+        store.jobs(Some("s"), 9).await.map_err(error_text)?.len(),
+        0,
+        "jobs of a refused append"
+    );
     let foreign = append(AppendRequest::default(), job("t", "k", 3));
     let foreign = store.commit("s", &foreign).await;
     refused!(foreign, StoreError::Query(_), "the job of another session");
 
     writer.append_with([user("one")], Some("key"), Some(wanted.clone())).await?;
-    let found = only_job(&store, "s").await?;
-    equal!(found.job, wanted, "the job");
-    equal!((found.state, found.attempt, found.fold), (JobState::Ready, 0, None), "its state");
+    let stored = only_job(&store, "s").await?;
+    equal!(stored.job, wanted, "the job");
+    equal!((stored.state, stored.attempt, stored.fold), (JobState::Ready, 0, None), "its state");
     // A retry queues no second job, and neither does the same job again.
     let retry = AppendRequest {
         expected: 0,
@@ -65,7 +70,7 @@ pub(super) async fn a_job_is_there_iff_its_append_is(store: Arc<dyn Store>) -> C
         now: 6,
     };
     let another = || job("s", "another", 3);
-    let retry = store.commit("s", &append(retry, another())).await.map_err(said)?;
+    let retry = store.commit("s", &append(retry, another())).await.map_err(error_text)?;
     ensure!(retry.is_repeated(), "the retry was no retry");
     writer.append_with([user("two")], None, Some(wanted)).await?;
     let third = AppendRequest {
@@ -76,40 +81,40 @@ pub(super) async fn a_job_is_there_iff_its_append_is(store: Arc<dyn Store>) -> C
     let third = store.commit("s", &append(third, another())).await;
     refused!(third, StoreError::OtherJob, "beside another job");
     only_job(&store, "s").await?;
-    equal!(store.session("s").await.map_err(said)?.head, 2, "the head");
+    equal!(store.session("s").await.map_err(error_text)?.head, 2, "the head");
     Ok(())
 }
 
 /// A session has at most one job that is ready or leased, and a key is used for one job only.
 pub(super) async fn one_live_job_a_session(store: Arc<dyn Store>) -> CaseOutcome {
     for id in ["s", "t"] {
-        store.create(new_session(id)).await.map_err(said)?;
+        store.create(new_session(id)).await.map_err(error_text)?;
     }
-    ensure!(store.enqueue(job("s", "a", 0)).await.map_err(said)?, "the first job");
-    ensure!(!store.enqueue(job("s", "a", 0)).await.map_err(said)?, "its key again");
-    ensure!(!store.enqueue(job("s", "b", 0)).await.map_err(said)?, "a second live job");
-    ensure!(store.enqueue(job("t", "a", 0)).await.map_err(said)?, "another session's");
+    ensure!(store.enqueue(job("s", "a", 0)).await.map_err(error_text)?, "the first job");
+    ensure!(!store.enqueue(job("s", "a", 0)).await.map_err(error_text)?, "its key again");
+    ensure!(!store.enqueue(job("s", "b", 0)).await.map_err(error_text)?, "a second live job");
+    ensure!(store.enqueue(job("t", "a", 0)).await.map_err(error_text)?, "another session's");
     // A job is found by its key within its session.
-    let by_key = store.job("t", Some("a")).await.map_err(said)?;
+    let by_key = store.job("t", Some("a")).await.map_err(error_text)?;
     equal!(by_key.map(|job| job.job), Some(job("t", "a", 0)), "the job of a session and key");
-    equal!(store.job("t", Some("b")).await.map_err(said)?, None, "a key that no job has");
+    equal!(store.job("t", Some("b")).await.map_err(error_text)?, None, "a key that no job has");
     refused!(store.job("none", Some("a")).await, StoreError::NoSession(_), "a job of no session");
     let got = claim_one(&store, "w", 1).await?;
-    ensure!(!store.enqueue(job("s", "b", 0)).await.map_err(said)?, "beside a leased job");
-    let done = JobOutcome { verdict: "garbage".to_owned(), fold: None };
-    ensure!(store.finish(&got.lease(), &done).await.map_err(said)?, "the end of a job");
-    ensure!(!store.enqueue(job("s", "a", 0)).await.map_err(said)?, "the key of a done job");
-    ensure!(store.enqueue(job("s", "b", 0)).await.map_err(said)?, "after a done job");
+    ensure!(!store.enqueue(job("s", "b", 0)).await.map_err(error_text)?, "beside a leased job");
+    let outcome = JobOutcome { verdict: "garbage".to_owned(), fold: None };
+    ensure!(store.finish(&got.lease(), &outcome).await.map_err(error_text)?, "the end of a job");
+    ensure!(!store.enqueue(job("s", "a", 0)).await.map_err(error_text)?, "the key of a done job");
+    ensure!(store.enqueue(job("s", "b", 0)).await.map_err(error_text)?, "after a done job");
 
     let race = |at: u64| {
         let store = store.clone();
         tokio::spawn(async move { store.enqueue(job("u", &format!("k{at}"), 0)).await })
     };
-    store.create(new_session("u")).await.map_err(said)?;
+    store.create(new_session("u")).await.map_err(error_text)?;
     let mut queued = 0;
     for task in (0..6).map(race).collect::<Vec<_>>() {
         let outcome = task.await.map_err(|error| error.to_string())?;
-        queued += u32::from(outcome.map_err(said)?);
+        queued += u32::from(outcome.map_err(error_text)?);
     }
     equal!(queued, 1, "jobs queued by a race");
     Ok(())
@@ -118,10 +123,10 @@ pub(super) async fn one_live_job_a_session(store: Arc<dyn Store>) -> CaseOutcome
 /// An expired lease can be claimed by another worker. Then the first worker can store nothing.
 pub(super) async fn leases_expire_and_fence(store: Arc<dyn Store>) -> CaseOutcome {
     for id in ["s", "t"] {
-        store.create(new_session(id)).await.map_err(said)?;
+        store.create(new_session(id)).await.map_err(error_text)?;
     }
-    store.enqueue(job("s", "a", 50)).await.map_err(said)?;
-    equal!(store.claim(&claim("w", 49)).await.map_err(said)?.len(), 0, "before its time");
+    store.enqueue(job("s", "a", 50)).await.map_err(error_text)?;
+    equal!(store.claim(&claim("w", 49)).await.map_err(error_text)?.len(), 0, "before its time");
     let first = claim_one(&store, "w", 50).await?;
     equal!((first.state, first.attempt), (JobState::Leased, 1), "the claimed job");
     equal!(
@@ -129,20 +134,20 @@ pub(super) async fn leases_expire_and_fence(store: Arc<dyn Store>) -> CaseOutcom
         (Some("w"), Some(150), "{\"for\":\"a\"}"),
         "the lease"
     );
-    equal!(store.claim(&claim("x", 149)).await.map_err(said)?.len(), 0, "while it is leased");
-    ensure!(store.heartbeat(&first.lease(), 300).await.map_err(said)?, "a heartbeat");
-    equal!(store.claim(&claim("x", 299)).await.map_err(said)?.len(), 0, "after a heartbeat");
+    equal!(store.claim(&claim("x", 149)).await.map_err(error_text)?.len(), 0, "while it is leased");
+    ensure!(store.heartbeat(&first.lease(), 300).await.map_err(error_text)?, "a heartbeat");
+    equal!(store.claim(&claim("x", 299)).await.map_err(error_text)?.len(), 0, "after a heartbeat");
     let second = claim_one(&store, "x", 300).await?;
     equal!((second.id, second.attempt), (first.id, 2), "the job claimed again");
 
     let old = first.lease();
-    let done = JobOutcome { verdict: "accepted".to_owned(), fold: Some(fold(0, 4, "stale")) };
-    ensure!(!store.heartbeat(&old, 900).await.map_err(said)?, "a heartbeat of a lost lease");
-    ensure!(!store.finish(&old, &done).await.map_err(said)?, "the end of a lost lease");
-    ensure!(!store.fail(&old, "x", None).await.map_err(said)?, "the failure of a lost lease");
-    equal!(store.folds("s").await.map_err(said)?.len(), 0, "folds of a lost lease");
+    let outcome = JobOutcome { verdict: "accepted".to_owned(), fold: Some(fold(0, 4, "stale")) };
+    ensure!(!store.heartbeat(&old, 900).await.map_err(error_text)?, "a heartbeat of a lost lease");
+    ensure!(!store.finish(&old, &outcome).await.map_err(error_text)?, "the end of a lost lease");
+    ensure!(!store.fail(&old, "x", None).await.map_err(error_text)?, "the failure of a lost lease");
+    equal!(store.folds("s").await.map_err(error_text)?.len(), 0, "folds of a lost lease");
     let nobody = Lease { job: 987_654, attempt: 1 };
-    ensure!(!store.heartbeat(&nobody, 900).await.map_err(said)?, "a heartbeat of no job");
+    ensure!(!store.heartbeat(&nobody, 900).await.map_err(error_text)?, "a heartbeat of no job");
     let now = only_job(&store, "s").await?;
     equal!(
         (now.state, now.worker.as_deref(), now.lease_until),
@@ -150,9 +155,9 @@ pub(super) async fn leases_expire_and_fence(store: Arc<dyn Store>) -> CaseOutcom
         "the job after all that"
     );
     // Claims return the oldest jobs first, and no more than were asked for.
-    store.enqueue(job("t", "b", 60)).await.map_err(said)?;
+    store.enqueue(job("t", "b", 60)).await.map_err(error_text)?;
     let both = JobClaim { limit: 5, ..claim("y", 400) };
-    let got = store.claim(&both).await.map_err(said)?;
+    let got = store.claim(&both).await.map_err(error_text)?;
     let keys: Vec<&str> = got.iter().map(|job| job.job.key.as_str()).collect();
     equal!(keys, ["a", "b"], "an expired and a new job");
     Ok(())
@@ -160,11 +165,11 @@ pub(super) async fn leases_expire_and_fence(store: Arc<dyn Store>) -> CaseOutcom
 
 /// A job that was given back waits until its time, or is dead, and keeps the reason.
 pub(super) async fn failures_wait_or_die_with_the_reason(store: Arc<dyn Store>) -> CaseOutcome {
-    store.create(new_session("s")).await.map_err(said)?;
-    store.enqueue(job("s", "a", 0)).await.map_err(said)?;
+    store.create(new_session("s")).await.map_err(error_text)?;
+    store.enqueue(job("s", "a", 0)).await.map_err(error_text)?;
     let first = claim_one(&store, "w", 1).await?;
     ensure!(
-        store.fail(&first.lease(), "timeout: 25 s", Some(60)).await.map_err(said)?,
+        store.fail(&first.lease(), "timeout: 25 s", Some(60)).await.map_err(error_text)?,
         "a failure"
     );
     let waiting = only_job(&store, "s").await?;
@@ -173,12 +178,12 @@ pub(super) async fn failures_wait_or_die_with_the_reason(store: Arc<dyn Store>) 
         (JobState::Ready, 60, Some("timeout: 25 s"), None),
         "the job that waits"
     );
-    ensure!(!store.heartbeat(&first.lease(), 99).await.map_err(said)?, "a lease given back");
-    equal!(store.claim(&claim("w", 59)).await.map_err(said)?.len(), 0, "before the retry");
+    ensure!(!store.heartbeat(&first.lease(), 99).await.map_err(error_text)?, "a lease given back");
+    equal!(store.claim(&claim("w", 59)).await.map_err(error_text)?.len(), 0, "before the retry");
     let second = claim_one(&store, "w", 60).await?;
     equal!(second.attempt, 2, "the attempt");
     ensure!(
-        store.fail(&second.lease(), "auth: 401", None).await.map_err(said)?,
+        store.fail(&second.lease(), "auth: 401", None).await.map_err(error_text)?,
         "the last failure"
     );
     let dead = only_job(&store, "s").await?;
@@ -187,37 +192,44 @@ pub(super) async fn failures_wait_or_die_with_the_reason(store: Arc<dyn Store>) 
         (JobState::Dead, Some("auth: 401"), 2),
         "the dead letter"
     );
-    equal!(store.claim(&claim("w", 1_000_000)).await.map_err(said)?.len(), 0, "the dead are due");
-    ensure!(store.enqueue(job("s", "b", 0)).await.map_err(said)?, "a job after a dead one");
+    equal!(
+        store.claim(&claim("w", 1_000_000)).await.map_err(error_text)?.len(),
+        0,
+        "the dead are due"
+    );
+    ensure!(store.enqueue(job("s", "b", 0)).await.map_err(error_text)?, "a job after a dead one");
     Ok(())
 }
 
 /// The end of a job stores its fold, once, and does not activate it.
 pub(super) async fn a_fold_comes_with_its_completion(store: Arc<dyn Store>) -> CaseOutcome {
-    store.create(new_session("s")).await.map_err(said)?;
-    store.enqueue(job("s", "a", 0)).await.map_err(said)?;
+    store.create(new_session("s")).await.map_err(error_text)?;
+    store.enqueue(job("s", "a", 0)).await.map_err(error_text)?;
     let got = claim_one(&store, "w", 1).await?;
-    let made = fold(0, 4, "made");
-    let done = JobOutcome { verdict: "accepted".to_owned(), fold: Some(made.clone()) };
-    ensure!(store.finish(&got.lease(), &done).await.map_err(said)?, "the end of the job");
-    ensure!(!store.finish(&got.lease(), &done).await.map_err(said)?, "its end once more");
+    let new_fold = fold(0, 4, "made");
+    let outcome = JobOutcome { verdict: "accepted".to_owned(), fold: Some(new_fold.clone()) };
+    ensure!(store.finish(&got.lease(), &outcome).await.map_err(error_text)?, "the end of the job");
+    ensure!(!store.finish(&got.lease(), &outcome).await.map_err(error_text)?, "its end once more");
     let ended = only_job(&store, "s").await?;
     equal!(
         (ended.state, ended.outcome.as_deref(), ended.fold),
-        (JobState::Done, Some("accepted"), Some(made.id)),
+        (JobState::Done, Some("accepted"), Some(new_fold.id)),
         "the job"
     );
-    let rows = store.folds("s").await.map_err(said)?;
-    equal!(rows.iter().map(|row| &row.fold).collect::<Vec<_>>(), [&made], "the folds");
-    equal!(store.session("s").await.map_err(said)?.active, None, "a worker activates");
+    let rows = store.folds("s").await.map_err(error_text)?;
+    equal!(rows.iter().map(|row| &row.fold).collect::<Vec<_>>(), [&new_fold], "the folds");
+    equal!(store.session("s").await.map_err(error_text)?.active, None, "a worker activates");
     // A job whose fold is stored already points to that fold.
-    store.enqueue(job("s", "b", 0)).await.map_err(said)?;
+    store.enqueue(job("s", "b", 0)).await.map_err(error_text)?;
     let got = claim_one(&store, "w", 1).await?;
-    let done = JobOutcome { verdict: "accepted".to_owned(), fold: Some(made.clone()) };
-    ensure!(store.finish(&got.lease(), &done).await.map_err(said)?, "the end of the second");
-    let jobs = store.jobs(Some("s"), 9).await.map_err(said)?;
-    equal!(jobs.last().and_then(|job| job.fold), Some(made.id), "the fold of the second");
-    equal!(store.folds("s").await.map_err(said)?.len(), 1, "the number of folds");
+    let outcome = JobOutcome { verdict: "accepted".to_owned(), fold: Some(new_fold.clone()) };
+    ensure!(
+        store.finish(&got.lease(), &outcome).await.map_err(error_text)?,
+        "the end of the second"
+    );
+    let jobs = store.jobs(Some("s"), 9).await.map_err(error_text)?;
+    equal!(jobs.last().and_then(|job| job.fold), Some(new_fold.id), "the fold of the second");
+    equal!(store.folds("s").await.map_err(error_text)?.len(), 1, "the number of folds");
     Ok(())
 }
 
@@ -234,8 +246,8 @@ pub(super) async fn four_workers_do_each_span_once(store: Arc<dyn Store>) -> Cas
 pub async fn workers_share_a_queue(store: Arc<dyn Store>, spans: u32, workers: u32) -> CaseOutcome {
     for at in 0..spans {
         let id = format!("span {at:06}");
-        store.create(new_session(&id)).await.map_err(said)?;
-        store.enqueue(job(&id, "k", 0)).await.map_err(said)?;
+        store.create(new_session(&id)).await.map_err(error_text)?;
+        store.enqueue(job(&id, "k", 0)).await.map_err(error_text)?;
     }
     let tasks: Vec<_> = (0..workers).map(|name| tokio::spawn(work(store.clone(), name))).collect();
     let mut finished = 0;
@@ -243,11 +255,11 @@ pub async fn workers_share_a_queue(store: Arc<dyn Store>, spans: u32, workers: u
         finished += task.await.map_err(|error| error.to_string())??;
     }
     equal!(finished, spans, "jobs that ended once");
-    let jobs = store.jobs(None, spans + 1).await.map_err(said)?;
+    let jobs = store.jobs(None, spans + 1).await.map_err(error_text)?;
     equal!(jobs.len() as u64, u64::from(spans), "jobs");
     ensure!(jobs.windows(2).all(|pair| pair[0].id < pair[1].id), "jobs are not oldest first");
     for job in &jobs {
-        let folds = store.folds(&job.job.session).await.map_err(said)?;
+        let folds = store.folds(&job.job.session).await.map_err(error_text)?;
         let ids: Vec<Hash> = folds.iter().map(|row| row.fold.id).collect();
         equal!(job.state, JobState::Done, format!("the job of {}", job.job.session));
         equal!(ids, job.fold.into_iter().collect::<Vec<_>>(), format!("{}", job.job.session));
@@ -262,11 +274,11 @@ async fn work(store: Arc<dyn Store>, name: u32) -> Result<u32, String> {
     while idle < 3 {
         let limit = 1 + (finished + name) % 3;
         let claim = JobClaim { worker: format!("w{name}"), now, until: now + 1, limit };
-        let jobs = store.claim(&claim).await.map_err(said)?;
+        let jobs = store.claim(&claim).await.map_err(error_text)?;
         idle = if jobs.is_empty() { idle + 1 } else { 0 };
         for job in jobs {
-            let made = fold(0, 4, &format!("{} attempt {}", job.job.session, job.attempt));
-            let done = JobOutcome { verdict: "accepted".to_owned(), fold: Some(made) };
+            let new_fold = fold(0, 4, &format!("{} attempt {}", job.job.session, job.attempt));
+            let outcome = JobOutcome { verdict: "accepted".to_owned(), fold: Some(new_fold) };
             if job.id % 11 == 5 && job.attempt == 1 {
                 // The worker dies with all its jobs. The worker that replaces it has to wait until the leases expire.
                 break;
@@ -275,13 +287,16 @@ async fn work(store: Arc<dyn Store>, name: u32) -> Result<u32, String> {
                 // The worker was too slow. Its lease has expired, so whoever claims at this time gets the job.
                 now += 5;
                 let again = JobClaim { now, until: now + 1_000_000, limit: 1_000, ..claim.clone() };
-                for other in store.claim(&again).await.map_err(said)? {
-                    let made = fold(0, 4, &format!("{} {}", other.job.session, other.attempt));
-                    let done = JobOutcome { verdict: "accepted".to_owned(), fold: Some(made) };
-                    finished += u32::from(store.finish(&other.lease(), &done).await.map_err(said)?);
+                for other in store.claim(&again).await.map_err(error_text)? {
+                    let new_fold = fold(0, 4, &format!("{} {}", other.job.session, other.attempt));
+                    let outcome =
+                        JobOutcome { verdict: "accepted".to_owned(), fold: Some(new_fold) };
+                    finished += u32::from(
+                        store.finish(&other.lease(), &outcome).await.map_err(error_text)?,
+                    );
                 }
             }
-            finished += u32::from(store.finish(&job.lease(), &done).await.map_err(said)?);
+            finished += u32::from(store.finish(&job.lease(), &outcome).await.map_err(error_text)?);
         }
         now += 5;
         tokio::task::yield_now().await;
@@ -298,31 +313,31 @@ fn call(number: u64, before: Hash) -> NewCall {
 
 /// A call is recorded only with the next number, and its usage is recorded once.
 pub(super) async fn calls_are_a_chain_and_settle_once(store: Arc<dyn Store>) -> CaseOutcome {
-    store.create(new_session("s")).await.map_err(said)?;
-    equal!(store.call("s", None).await.map_err(said)?, None, "the newest of no calls");
+    store.create(new_session("s")).await.map_err(error_text)?;
+    equal!(store.call("s", None).await.map_err(error_text)?, None, "the newest of no calls");
     refused!(store.call("t", None).await, StoreError::NoSession(_), "a call of no session");
     let one = call(1, Hash::ROOT);
     let two = NewCall { fold: None, ..call(2, one.hash) };
     refused!(store.record_call("s", &two).await, StoreError::StaleCall { actual: 0 }, "too early");
-    equal!(store.record_call("s", &one).await.map_err(said)?, 1, "the first call");
+    equal!(store.record_call("s", &one).await.map_err(error_text)?, 1, "the first call");
     refused!(store.record_call("s", &one).await, StoreError::StaleCall { actual: 1 }, "again");
-    equal!(store.record_call("s", &two).await.map_err(said)?, 2, "the second call");
+    equal!(store.record_call("s", &two).await.map_err(error_text)?, 2, "the second call");
 
     // A report, and its retry.
     for _ in 0..2 {
-        store.settle_call("s", 1, "{\"prompt\":9}").await.map_err(said)?;
+        store.settle_call("s", 1, "{\"prompt\":9}").await.map_err(error_text)?;
     }
-    let first = store.call("s", Some(1)).await.map_err(said)?;
+    let first = store.call("s", Some(1)).await.map_err(error_text)?;
     equal!(first.map(|row| row.call), Some(one.clone()), "a call by its number");
-    equal!(store.call("s", Some(9)).await.map_err(said)?, None, "a number of no call");
+    equal!(store.call("s", Some(9)).await.map_err(error_text)?, None, "a number of no call");
     let other = store.settle_call("s", 1, "{\"prompt\":10}").await;
     refused!(other, StoreError::Settled(1), "another report");
     refused!(store.settle_call("s", 7, "{}").await, StoreError::NoCall(7), "no call");
-    let newest = store.call("s", None).await.map_err(said)?;
+    let newest = store.call("s", None).await.map_err(error_text)?;
     equal!(newest.map(|row| (row.call, row.usage)), Some((two.clone(), None)), "the newest call");
-    let rows = store.calls("s").await.map_err(said)?;
+    let rows = store.calls("s").await.map_err(error_text)?;
     equal!(rows.iter().map(|row| &row.call).collect::<Vec<_>>(), [&one, &two], "the calls");
-    let read = store.requests("s").await.map_err(said)?;
+    let read = store.requests("s").await.map_err(error_text)?;
     equal!(read.len(), 2, "what they were read through");
     equal!(read.contains(&(one.fold, 4)) && read.contains(&(None, 4)), true, "which folds");
     let usage: Vec<Option<&str>> = rows.iter().map(|row| row.usage.as_deref()).collect();
@@ -332,16 +347,16 @@ pub(super) async fn calls_are_a_chain_and_settle_once(store: Arc<dyn Store>) -> 
         let (store, three) = (store.clone(), call(3, two.hash));
         tokio::spawn(async move { store.record_call("s", &three).await })
     };
-    let mut won = 0;
+    let mut winners = 0;
     for task in (0..6).map(race).collect::<Vec<_>>() {
         match task.await.map_err(|error| error.to_string())? {
-            Ok(_) => won += 1,
+            Ok(_) => winners += 1,
             Err(StoreError::StaleCall { actual: 3 }) => {}
             Err(error) => return Err(format!("a racing call: {error}")),
         }
     }
-    equal!(won, 1, "racing calls that won");
+    equal!(winners, 1, "racing calls that won");
     // This fold was never activated. The ledger may name any fold, so it may name this one.
-    store.put_fold("s", &fold(0, 2, "f")).await.map_err(said)?;
+    store.put_fold("s", &fold(0, 2, "f")).await.map_err(error_text)?;
     Ok(())
 }

@@ -25,11 +25,11 @@ macro_rules! ensure {
 
 /// Fails the case unless both values are equal.
 macro_rules! equal {
-    ($found:expr, $wanted:expr, $what:expr) => {
-        match (&$found, &$wanted) {
-            (found, wanted) if found == wanted => {}
-            (found, wanted) => {
-                return Err(format!("{}: found {found:?}, wanted {wanted:?}", $what));
+    ($actual:expr, $wanted:expr, $what:expr) => {
+        match (&$actual, &$wanted) {
+            (actual, wanted) if actual == wanted => {}
+            (actual, wanted) => {
+                return Err(format!("{}: found {actual:?}, wanted {wanted:?}", $what));
             }
         }
     };
@@ -48,7 +48,7 @@ macro_rules! refused {
 pub(super) use {ensure, equal, refused};
 
 /// The message of an error in a step that has to succeed.
-pub(super) fn said(error: StoreError) -> String {
+pub(super) fn error_text(error: StoreError) -> String {
     error.to_string()
 }
 
@@ -77,7 +77,7 @@ pub(super) struct SessionWriter {
 
 impl SessionWriter {
     pub(super) async fn new(store: &Arc<dyn Store>, id: &str) -> Result<Self, String> {
-        store.create(new_session(id)).await.map_err(said)?;
+        store.create(new_session(id)).await.map_err(error_text)?;
         Ok(Self { store: store.clone(), id: id.to_owned(), head: 0, hash: Hash::ROOT })
     }
 
@@ -109,7 +109,7 @@ impl SessionWriter {
         let append =
             AppendRequest { expected: self.head, key: key.map(str::to_owned), events, now: 5 };
         let changes = SessionChanges { appended: Some(append), job, ..SessionChanges::default() };
-        let outcome = self.store.commit(&self.id, &changes).await.map_err(said)?;
+        let outcome = self.store.commit(&self.id, &changes).await.map_err(error_text)?;
         let answer = outcome.appended.ok_or_else(|| "an append has no place".to_owned())?;
         if !answer.repeated {
             self.head += answer.count;
@@ -120,12 +120,12 @@ impl SessionWriter {
 
     /// Appends `count` messages of the same size.
     pub(super) async fn fill(&mut self, count: usize) -> Result<(), String> {
-        let mut left = count;
-        while left > 0 {
-            let now = left.min(500);
+        let mut remaining = count;
+        while remaining > 0 {
+            let now = remaining.min(500);
             let from = self.head;
             self.append((0..now as u64).map(|at| user(&format!("event {:08}", from + at)))).await?;
-            left -= now;
+            remaining -= now;
         }
         Ok(())
     }
@@ -151,7 +151,7 @@ pub(super) fn user(text: &str) -> String {
 
 /// A fold over a span. Another `name` gives another fold.
 pub(super) fn fold(start: u64, end: u64, name: &str) -> NewFold {
-    let hash = |what: &str| Hash::ROOT.chain(format!("{what} {name} {start} {end}").as_bytes());
+    let hash = |part: &str| Hash::ROOT.chain(format!("{part} {name} {start} {end}").as_bytes());
     NewFold {
         id: hash("id"),
         start,

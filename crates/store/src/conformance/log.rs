@@ -6,7 +6,8 @@ use bytes::Bytes;
 use midfold_core::{Hash, TextOrigin};
 
 use super::kit::{
-    CaseOutcome, SessionWriter, chain, ensure, equal, fold, job, new_session, refused, said, user,
+    CaseOutcome, SessionWriter, chain, ensure, equal, error_text, fold, job, new_session, refused,
+    user,
 };
 use crate::error::StoreError;
 use crate::single::SingleChange;
@@ -20,23 +21,23 @@ pub(super) async fn sessions_are_made_once_and_listed_in_order(
     // Ids are ordered by their bytes, whatever the collation of the database.
     let ids = ["B", "a", "a b/c:d", "a-b", "b'; drop table sessions; --", "ä"];
     for id in ids.iter().rev() {
-        let made = store.create(new_session(id)).await.map_err(said)?;
-        equal!(made.new, new_session(id), "a new session");
-        equal!((made.head, made.head_hash, made.turn), (0, Hash::ROOT, 0), "a new head");
-        equal!(store.session(id).await.map_err(said)?, made, "the session read back");
+        let created = store.create(new_session(id)).await.map_err(error_text)?;
+        equal!(created.new, new_session(id), "a new session");
+        equal!((created.head, created.head_hash, created.turn), (0, Hash::ROOT, 0), "a new head");
+        equal!(store.session(id).await.map_err(error_text)?, created, "the session read back");
     }
     refused!(store.create(new_session("a")).await, StoreError::Exists(id) if id == "a", "again");
-    let all = store.sessions(None, 100).await.map_err(said)?;
-    let found: Vec<&str> = all.iter().map(|row| row.new.id.as_str()).collect();
-    equal!(found, ids, "all sessions");
-    let page = store.sessions(Some("a"), 2).await.map_err(said)?;
-    let found: Vec<&str> = page.iter().map(|row| row.new.id.as_str()).collect();
-    equal!(found, ["a b/c:d", "a-b"], "a page of sessions");
+    let all = store.sessions(None, 100).await.map_err(error_text)?;
+    let listed: Vec<&str> = all.iter().map(|row| row.new.id.as_str()).collect();
+    equal!(listed, ids, "all sessions");
+    let page = store.sessions(Some("a"), 2).await.map_err(error_text)?;
+    let listed: Vec<&str> = page.iter().map(|row| row.new.id.as_str()).collect();
+    equal!(listed, ["a b/c:d", "a-b"], "a page of sessions");
     for id in ["", "a\nb", "nul\0", &"x".repeat(201)] {
         let refused = store.create(NewSession { id: id.to_owned(), ..new_session("") }).await;
         refused!(refused, StoreError::BadId(_), format!("the id {id:?}"));
     }
-    store.create(new_session(&"ä".repeat(200))).await.map_err(said)?;
+    store.create(new_session(&"ä".repeat(200))).await.map_err(error_text)?;
     Ok(())
 }
 
@@ -67,7 +68,7 @@ pub(super) async fn what_is_not_there_is_said_so(store: Arc<dyn Store>) -> CaseO
         ..crate::types::LogSearch::default()
     };
     refused!(store.search(id, &search).await, StoreError::NoSession(_), "search");
-    equal!(store.jobs(None, 9).await.map_err(said)?.len(), 0, "jobs of nobody");
+    equal!(store.jobs(None, 9).await.map_err(error_text)?.len(), 0, "jobs of nobody");
     Ok(())
 }
 
@@ -101,14 +102,18 @@ pub(super) async fn an_append_is_compare_and_set(store: Arc<dyn Store>) -> CaseO
     let again = writer.append_with([user("four")], key, None).await?;
     equal!(again, AppendOutcome { first: 3, count: 1, repeated: false }, "after conflicts");
 
-    let row = store.session("s").await.map_err(said)?;
+    let row = store.session("s").await.map_err(error_text)?;
     equal!((row.head, row.head_hash, row.turn), (4, writer.hash, 1), "the head");
-    let rows = store.events("s", 0..u64::MAX).await.map_err(said)?;
+    let rows = store.events("s", 0..u64::MAX).await.map_err(error_text)?;
     equal!(rows.iter().map(|row| row.seq).collect::<Vec<_>>(), [0, 1, 2, 3], "the seqs");
-    let rows = store.events("s", 1..3).await.map_err(said)?;
+    let rows = store.events("s", 1..3).await.map_err(error_text)?;
     equal!(rows.iter().map(|row| row.seq).collect::<Vec<_>>(), [1, 2], "a range");
-    equal!(store.events("s", 3..3).await.map_err(said)?.len(), 0, "an empty range");
-    equal!(store.events("s", 9..u64::MAX).await.map_err(said)?.len(), 0, "a range past the head");
+    equal!(store.events("s", 3..3).await.map_err(error_text)?.len(), 0, "an empty range");
+    equal!(
+        store.events("s", 9..u64::MAX).await.map_err(error_text)?.len(),
+        0,
+        "a range past the head"
+    );
     Ok(())
 }
 
@@ -124,34 +129,38 @@ pub(super) async fn a_retry_gets_the_first_answer(store: Arc<dyn Store>) -> Case
         events,
         ..AppendRequest::default()
     };
-    let answer = store.append("s", append.clone()).await.map_err(said)?;
+    let answer = store.append("s", append.clone()).await.map_err(error_text)?;
     equal!(answer, AppendOutcome { first: 1, count: 2, repeated: false }, "the append");
     let repeated = AppendOutcome { repeated: true, ..answer };
-    equal!(store.append("s", append.clone()).await.map_err(said)?, repeated, "the retry");
+    equal!(store.append("s", append.clone()).await.map_err(error_text)?, repeated, "the retry");
 
     // A client that crashed before it saw the answer has read the session again in the meantime.
-    let row = store.session("s").await.map_err(said)?;
+    let row = store.session("s").await.map_err(error_text)?;
     let later = chain(row.head_hash, [user("three")]);
     let later = AppendRequest { expected: row.head, events: later, ..AppendRequest::default() };
-    store.append("s", later).await.map_err(said)?;
-    let row = store.session("s").await.map_err(said)?;
+    store.append("s", later).await.map_err(error_text)?;
+    let row = store.session("s").await.map_err(error_text)?;
     let rechained = AppendRequest {
         expected: row.head,
         events: chain(row.head_hash, [user("one"), user("two")]),
         ..append.clone()
     };
-    equal!(store.append("s", append.clone()).await.map_err(said)?, repeated, "a late retry");
-    equal!(store.append("s", rechained).await.map_err(said)?, repeated, "a retry from a new head");
+    equal!(store.append("s", append.clone()).await.map_err(error_text)?, repeated, "a late retry");
+    equal!(
+        store.append("s", rechained).await.map_err(error_text)?,
+        repeated,
+        "a retry from a new head"
+    );
 
     let other = AppendRequest { events: chain(Hash::ROOT, [user("another")]), ..append.clone() };
     refused!(store.append("s", other).await, StoreError::KeyReused(k) if k == "k", "other events");
     let fewer = AppendRequest { events: append.events[..1].to_vec(), ..append.clone() };
     refused!(store.append("s", fewer).await, StoreError::KeyReused(_), "fewer events");
-    equal!(store.session("s").await.map_err(said)?.head, 4, "the head after all retries");
+    equal!(store.session("s").await.map_err(error_text)?.head, 4, "the head after all retries");
 
     SessionWriter::new(&store, "other").await?;
     let elsewhere = AppendRequest { expected: 0, ..append };
-    let answer = store.append("other", elsewhere).await.map_err(said)?;
+    let answer = store.append("other", elsewhere).await.map_err(error_text)?;
     ensure!(!answer.repeated, "a key of one session counts in another");
     Ok(())
 }
@@ -176,15 +185,19 @@ pub(super) async fn bytes_come_back_identical(store: Arc<dyn Store>) -> CaseOutc
     events[2].turn = 4_000_000_000;
     events[2].tokens = u32::MAX;
     let append = AppendRequest { events: events.clone(), now: 77, ..AppendRequest::default() };
-    writer.store.append("s", append).await.map_err(said)?;
-    let rows = store.events("s", 0..9).await.map_err(said)?;
+    writer.store.append("s", append).await.map_err(error_text)?;
+    let rows = store.events("s", 0..9).await.map_err(error_text)?;
     equal!(rows.len(), all.len(), "the number of events");
     for (row, event) in rows.iter().zip(&events) {
         ensure!(row.event.bytes == event.bytes, "the bytes of event {} differ", row.seq);
         ensure!(row.event == *event, "event {} differs in its columns", row.seq);
     }
     let hash = rows.iter().fold(Hash::ROOT, |hash, row| hash.chain(&row.event.bytes));
-    equal!(store.session("s").await.map_err(said)?.head_hash, hash, "the chain over what was read");
+    equal!(
+        store.session("s").await.map_err(error_text)?.head_hash,
+        hash,
+        "the chain over what was read"
+    );
     writer.head = 5;
     writer.hash = hash;
     writer.append([user("after")]).await?;
@@ -198,7 +211,7 @@ pub(super) async fn a_large_batch_is_one_append(store: Arc<dyn Store>) -> CaseOu
     let many = (0..2_345).map(|at| user(&format!("part {at}")));
     let answer = writer.append(many).await?;
     equal!((answer.first, answer.count), (1, 2_345), "the answer");
-    let rows = store.events("s", 0..u64::MAX).await.map_err(said)?;
+    let rows = store.events("s", 0..u64::MAX).await.map_err(error_text)?;
     equal!(rows.len(), 2_346, "the number of events");
     ensure!(rows.iter().zip(0..).all(|(row, seq)| row.seq == seq), "the seqs have a gap");
     let hash = rows.iter().fold(Hash::ROOT, |hash, row| hash.chain(&row.event.bytes));
@@ -207,7 +220,7 @@ pub(super) async fn a_large_batch_is_one_append(store: Arc<dyn Store>) -> CaseOu
     let events = writer.chained((0..2_345).map(|at| user(&format!("part {at}"))));
     let late = AppendRequest { expected: 9, events, ..AppendRequest::default() };
     refused!(store.append("s", late).await, StoreError::Conflict { .. }, "a late batch");
-    equal!(store.session("s").await.map_err(said)?.head, 2_346, "the head");
+    equal!(store.session("s").await.map_err(error_text)?.head, 2_346, "the head");
     Ok(())
 }
 
@@ -218,12 +231,12 @@ const EACH: u64 = 20;
 
 /// Several writers append at once. Their events get all positions without a gap, in one hash chain.
 pub(super) async fn concurrent_writers_make_one_chain(store: Arc<dyn Store>) -> CaseOutcome {
-    store.create(new_session("s")).await.map_err(said)?;
+    store.create(new_session("s")).await.map_err(error_text)?;
     let write = |store: Arc<dyn Store>, name: u64| async move {
-        let mut won = Vec::new();
-        while won.len() < EACH as usize {
-            let row = store.session("s").await.map_err(said)?;
-            let text = user(&format!("writer {name} event {}", won.len()));
+        let mut seqs = Vec::new();
+        while seqs.len() < EACH as usize {
+            let row = store.session("s").await.map_err(error_text)?;
+            let text = user(&format!("writer {name} event {}", seqs.len()));
             let events = chain(row.head_hash, [text]);
             match store
                 .append(
@@ -232,21 +245,21 @@ pub(super) async fn concurrent_writers_make_one_chain(store: Arc<dyn Store>) -> 
                 )
                 .await
             {
-                Ok(answer) => won.push(answer.first),
+                Ok(answer) => seqs.push(answer.first),
                 Err(StoreError::Conflict { .. }) => tokio::task::yield_now().await,
                 Err(error) => return Err(format!("writer {name}: {error}")),
             }
         }
-        Ok(won)
+        Ok(seqs)
     };
     let tasks: Vec<_> = (0..WRITERS).map(|name| tokio::spawn(write(store.clone(), name))).collect();
-    let mut won = Vec::new();
+    let mut seqs = Vec::new();
     for task in tasks {
-        won.extend(task.await.map_err(|error| error.to_string())??);
+        seqs.extend(task.await.map_err(|error| error.to_string())??);
     }
-    won.sort_unstable();
-    equal!(won, (0..WRITERS * EACH).collect::<Vec<_>>(), "the seqs that were won");
-    let rows = store.events("s", 0..u64::MAX).await.map_err(said)?;
+    seqs.sort_unstable();
+    equal!(seqs, (0..WRITERS * EACH).collect::<Vec<_>>(), "the seqs that were won");
+    let rows = store.events("s", 0..u64::MAX).await.map_err(error_text)?;
     let mut hash = Hash::ROOT;
     for row in &rows {
         hash = hash.chain(&row.event.bytes);
@@ -261,9 +274,9 @@ pub(super) async fn concurrent_writers_make_one_chain(store: Arc<dyn Store>) -> 
 
 /// Of several appends with the same key at once, one writes, and all get the same answer.
 pub(super) async fn concurrent_retries_append_once(store: Arc<dyn Store>) -> CaseOutcome {
-    store.create(new_session("s")).await.map_err(said)?;
+    store.create(new_session("s")).await.map_err(error_text)?;
     for round in 0..6u64 {
-        let row = store.session("s").await.map_err(said)?;
+        let row = store.session("s").await.map_err(error_text)?;
         let append = AppendRequest {
             expected: row.head,
             key: Some(format!("round {round}")),
@@ -277,37 +290,45 @@ pub(super) async fn concurrent_retries_append_once(store: Arc<dyn Store>) -> Cas
         let tasks: Vec<_> = (0..6).map(retry).collect();
         let mut first = 0;
         for task in tasks {
-            let answer = task.await.map_err(|error| error.to_string())?.map_err(said)?;
+            let answer = task.await.map_err(|error| error.to_string())?.map_err(error_text)?;
             equal!((answer.first, answer.count), (round, 1), "the answer to a retry");
             first += u32::from(!answer.repeated);
         }
         equal!(first, 1, "answers that were the first");
     }
-    equal!(store.session("s").await.map_err(said)?.head, 6, "the head");
+    equal!(store.session("s").await.map_err(error_text)?.head, 6, "the head");
     Ok(())
 }
 
 /// A state is saved only over the expected version. Of several nodes that save at once, one wins.
 pub(super) async fn state_is_compare_and_swap(store: Arc<dyn Store>) -> CaseOutcome {
-    store.create(new_session("s")).await.map_err(said)?;
-    equal!(store.save_state("s", 0, "{\"a\":1}").await.map_err(said)?, 1, "the first version");
+    store.create(new_session("s")).await.map_err(error_text)?;
+    equal!(
+        store.save_state("s", 0, "{\"a\":1}").await.map_err(error_text)?,
+        1,
+        "the first version"
+    );
     refused!(
         store.save_state("s", 0, "{\"a\":2}").await,
         StoreError::StaleState { expected: 0, actual: 1 },
         "an old version"
     );
-    equal!(store.save_state("s", 1, "{\"a\":3}").await.map_err(said)?, 2, "the second version");
-    let row = store.session("s").await.map_err(said)?;
+    equal!(
+        store.save_state("s", 1, "{\"a\":3}").await.map_err(error_text)?,
+        2,
+        "the second version"
+    );
+    let row = store.session("s").await.map_err(error_text)?;
     equal!((row.state.as_str(), row.state_version), ("{\"a\":3}", 2), "the state");
     let swap = |_| {
         let store = store.clone();
         tokio::spawn(async move { store.save_state("s", 2, "{}").await.is_ok() })
     };
-    let mut won = 0;
+    let mut winners = 0;
     for task in (0..6).map(swap).collect::<Vec<_>>() {
-        won += u32::from(task.await.map_err(|error| error.to_string())?);
+        winners += u32::from(task.await.map_err(|error| error.to_string())?);
     }
-    equal!(won, 1, "savers that won");
+    equal!(winners, 1, "savers that won");
     Ok(())
 }
 
@@ -321,15 +342,15 @@ pub(super) async fn sessions_are_apart(store: Arc<dyn Store>) -> CaseOutcome {
     }
     let same = fold(0, 2, "same");
     for id in ["one", "two"] {
-        store.put_fold(id, &same).await.map_err(said)?;
-        ensure!(store.enqueue(job(id, "same", 0)).await.map_err(said)?, "the job of {id}");
+        store.put_fold(id, &same).await.map_err(error_text)?;
+        ensure!(store.enqueue(job(id, "same", 0)).await.map_err(error_text)?, "the job of {id}");
     }
-    store.activate("one", None, Some(same.id)).await.map_err(said)?;
-    store.save_state("one", 0, "mine").await.map_err(said)?;
-    let row = store.session("two").await.map_err(said)?;
+    store.activate("one", None, Some(same.id)).await.map_err(error_text)?;
+    store.save_state("one", 0, "mine").await.map_err(error_text)?;
+    let row = store.session("two").await.map_err(error_text)?;
     equal!((row.active, row.state.as_str(), row.head), (None, "", 3), "the other session");
     for (id, word) in [("one", "alpha"), ("two", "beta")] {
-        let rows = store.events(id, 0..9).await.map_err(said)?;
+        let rows = store.events(id, 0..9).await.map_err(error_text)?;
         let all = |row: &crate::types::EventRow| {
             row.event.bytes.windows(word.len()).any(|at| at == word.as_bytes())
         };
@@ -342,7 +363,7 @@ pub(super) async fn sessions_are_apart(store: Arc<dyn Store>) -> CaseOutcome {
                     limit: 9,
                     range: None,
                 };
-                let hits = store.search(id, &search).await.map_err(said)?.len();
+                let hits = store.search(id, &search).await.map_err(error_text)?.len();
                 equal!(hits, if query == word { 3 } else { 0 }, format!("{query} in {id}"));
             }
         }
@@ -355,32 +376,32 @@ pub(super) async fn sessions_are_apart(store: Arc<dyn Store>) -> CaseOutcome {
 pub(super) async fn sessions_are_found_by_their_beginning(store: Arc<dyn Store>) -> CaseOutcome {
     let of = |text: &str| Hash::ROOT.chain(text.as_bytes());
     for id in ["one", "two"] {
-        store.create(new_session(id)).await.map_err(said)?;
+        store.create(new_session(id)).await.map_err(error_text)?;
     }
-    store.identify("one", of("a"), 3).await.map_err(said)?;
-    store.identify("one", of("b"), 5).await.map_err(said)?;
+    store.identify("one", of("a"), 3).await.map_err(error_text)?;
+    store.identify("one", of("b"), 5).await.map_err(error_text)?;
     let noted = |id: &str, events| {
         let (id, active) = (id.to_owned(), None);
         Some(crate::types::IdentifiedSession { id, events, active, state_version: 0 })
     };
-    let found = |texts: &[&str]| {
+    let identified = |texts: &[&str]| {
         let identities: Vec<_> = texts.iter().map(|text| of(text)).collect();
         let store = Arc::clone(&store);
-        async move { store.identified(&identities).await.map_err(said) }
+        async move { store.identified(&identities).await.map_err(error_text) }
     };
-    equal!(found(&[]).await?, None, "of nothing");
-    equal!(found(&["a", "b", "c"]).await?, noted("one", 5), "the longest");
-    equal!(found(&["a"]).await?, noted("one", 3), "the first");
-    equal!(found(&["c"]).await?, None, "what nobody noted");
-    store.identify("two", of("a"), 4).await.map_err(said)?;
-    equal!(found(&["a"]).await?, noted("two", 4), "the last note counts");
+    equal!(identified(&[]).await?, None, "of nothing");
+    equal!(identified(&["a", "b", "c"]).await?, noted("one", 5), "the longest");
+    equal!(identified(&["a"]).await?, noted("one", 3), "the first");
+    equal!(identified(&["c"]).await?, None, "what nobody noted");
+    store.identify("two", of("a"), 4).await.map_err(error_text)?;
+    equal!(identified(&["a"]).await?, noted("two", 4), "the last note counts");
     refused!(
         store.identify("three", of("a"), 1).await,
         StoreError::NoSession(_),
         "a note for nobody"
     );
-    store.delete("two", None).await.map_err(said)?;
-    equal!(found(&["a"]).await?, None, "the note of a deleted session");
-    equal!(found(&["b"]).await?, noted("one", 5), "the note of another");
+    store.delete("two", None).await.map_err(error_text)?;
+    equal!(identified(&["a"]).await?, None, "the note of a deleted session");
+    equal!(identified(&["b"]).await?, noted("one", 5), "the note of another");
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::kit::{CaseOutcome, SessionWriter, ensure, equal, refused, said, user};
+use super::kit::{CaseOutcome, SessionWriter, ensure, equal, error_text, refused, user};
 use crate::error::StoreError;
 use crate::recall::{ExpandTarget, GrepQuery, expand, grep, outline, page_text};
 use crate::store::Store;
@@ -15,7 +15,7 @@ fn search(query: &str, mode: SearchMode) -> LogSearch {
 
 /// The hits of a search in the session `s`.
 async fn hits(store: &Arc<dyn Store>, search: &LogSearch) -> Result<Vec<Hit>, String> {
-    store.search("s", search).await.map_err(said)
+    store.search("s", search).await.map_err(error_text)
 }
 
 /// The seqs of the hits, in the order of the answer.
@@ -25,9 +25,9 @@ async fn seqs(store: &Arc<dyn Store>, query: &str, mode: SearchMode) -> Result<V
 
 /// The seqs of the hits of a search for words, sorted.
 async fn sorted(store: &Arc<dyn Store>, query: &str) -> Result<Vec<u64>, String> {
-    let mut found = seqs(store, query, SearchMode::Text).await?;
-    found.sort_unstable();
-    Ok(found)
+    let mut found_seqs = seqs(store, query, SearchMode::Text).await?;
+    found_seqs.sort_unstable();
+    Ok(found_seqs)
 }
 
 /// A session about a failing build.
@@ -76,8 +76,11 @@ pub(super) async fn words_are_found_wherever_they_stand(store: Arc<dyn Store>) -
         "a:staging ' OR 1=1",
         "{staging} ^ &|!<->",
     ] {
-        let found = sorted(&store, query).await?;
-        ensure!(found.contains(&0) && found.contains(&4), "{query}: found {found:?}");
+        let found_seqs = sorted(&store, query).await?;
+        ensure!(
+            found_seqs.contains(&0) && found_seqs.contains(&4),
+            "{query}: found {found_seqs:?}"
+        );
     }
     let one = LogSearch { limit: 1, ..search("staging", SearchMode::Text) };
     equal!(hits(&store, &one).await?.len(), 1, "hits at a limit of one");
@@ -97,8 +100,8 @@ async fn snippets(store: &Arc<dyn Store>) -> CaseOutcome {
         ("the needle", SearchMode::Literal),
         ("n[e]+dle", SearchMode::Regex),
     ] {
-        let found = hits(store, &search(query, mode)).await?;
-        let snippet = found.first().map(|hit| hit.snippet.as_str()).unwrap_or_default();
+        let matches = hits(store, &search(query, mode)).await?;
+        let snippet = matches.first().map(|hit| hit.snippet.as_str()).unwrap_or_default();
         ensure!(snippet.contains("needle stands here"), "{mode:?}: the snippet is {snippet:?}");
         ensure!(snippet.chars().count() <= 310, "{mode:?}: a snippet of {}", snippet.len());
     }
@@ -168,8 +171,8 @@ pub(super) async fn what_came_later_is_found_too(store: Arc<dyn Store>) -> CaseO
         tokio::spawn(async move { store.search(id, &search("zebras", SearchMode::Text)).await })
     };
     for (task, wanted) in [(ask("s"), 6), (ask("t"), 1), (ask("s"), 6)] {
-        let found = task.await.map_err(|error| error.to_string())?.map_err(said)?;
-        equal!(found.len(), wanted, "hits of concurrent searches");
+        let matches = task.await.map_err(|error| error.to_string())?.map_err(error_text)?;
+        equal!(matches.len(), wanted, "hits of concurrent searches");
     }
     Ok(())
 }
@@ -194,8 +197,8 @@ pub(super) async fn an_agent_reads_the_log(store: Arc<dyn Store>) -> CaseOutcome
     let action = Some("run cargo build --package ledger_core settleBatch".to_owned());
     equal!((&listed.rows[1].action, &listed.rows[2].action), (&action, &action), "call and result");
     equal!(listed.next, Some(3), "where it goes on");
-    let what = ExpandTarget::parse("@1").map_err(recalled)?;
-    let page = expand(&*store, "s", &what, None, 8_000).await.map_err(recalled)?;
+    let target = ExpandTarget::parse("@1").map_err(recalled)?;
+    let page = expand(&*store, "s", &target, None, 8_000).await.map_err(recalled)?;
     let text = page_text(&page);
     ensure!(text.contains("command:\ncargo build --package ledger_core\n\tsettleBatch"), "{text}");
     ensure!(text.contains("── @2 tool"), "the call with its result: {text}");
@@ -210,8 +213,8 @@ pub(super) async fn an_agent_reads_the_log(store: Arc<dyn Store>) -> CaseOutcome
         ),
     ] {
         let hits = grep(&*store, "s", &ask).await.map_err(recalled)?;
-        let found: Vec<u64> = hits.found.iter().map(|found| found.event).collect();
-        equal!(found, wanted, format!("{ask:?}"));
+        let events: Vec<u64> = hits.found.iter().map(|hit| hit.event).collect();
+        equal!(events, wanted, format!("{ask:?}"));
     }
     writer.append([user("and staging again")]).await?;
     let hits =

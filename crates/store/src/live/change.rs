@@ -35,12 +35,12 @@ impl StoredSession {
     ///
     /// # Errors
     /// Fails where the store fails.
-    pub async fn heed(&mut self, wish: Option<&str>) -> Result<(), StoredError> {
-        if wish == self.narration().standing.as_deref() {
+    pub async fn heed(&mut self, instruction: Option<&str>) -> Result<(), StoredError> {
+        if instruction == self.narration().standing.as_deref() {
             return Ok(());
         }
         self.change(|session| {
-            session.heed(wish);
+            session.heed(instruction);
             Ok(())
         })
         .await
@@ -51,7 +51,7 @@ impl StoredSession {
     ///
     /// # Errors
     /// Fails where the store fails.
-    pub async fn wish<T>(
+    pub async fn carry_out<T>(
         &mut self,
         work: impl Fn(&mut Session, &Budget) -> T,
     ) -> Result<T, StoredError> {
@@ -65,9 +65,9 @@ impl StoredSession {
         work: impl Fn(&mut Session) -> Result<T, StoredError>,
     ) -> Result<T, StoredError> {
         for _ in 0..ROUNDS {
-            let done = work(self.whole().await?)?;
+            let outcome = work(self.whole().await?)?;
             match self.commit(&self.changes(0)?).await {
-                Ok(_) => return Ok(done),
+                Ok(_) => return Ok(outcome),
                 Err(StoredError::Store(error)) if error.is_stale() => {}
                 Err(error) => return Err(error),
             }

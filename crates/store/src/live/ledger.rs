@@ -16,7 +16,7 @@ use crate::types::{CallRow, Millis, NewCall};
 #[derive(Debug)]
 pub struct InjectedRequest {
     /// The context to send.
-    pub sent: inject::InjectedContext,
+    pub injected: inject::InjectedContext,
     /// The number of the recorded call; `None` where it was not recorded.
     pub call: Option<u64>,
 }
@@ -34,12 +34,12 @@ impl StoredSession {
         record: bool,
         now: Millis,
     ) -> Result<InjectedRequest, StoredError> {
-        let (context, sent, call) = self.request(Some(outputs), record, now).await?;
-        let sent = match sent {
-            Some(sent) => sent,
+        let (context, injected, call) = self.request(Some(outputs), record, now).await?;
+        let injected = match injected {
+            Some(injected) => injected,
             None => self.inject(&context, outputs)?,
         };
-        Ok(InjectedRequest { sent, call })
+        Ok(InjectedRequest { injected, call })
     }
 
     /// The context with the output of hooks at its end.
@@ -133,7 +133,7 @@ impl StoredSession {
     fn ledger_record(
         &mut self,
         context: &Context,
-        sent: Option<&inject::InjectedContext>,
+        injected: Option<&inject::InjectedContext>,
     ) -> CallRecord {
         let state = self.state();
         let fold = match &self.inner {
@@ -160,8 +160,8 @@ impl StoredSession {
             newest_room: None,
         };
         let ledger = self.ledger.get_or_insert_default();
-        match sent {
-            Some(sent) => ledger.record_sent(sent, &call),
+        match injected {
+            Some(injected) => ledger.record_sent(injected, &call),
             None => ledger.record(context, &call),
         }
     }

@@ -215,11 +215,11 @@ impl StoredSession {
                     self.commit_or_yield(&self.changes(now)?).await?;
                     return Err(error);
                 }
-                made => made?,
+                outcome => outcome?,
             };
             let mut changes = self.changes(now)?;
-            let sent = match outputs.map(|outputs| self.inject(&context, outputs)).transpose() {
-                Ok(sent) => sent,
+            let injected = match outputs.map(|outputs| self.inject(&context, outputs)).transpose() {
+                Ok(injected) => injected,
                 Err(error) => {
                     // The hook has nothing to do with the fold, which stays.
                     self.commit_or_yield(&changes).await?;
@@ -227,11 +227,11 @@ impl StoredSession {
                 }
             };
             if record {
-                changes.calls.push(self.next_call(&context, sent.as_ref(), now).await?);
+                changes.calls.push(self.next_call(&context, injected.as_ref(), now).await?);
             }
             let call = changes.calls.first().map(|call| call.number);
             if self.commit_or_yield(&changes).await? {
-                return Ok((context, sent, call));
+                return Ok((context, injected, call));
             }
         }
         Err(StoredError::Busy(self.row.new.id.clone()))
@@ -256,12 +256,12 @@ impl StoredSession {
         work: impl FnOnce(&mut Session) -> Result<T, StoredError>,
     ) -> Result<T, StoredError> {
         self.learn(now).await?;
-        let done = work(self.whole().await?)?;
+        let outcome = work(self.whole().await?)?;
         if self.active() != self.row.active {
             // The ledger's end was read through the fold before, so it is read again for the next call.
             self.ledger = None;
         }
-        Ok(done)
+        Ok(outcome)
     }
 
     /// Runs work that may fold, and commits its fold. Where another node folded first, that fold is kept, and the work
@@ -272,9 +272,9 @@ impl StoredSession {
         work: impl Fn(&mut Session) -> Result<T, StoredError>,
     ) -> Result<T, StoredError> {
         for _ in 0..ROUNDS {
-            let done = self.fold_with(now, &work).await?;
+            let outcome = self.fold_with(now, &work).await?;
             if self.commit_or_yield(&self.changes(now)?).await? {
-                return Ok(done);
+                return Ok(outcome);
             }
         }
         Err(StoredError::Busy(self.row.new.id.clone()))

@@ -88,22 +88,22 @@ impl StoredSession {
     pub(super) async fn learn(&mut self, now: Millis) -> Result<(), StoredError> {
         self.mend().await?;
         let Some(open) = self.narration().open() else { return Ok(()) };
-        let (asked, attempts) = (open.wanted.id, open.attempts);
-        let Some(job) = self.store.job(&self.row.new.id, Some(&asked.to_hex())).await? else {
+        let (wanted, attempts) = (open.wanted.id, open.attempts);
+        let Some(job) = self.store.job(&self.row.new.id, Some(&wanted.to_hex())).await? else {
             return Ok(());
         };
-        let done = job.state == JobState::Done;
-        let over = done || job.state == JobState::Dead;
+        let is_done = job.state == JobState::Done;
+        let over = is_done || job.state == JobState::Dead;
         // Only reported failures count: where a worker died, the model did not fail.
         let failed = job.failures;
         if !over && failed <= attempts && !self.narration().is_overdue(now) {
             return Ok(());
         }
-        if done && job.fold.is_none() && is_accepted(&job) {
+        if is_done && job.fold.is_none() && is_accepted(&job) {
             // The narration was accepted without a fold of its own, so it waits for the next fold; the worker saved
             // it.
             self.reload().await?;
-            if self.narration().open().is_none_or(|still| still.wanted.id != asked) {
+            if self.narration().open().is_none_or(|still| still.wanted.id != wanted) {
                 return Ok(());
             }
         }
@@ -113,17 +113,17 @@ impl StoredSession {
             None => None,
         };
         let LoadedParts::Whole(session) = &mut self.inner else { return Ok(()) };
-        let verdict = verdict(asked, &job, prepared.as_ref());
+        let verdict = verdict(wanted, &job, prepared.as_ref());
         let code = verdict.code;
         let again = (!over).then_some(job.job.run_at);
-        session.note_failed_attempts(asked, failed, code.failure(), again, now);
+        session.note_failed_attempts(wanted, failed, code.failure(), again, now);
         if !over {
             session.note_still_running(now);
             return Ok(());
         }
         // Nobody is to blame for a stale request, but a refused reply counts as a failure of the model.
-        if done && job.fold.is_none() && !is_accepted(&job) && code != VerdictCode::Stale {
-            session.note_failed_attempts(asked, failed + 1, None, None, now);
+        if is_done && job.fold.is_none() && !is_accepted(&job) && code != VerdictCode::Stale {
+            session.note_failed_attempts(wanted, failed + 1, None, None, now);
         }
         session.note_verdict(verdict);
         if let Some(fold) = prepared

@@ -287,8 +287,8 @@ fn assemble(meta: &SessionMeta, loaded: LoadedSession) -> Result<LoadedParts, St
     )
     .map_err(|error| match error {
         BriefError::Chain => chain(&id),
-        kept @ BriefError::Kept { .. } => {
-            StoreError::Damaged(format!("session `{id}`: {kept}")).into()
+        error @ BriefError::Kept { .. } => {
+            StoreError::Damaged(format!("session `{id}`: {error}")).into()
         }
     })?;
     let parts = meta.envelope.iter().map(String::as_bytes);

@@ -85,12 +85,12 @@ pub(super) fn call(
     Ok((record, settled))
 }
 
-fn parse<T: DeserializeOwned>(session: &str, what: &str, text: &str) -> Result<T, StoredError> {
-    serde_json::from_str(text).map_err(|error| damaged(session, what, &error))
+fn parse<T: DeserializeOwned>(session: &str, part: &str, text: &str) -> Result<T, StoredError> {
+    serde_json::from_str(text).map_err(|error| damaged(session, part, &error))
 }
 
-fn damaged(session: &str, what: &str, error: &dyn std::fmt::Display) -> StoredError {
-    StoreError::Damaged(format!("the {what} of session `{session}` cannot be read: {error}")).into()
+fn damaged(session: &str, part: &str, error: &dyn std::fmt::Display) -> StoredError {
+    StoreError::Damaged(format!("the {part} of session `{session}` cannot be read: {error}")).into()
 }
 
 /// The JSON of a value that can always be written as JSON.
@@ -101,7 +101,7 @@ pub(super) fn json<T: serde::Serialize>(value: &T) -> Result<String, StoredError
 /// A log of all stored events.
 pub(super) fn log(reading: BriefReading, meta: &SessionMeta, rows: Vec<EventRow>) -> EventLog {
     let BriefReading { dialect, profile, counter } = reading;
-    let mut log = EventLog::new(dialect, profile, counter).kept();
+    let mut log = EventLog::new(dialect, profile, counter).append_only();
     log.set_envelope(meta.envelope.iter().map(String::as_bytes));
     for row in rows {
         log.append(row.event.raw());

@@ -89,9 +89,9 @@ pub async fn find(
                 hits => hits?,
             };
             if !hits.found.is_empty() {
-                let gone = covered(store, session).await?;
-                let mut page = page_of(&hits, ask.skip, &gone, chars);
-                page.text += &missing_words_note(store, session, &hits.missing, &gone).await?;
+                let folded = covered(store, session).await?;
+                let mut page = page_of(&hits, ask.skip, &folded, chars);
+                page.text += &missing_words_note(store, session, &hits.missing, &folded).await?;
                 return Ok(Some(page));
             }
         }
@@ -116,7 +116,7 @@ async fn missing_words_note(
     store: &dyn Store,
     session: &str,
     missing: &[String],
-    gone: &[Range<u64>],
+    folded: &[Range<u64>],
 ) -> Result<String, RecallError> {
     if missing.is_empty() {
         return Ok(String::new());
@@ -130,8 +130,8 @@ async fn missing_words_note(
         nowhere = &hits.missing;
         let words: Vec<&str> =
             missing.iter().filter(|word| !nowhere.contains(word)).map(String::as_str).collect();
-        let is_gone = |seq: u64| gone.iter().any(|run| run.contains(&seq));
-        let is_seen = !gone.is_empty() && !hits.found.iter().any(|hit| is_gone(hit.event));
+        let is_gone = |seq: u64| folded.iter().any(|run| run.contains(&seq));
+        let is_seen = !folded.is_empty() && !hits.found.iter().any(|hit| is_gone(hit.event));
         let place = if is_seen { "in front of you" } else { "elsewhere" };
         text += &format!("{place}: {} ({})\n", clean(&words.join(", ")), seen.join(", "));
     }
@@ -142,20 +142,20 @@ async fn missing_words_note(
 }
 
 /// As many hits as fit, in the order of the log.
-fn page_of(hits: &HitPage, skip: u32, gone: &[Range<u64>], chars: usize) -> AgentPage<u32> {
-    let mut left = chars;
+fn page_of(hits: &HitPage, skip: u32, folded: &[Range<u64>], chars: usize) -> AgentPage<u32> {
+    let mut room = chars;
     let mut chosen: Vec<(u64, String)> = Vec::new();
     // Where messages have the query as it is, those with single words of it come on later pages.
-    let phrases = hits.found.iter().take_while(|found| found.is_phrase).count();
+    let phrases = hits.found.iter().take_while(|hit| hit.is_phrase).count();
     let best = if phrases > 0 { &hits.found[..phrases] } else { &hits.found[..] };
-    for found in best {
-        let text = hit_text(found, gone);
+    for hit in best {
+        let text = hit_text(hit, folded);
         let cost = text.chars().count();
-        if cost > left && !chosen.is_empty() {
+        if cost > room && !chosen.is_empty() {
             break;
         }
-        left = left.saturating_sub(cost);
-        chosen.push((found.event, text));
+        room = room.saturating_sub(cost);
+        chosen.push((hit.event, text));
     }
     let shown = chosen.len();
     chosen.sort_by_key(|(event, _)| *event);
@@ -169,25 +169,25 @@ fn page_of(hits: &HitPage, skip: u32, gone: &[Range<u64>], chars: usize) -> Agen
 }
 
 /// A hit: one line where it has one line to show.
-fn hit_text(found: &FoundMessage, gone: &[Range<u64>]) -> String {
-    let mut head = format!("@{} {}", found.event, found.role);
+fn hit_text(hit: &FoundMessage, folded: &[Range<u64>]) -> String {
+    let mut head = format!("@{} {}", hit.event, hit.role);
     // Lines of a call show its target already.
-    let shows_target = found.outcome.is_none() && !found.lines.is_empty();
-    if let Some(action) = &found.action {
+    let shows_target = hit.outcome.is_none() && !hit.lines.is_empty();
+    if let Some(action) = &hit.action {
         let tool = action.split(' ').next().unwrap_or_default();
         head += &format!(" {}", clean(if shows_target { tool } else { action }));
     }
-    head += &hit_notes(found);
-    if !gone.is_empty() && !gone.iter().any(|run| run.contains(&found.event)) {
+    head += &hit_notes(hit);
+    if !folded.is_empty() && !folded.iter().any(|run| run.contains(&hit.event)) {
         head += ", in front of you";
     }
-    let lines: Vec<String> = match found.lines.as_slice() {
-        [] => vec![clean(found.snippet.trim())],
+    let lines: Vec<String> = match hit.lines.as_slice() {
+        [] => vec![clean(hit.snippet.trim())],
         lines => lines
             .iter()
             .map(|line| {
                 // By its number, a line of a long message can be shown.
-                let place = if found.chars > OF_SEVERAL {
+                let place = if hit.chars > OF_SEVERAL {
                     format!("L{} ", line.number)
                 } else {
                     String::new()
@@ -196,7 +196,7 @@ fn hit_text(found: &FoundMessage, gone: &[Range<u64>]) -> String {
             })
             .collect(),
     };
-    let more = match found.more_lines {
+    let more = match hit.more_lines {
         0 => String::new(),
         1 => " (and 1 more line)".to_owned(),
         more => format!(" (and {} more lines)", number(more)),
@@ -227,15 +227,15 @@ pub async fn show(
     chars: usize,
 ) -> Result<AgentPage<String>, RecallError> {
     let entries = entries(messages)?;
-    let gone = covered(store, session).await?;
-    let is_gone = |seq: u64| gone.iter().any(|run| run.contains(&seq));
+    let folded = covered(store, session).await?;
+    let is_gone = |seq: u64| folded.iter().any(|run| run.contains(&seq));
     // Who asks for nothing else wants just these.
-    let asks_gone = entries.iter().any(|entry| entry.overlaps(&gone));
+    let asks_gone = entries.iter().any(|entry| entry.overlaps(&folded));
     let is_only_one = is_only_one(&entries);
-    let (mut text, mut left) = (String::new(), chars);
+    let (mut text, mut room) = (String::new(), chars);
     let mut shown = BTreeSet::new();
     for (at, entry) in entries.iter().enumerate() {
-        if at > 0 && left < LEAST_ROOM {
+        if at > 0 && room < LEAST_ROOM {
             return Ok(AgentPage { text, next: Some(rest(None, &entries[at..])) });
         }
         // A place in a message is asked for because the message was shown only in part.
@@ -251,14 +251,14 @@ pub async fn show(
             until: entry.until,
         };
         let start = entry.from.unwrap_or_default();
-        let mut page = expand_in(store, session, &entry.what, start, left, style).await?;
+        let mut page = expand_in(store, session, &entry.wanted, start, room, style).await?;
         // A message of a range with nothing to read, such as hidden reasoning, is no line.
         let says = |one: &Original| !one.text.is_empty() || one.outcome.is_some();
         page.originals.retain(|one| entry.is_one() || one.same_as.is_some() || says(one));
         let entry_text =
             originals_text(&page.originals, |text| clean(&readable::without_reminders(text)));
         shown.extend(page.originals.iter().map(|one| one.event));
-        left = left.saturating_sub(entry_text.chars().count());
+        room = room.saturating_sub(entry_text.chars().count());
         text += &entry_text;
         if let Some(own) = entry.rest_of(&page) {
             return Ok(AgentPage { text, next: Some(rest(Some(own), &entries[at + 1..])) });
@@ -279,7 +279,7 @@ fn is_only_one(entries: &[ListEntry]) -> bool {
 struct ListEntry {
     /// As it was written.
     written: String,
-    what: ExpandTarget,
+    wanted: ExpandTarget,
     /// The place where a message begins to be shown.
     from: Option<PageCursor>,
     /// The place where it ends to be shown.
@@ -293,8 +293,8 @@ impl ListEntry {
             .split_once(':')
             .and_then(|(event, place)| target::number(event).map(|number| (number, place.trim())));
         let Some((event, place)) = placed else {
-            let what = ExpandTarget::parse(&written)?;
-            return Ok(Self { written, what, from: None, until: None });
+            let wanted = ExpandTarget::parse(&written)?;
+            return Ok(Self { written, wanted, from: None, until: None });
         };
         let wrong = || RecallError::Cursor(written.chars().take(80).collect());
         let (first, last) = match place.split_once('-') {
@@ -310,21 +310,21 @@ impl ListEntry {
             (Some(last), _) => Some(CursorPlace::parse(last).ok_or_else(wrong)?),
         };
         let (from, until) = (PageCursor { event, place: from }, until.map(CursorPlace::as_end));
-        Ok(Self { written, what: ExpandTarget::event(event), from: Some(from), until })
+        Ok(Self { written, wanted: ExpandTarget::event(event), from: Some(from), until })
     }
 
     /// Whether it asks for a single message.
     fn is_one(&self) -> bool {
-        match &self.what {
+        match &self.wanted {
             ExpandTarget::Events(runs) => matches!(&runs[..], [run] if run.end - run.start == 1),
             ExpandTarget::Fold(_) => false,
         }
     }
 
-    fn overlaps(&self, gone: &[Range<u64>]) -> bool {
+    fn overlaps(&self, folded: &[Range<u64>]) -> bool {
         let meets =
-            |run: &Range<u64>| gone.iter().any(|own| own.start < run.end && run.start < own.end);
-        match &self.what {
+            |run: &Range<u64>| folded.iter().any(|own| own.start < run.end && run.start < own.end);
+        match &self.wanted {
             ExpandTarget::Fold(_) => true,
             ExpandTarget::Events(runs) => runs.iter().any(meets),
         }
@@ -353,9 +353,9 @@ fn entries(list: &str) -> Result<Vec<ListEntry>, RecallError> {
         |inner: &&str| inner.starts_with(|c: char| c.is_ascii_digit() || "@\"' ".contains(c));
     let bare = inner.filter(is_numbers).unwrap_or(bare);
     let parts = bare.split([',', ';']).map(|part| part.trim().trim_matches(['"', '\'']));
-    let found: Vec<ListEntry> =
+    let parsed: Vec<ListEntry> =
         parts.filter(|part| !part.is_empty()).map(ListEntry::of).collect::<Result<_, _>>()?;
-    if found.is_empty() { Err(RecallError::What(String::new())) } else { Ok(found) }
+    if parsed.is_empty() { Err(RecallError::What(String::new())) } else { Ok(parsed) }
 }
 
 /// The entries that were not shown, as a list.

@@ -143,13 +143,13 @@ fn path_of(node: &ArgumentNode, facts: &CallFacts) -> String {
 
 /// The replaced texts of a call and their replacements, in order.
 fn edits<'a>(node: &'a ArgumentNode, facts: &CallFacts) -> Vec<(&'a str, &'a str)> {
-    let mut found = pairs_of(node, facts);
+    let mut pairs = pairs_of(node, facts);
     if let ArgumentNode::Object(members) = node {
         for (_, value) in members {
-            found.extend(pairs_of(value, facts));
+            pairs.extend(pairs_of(value, facts));
         }
     }
-    found
+    pairs
 }
 
 /// The pairs in an object, or in a list of objects that have one pair each.

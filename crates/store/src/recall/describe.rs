@@ -59,25 +59,25 @@ pub async fn describe(
     fold: &str,
 ) -> Result<FoldDescription, RecallError> {
     let row = store.session(session).await?;
-    let asked = fold.trim();
-    let prefix = match ExpandTarget::parse(asked) {
+    let name = fold.trim();
+    let prefix = match ExpandTarget::parse(name) {
         Ok(ExpandTarget::Fold(prefix)) => prefix,
         // The start of an id may consist of digits, so it looks like the number of an event.
-        Ok(ExpandTarget::Events(_)) => asked.to_owned(),
-        Err(_) if asked.is_empty() => "active".to_owned(),
+        Ok(ExpandTarget::Events(_)) => name.to_owned(),
+        Err(_) if name.is_empty() => "active".to_owned(),
         Err(error) => return Err(error),
     };
-    let found = fold_of(store, &row, &prefix).await?;
-    let record: Fold = record(&found)?;
+    let fold_row = fold_of(store, &row, &prefix).await?;
+    let record: Fold = record(&fold_row)?;
     let reader = LogReader::of(store, session).await?;
     let later = reader.events(record.accounts.events.into()..row.head).await?;
     let asked_again = record.references(&later);
-    Ok(described(&row, &found, record, asked_again))
+    Ok(described(&row, &fold_row, record, asked_again))
 }
 
 fn described(
     row: &SessionRow,
-    found: &FoldRow,
+    fold_row: &FoldRow,
     record: Fold,
     asked_again: Vec<NameReference>,
 ) -> FoldDescription {
@@ -89,15 +89,15 @@ fn described(
     // A recap may name a file by another path than the one that was lost.
     let text = record.recap.as_ref().map_or("", |recap| recap.text.as_str());
     let is_lost = |name: &String| !text.contains(name.as_str());
-    let lost_ids = record.lost_ids.first.iter().filter(|it| is_lost(it)).take(LISTED);
+    let lost_ids = record.lost_ids.first.iter().filter(|id| is_lost(id)).take(LISTED);
     let lost_ids = lost_ids.cloned().collect();
     FoldDescription {
-        id: found.fold.id.to_hex(),
-        number: found.number,
-        active: row.active == Some(found.fold.id),
-        covered: covered(found).iter().map(|run| (run.start, run.end - 1)).collect(),
+        id: fold_row.fold.id.to_hex(),
+        number: fold_row.number,
+        active: row.active == Some(fold_row.fold.id),
+        covered: covered(fold_row).iter().map(|run| (run.start, run.end - 1)).collect(),
         edited: record.entries.iter().filter_map(edited).collect(),
-        kept: found.fold.kept.iter().map(|run| run.end.saturating_sub(run.start)).sum(),
+        kept: fold_row.fold.kept.iter().map(|run| run.end.saturating_sub(run.start)).sum(),
         tokens_before: record.tokens_before,
         tokens_after: record.tokens_after,
         policy: record.policy,

@@ -142,9 +142,9 @@ impl ToolRequest<'_> {
             limit: self.number("limit")?.map(small),
             skip: self.number("skip")?.map_or(0, small),
         };
-        let found = find(self.store, self.session, &ask, FOUND_CHARS).await?;
+        let hits = find(self.store, self.session, &ask, FOUND_CHARS).await?;
         let page = |page: AgentPage<u32>| self.page("skip", page.text, page.next.map(Value::from));
-        Ok(found.map_or_else(|| NO_MATCH.to_owned(), page))
+        Ok(hits.map_or_else(|| NO_MATCH.to_owned(), page))
     }
 
     async fn show(&self) -> Result<String, ToolRefusal> {
@@ -166,8 +166,8 @@ impl ToolRequest<'_> {
 
     /// The line with the call that continues where this one ended.
     fn next(&self, key: &str, value: Value) -> String {
-        let kept = self.arguments.iter().filter(|(name, value)| *name != key && !value.is_null());
-        let mut all: Vec<String> = kept.map(|(name, value)| format!("{name}={value}")).collect();
+        let others = self.arguments.iter().filter(|(name, value)| *name != key && !value.is_null());
+        let mut all: Vec<String> = others.map(|(name, value)| format!("{name}={value}")).collect();
         all.push(format!("{key}={value}"));
         format!("next: {}({})\n", self.name, all.join(", "))
     }
@@ -196,13 +196,13 @@ impl ToolRequest<'_> {
 
     /// An argument as a whole number. A text of digits is accepted. `None` where the argument is missing.
     fn number(&self, key: &str) -> Result<Option<u64>, ToolRefusal> {
-        let found = match self.arguments.get(key) {
+        let parsed = match self.arguments.get(key) {
             None | Some(Value::Null) => return Ok(None),
             Some(Value::Number(number)) => number.as_u64(),
             Some(Value::String(text)) => text.trim().parse().ok(),
             Some(_) => None,
         };
-        found.map(Some).ok_or_else(|| {
+        parsed.map(Some).ok_or_else(|| {
             let error = format!("`{key}` is no whole number");
             ToolRefusal::new(error, format!("Send `{key}` as a number, or leave it out."))
         })

@@ -87,7 +87,7 @@ pub struct OriginalPage {
 pub async fn expand(
     store: &dyn Store,
     session: &str,
-    what: &ExpandTarget,
+    wanted: &ExpandTarget,
     from: Option<&str>,
     max_chars: usize,
 ) -> Result<OriginalPage, RecallError> {
@@ -100,7 +100,7 @@ pub async fn expand(
         until: None,
     };
     let start = from.map(PageCursor::parse).transpose()?.unwrap_or_default();
-    let shown = expand_in(store, session, what, start, max_chars, style).await?;
+    let shown = expand_in(store, session, wanted, start, max_chars, style).await?;
     Ok(OriginalPage { originals: shown.originals, next: shown.next.map(|next| next.to_string()) })
 }
 
@@ -134,13 +134,13 @@ pub(super) struct ShownOriginals {
 pub(super) async fn expand_in(
     store: &dyn Store,
     session: &str,
-    what: &ExpandTarget,
+    wanted: &ExpandTarget,
     start: PageCursor,
     max_chars: usize,
     style: ExpandStyle<'_>,
 ) -> Result<ShownOriginals, RecallError> {
     let reader = LogReader::of(store, session).await?;
-    let mut runs = target::runs(store, &reader.row, what).await?;
+    let mut runs = target::runs(store, &reader.row, wanted).await?;
     if !style.without_results {
         runs = with_results(&reader, runs).await?;
     }

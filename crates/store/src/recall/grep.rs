@@ -226,7 +226,7 @@ pub async fn grep(
     groups.truncate(end);
     let shown = groups.split_off(skip.min(groups.len()));
     let versions = FileVersions::of(&log);
-    let found: Vec<_> = shown.into_iter().map(|group| group.found(&versions)).collect();
+    let found: Vec<_> = shown.into_iter().map(|group| group.into_message(&versions)).collect();
     let more = end < total && !found.is_empty();
     let next = more.then(|| u32::try_from(end).unwrap_or(u32::MAX));
     Ok(HitPage { found, total, next, missing })
@@ -335,7 +335,7 @@ async fn ranked<'e>(
     let mut ranked = query.ranked(log, among);
     // A result may hold a person's words beside a tool's; the match has to be in the person's.
     if ask.role.as_deref() == Some(USER) {
-        ranked.retain(|event| query.is_in(&log.said(event)));
+        ranked.retain(|event| query.is_in(&log.spoken_text(event)));
     }
     Ok(ranked)
 }
@@ -367,7 +367,7 @@ fn groups<'e>(
         let mut head = log.headline(event);
         if only_said {
             head.role = USER;
-            lines = query.lines_within(lines, &log.said(event), context);
+            lines = query.lines_within(lines, &log.spoken_text(event), context);
         }
         // Without a query, a result is described by the line that says most, or by its outcome alone.
         // What a call says for itself is its target, which the headline has.
@@ -413,7 +413,7 @@ impl HitGroup {
         self.also.push(other.head.event);
     }
 
-    fn found(mut self, versions: &FileVersions) -> FoundMessage {
+    fn into_message(mut self, versions: &FileVersions) -> FoundMessage {
         self.also.sort_unstable();
         let head = &self.head;
         FoundMessage {

@@ -58,12 +58,12 @@ impl LineQuery {
             return Ok(Self { matcher: None, weights: Vec::new() });
         }
         let search = |query: String| LogSearch { query, mode, range: None, limit: 1 };
-        let asked = Matcher::new(&search(query.to_owned()))?;
+        let as_written = Matcher::new(&search(query.to_owned()))?;
         // Only lines are shown, so `^` and `$` match the ends of lines. The query was compiled alone before, so that
         // an error message is about the query as it was written.
         let matcher = match mode {
             SearchMode::Regex => Matcher::new(&search(format!("(?m){query}")))?,
-            SearchMode::Text | SearchMode::Literal => asked,
+            SearchMode::Text | SearchMode::Literal => as_written,
         };
         let weights = match &matcher {
             Matcher::Words(words, _) => vec![1; words.len()],
@@ -225,43 +225,45 @@ impl LineQuery {
             }
             Some(matcher) => {
                 let one = |at| LineMatch { score: 1, at, ..LineMatch::default() };
-                let mut found: Vec<LineMatch> = lines
+                let mut line_matches: Vec<LineMatch> = lines
                     .iter()
                     .map(|line| matcher.find(line).map_or_else(LineMatch::default, one))
                     .collect();
                 // No single line matches: the match spans a line break, or is anchored to the whole text.
-                if found.iter().all(|line| line.score == 0)
+                if line_matches.iter().all(|line| line.score == 0)
                     && let Some(at) = matcher.find(text)
                 {
                     let number = text[..at].matches('\n').count();
                     let start = text[..at].rfind('\n').map_or(0, |at| at + 1);
-                    if let Some(line) = found.get_mut(number) {
+                    if let Some(line) = line_matches.get_mut(number) {
                         *line = one(at - start);
                     }
                 }
-                found
+                line_matches
             }
         }
     }
 
     /// How well a line matches the words of a query. The whole query counts as much as all of its words again.
     fn words_in(&self, line: &str, words: &[QueryWord], phrase: &str) -> LineMatch {
-        let mut found = LineMatch::default();
+        let mut line_match = LineMatch::default();
         let mut most = 0;
         for (bit, (word, weight)) in words.iter().zip(&self.weights).enumerate() {
             if let Some(at) = word.find(line) {
                 let part = if word.is_mere_part_in(line) { PART_OF_NAME } else { 1 };
                 // Of two lines with the same words, that with the words as they were asked for comes first.
-                found.score += weight / part + usize::from(word.is_written_in(line));
-                found.words |= 1 << bit;
+                line_match.score += weight / part + usize::from(word.is_written_in(line));
+                line_match.words |= 1 << bit;
                 if *weight > most {
-                    (found.at, most) = (at, *weight);
+                    (line_match.at, most) = (at, *weight);
                 }
             }
         }
-        match find_folded(line, phrase).filter(|_| found.score > 0 && words.len() > 1) {
-            Some(at) => LineMatch { score: 2 * found.score, at, is_phrase: true, ..found },
-            None => found,
+        match find_folded(line, phrase).filter(|_| line_match.score > 0 && words.len() > 1) {
+            Some(at) => {
+                LineMatch { score: 2 * line_match.score, at, is_phrase: true, ..line_match }
+            }
+            None => line_match,
         }
     }
 }

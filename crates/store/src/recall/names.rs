@@ -48,14 +48,14 @@ pub async fn names(
     let loaded = store.load(session).await?;
     let fold = loaded.fold.as_ref().ok_or(RecallError::Unfolded)?;
     let dialect = loaded.session.new.dialect.as_str();
-    let mut here = made(fold, dialect)?;
+    let mut here = fold_names(fold, dialect)?;
     // Beside the texts of the fold, these messages are all that the model sees. A name in them is not gone.
     for event in loaded.head.iter().chain(&loaded.kept).chain(&loaded.tail) {
         add(&mut here, &plain_text(dialect, &event.event.bytes));
     }
     let kind = DialectKind::from_name(dialect);
     let mut secrets = KnownSecrets::default();
-    let mut gone = LostNames::default();
+    let mut missing_names = LostNames::default();
     for run in covered(fold) {
         let mut at = run.start;
         while at < run.end {
@@ -67,20 +67,20 @@ pub async fn names(
                     kind.map_or(NameUser::User, |kind| NameUser::of(&kind.dialect().view(bytes)));
                 let seq = u32::try_from(event.seq).unwrap_or(u32::MAX);
                 let text = plain_text(dialect, bytes);
-                gone.add(seq, by, &secrets.clean(&text));
+                missing_names.add(seq, by, &secrets.clean(&text));
             }
         }
     }
     let chars = max_chars.clamp(1, MAX_NAME_CHARS);
     let here = |name: &str| here.contains(name) || secrets.touch(name);
-    let best = gone.best(question, chars, |_, name| here(name));
+    let best = missing_names.best(question, chars, |_, name| here(name));
     let names: Vec<String> = best.into_iter().map(str::to_owned).collect();
-    let more = gone.count(here) - names.len();
+    let more = missing_names.count(here) - names.len();
     Ok(GoneNames { names, more })
 }
 
 /// The names in the messages that the fold made: the recap or marker, and shortened messages.
-fn made(row: &FoldRow, dialect: &str) -> Result<HashSet<String>, StoreError> {
+fn fold_names(row: &FoldRow, dialect: &str) -> Result<HashSet<String>, StoreError> {
     let fold = record(row)?;
     let mut here = HashSet::new();
     for entry in &fold.entries {

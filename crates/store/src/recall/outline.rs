@@ -76,14 +76,14 @@ pub async fn outline(
     if from > last {
         return Err(RecallError::NoEvent(from, last));
     }
-    let taken = target::folded(store, &reader.row).await?;
-    if folded && taken.is_empty() {
+    let folded_runs = target::folded(store, &reader.row).await?;
+    if folded && folded_runs.is_empty() {
         return Err(RecallError::Unfolded);
     }
     let runs: Vec<Range<u64>> =
-        if folded { taken.clone() } else { std::iter::once(0..head).collect() };
+        if folded { folded_runs.clone() } else { std::iter::once(0..head).collect() };
     let limit = limit.clamp(1, MAX_ROWS) as usize;
-    let ends = taken.iter().map(|run| (run.start, run.end - 1)).collect();
+    let ends = folded_runs.iter().map(|run| (run.start, run.end - 1)).collect();
     let mut page = OutlinePage { rows: Vec::new(), folded: ends, total: head, next: None };
     for run in runs {
         let mut at = run.start.max(from);
@@ -93,8 +93,8 @@ pub async fn outline(
                 return Ok(page);
             }
             // Messages behind the limit are not read, because one may have megabytes.
-            let left = (limit - page.rows.len()) as u64;
-            let chunk = at..run.end.min(at + CHUNK.min(left));
+            let room = (limit - page.rows.len()) as u64;
+            let chunk = at..run.end.min(at + CHUNK.min(room));
             at = chunk.end;
             rows(&reader, &chunk, &mut page.rows).await?;
         }

@@ -105,24 +105,24 @@ pub(super) fn shown_chars(parts: &[TextPart<'_>]) -> usize {
 /// Byte offsets of the place up to which `most` characters are shown, and behind the last line break before it that is
 /// in no reminder. No reminder is cut, and one at the start is before the place however short that is.
 pub(super) fn cut(parts: &[TextPart<'_>], most: usize) -> (usize, Option<usize>) {
-    let (mut end, mut line, mut left) = (0, None, most);
+    let (mut end, mut line, mut room) = (0, None, most);
     for part in parts {
         if part.is_reminder {
-            if left < REMINDER.len() && end > 0 {
+            if room < REMINDER.len() && end > 0 {
                 break;
             }
-            left = left.saturating_sub(REMINDER.len());
+            room = room.saturating_sub(REMINDER.len());
             end += part.text.len();
             continue;
         }
-        let cut = part.text.char_indices().nth(left).map(|(at, _)| at);
+        let cut = part.text.char_indices().nth(room).map(|(at, _)| at);
         let fitting = &part.text[..cut.unwrap_or(part.text.len())];
         line = fitting.rfind('\n').map(|at| end + at + 1).or(line);
         end += fitting.len();
         if cut.is_some() {
             break;
         }
-        left -= fitting.chars().count();
+        room -= fitting.chars().count();
     }
     (end, line)
 }

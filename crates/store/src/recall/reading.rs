@@ -121,7 +121,7 @@ impl<'a> LogReader<'a> {
             step: 0,
             tokens: Tokens::default(),
             usage: None,
-            told: row.event.origin,
+            known_origin: row.event.origin,
             at: None,
             loads_tools: false,
             bytes,
@@ -215,21 +215,21 @@ impl<'e> PairedEvents<'e> {
     pub fn says(&self, event: &Event) -> bool {
         let shows = |block: &BlockView| block.kind == BlockKind::Media;
         let media = || event.view.is_real_user() && event.view.blocks.iter().any(shows);
-        !self.said(event).is_empty() || media()
+        !self.spoken_text(event).is_empty() || media()
     }
 
     /// The words that persons wrote in an event, as a message or in a result. Empty where there are none.
-    pub fn said(&self, event: &Event) -> String {
+    pub fn spoken_text(&self, event: &Event) -> String {
         let Some(dialect) = self.dialect else { return String::new() };
         let finder = ResultWordFinder { tools: self.tools, dialect };
-        let mut said = match event.view.is_real_user() {
+        let mut spoken = match event.view.is_real_user() {
             true => passages(event, dialect),
             false => Vec::new(),
         };
         for result in self.results_of(event.seq) {
-            said.extend(finder.find(result, self.calls.call_of(result).as_ref()));
+            spoken.extend(finder.find(result, self.calls.call_of(result).as_ref()));
         }
-        joined(&said, Passage::is_said)
+        joined(&spoken, Passage::is_said)
     }
 
     /// The outcome of the call that a result answers.
@@ -357,8 +357,8 @@ impl MessageHeadline {
                 let failed = many.iter().filter(|words| words.failed).count();
                 let ok = many.iter().filter(|words| words.verdict == "ok").count();
                 let counts = [(ok, "ok"), (failed, "failed")];
-                let told = counts.iter().filter(|(count, _)| *count > 0);
-                Some(told.map(|(n, what)| format!("{n} {what}")).collect::<Vec<_>>().join(", "))
+                let parts = counts.iter().filter(|(count, _)| *count > 0);
+                Some(parts.map(|(n, name)| format!("{n} {name}")).collect::<Vec<_>>().join(", "))
             }
         }
     }

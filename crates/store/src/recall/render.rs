@@ -62,7 +62,7 @@ pub fn headline(original: &Original, before: Option<&str>) -> String {
     if let (Some(action), true) = (action, original.outcome.is_some()) {
         out += &format!(": {}", clean(action));
     }
-    if let Some(outcome) = original.outcome.as_ref().filter(|said| !said.is_empty()) {
+    if let Some(outcome) = original.outcome.as_ref().filter(|text| !text.is_empty()) {
         out += &format!(", {outcome}");
     }
     if original.offset > 0 || original.cut {
@@ -99,73 +99,73 @@ fn pattern(repeats: &[Original]) -> (usize, usize) {
             (period..repeats.len()).take_while(|at| same(*at) == same(*at - period)).count();
         (length + period) / period * period
     };
-    let found = (1..=PERIOD.min(repeats.len() / 2)).find(|period| run(*period) >= 2 * period);
-    found.map_or_else(|| (1, 1), |period| (period, run(period)))
+    let best = (1..=PERIOD.min(repeats.len() / 2)).find(|period| run(*period) >= 2 * period);
+    best.map_or_else(|| (1, 1), |period| (period, run(period)))
 }
 
 /// A page of hits as text: for each message a headline, then its lines.
 #[must_use]
 pub fn hits_text(hits: &HitPage) -> String {
     let mut out = String::new();
-    for found in &hits.found {
-        out += &hit_head(found);
+    for hit in &hits.found {
+        out += &hit_head(hit);
         out.push('\n');
-        if found.lines.is_empty() && !found.snippet.is_empty() {
-            out += &format!("  {}\n", clean(found.snippet.trim()));
+        if hit.lines.is_empty() && !hit.snippet.is_empty() {
+            out += &format!("  {}\n", clean(hit.snippet.trim()));
         }
         let mut before: Option<usize> = None;
-        for line in &found.lines {
+        for line in &hit.lines {
             let gap = before.is_some_and(|before| line.number > before + 1);
             before = Some(line.number);
-            if gap && found.lines.iter().any(|line| !line.hit) {
+            if gap && hit.lines.iter().any(|line| !line.hit) {
                 out += "  …\n";
             }
             let text = clean(line.text.trim_end());
-            match (found.line, line.hit) {
+            match (hit.line, line.hit) {
                 (None, _) => out += &format!("  {}\n", text.trim_start()),
                 (Some(_), true) => out += &format!("  {}: {text}\n", line.number),
                 (Some(_), false) => out += &format!("  {}- {text}\n", line.number),
             }
         }
-        if found.more_lines > 0 {
-            out += &format!("  and {}\n", plural(found.more_lines, "more line"));
+        if hit.more_lines > 0 {
+            out += &format!("  and {}\n", plural(hit.more_lines, "more line"));
         }
     }
     out
 }
 
-fn hit_head(found: &FoundMessage) -> String {
-    let mut out = head(found.event, &found.role, found.injected);
-    if let Some(action) = &found.action {
+fn hit_head(hit: &FoundMessage) -> String {
+    let mut out = head(hit.event, &hit.role, hit.injected);
+    if let Some(action) = &hit.action {
         out += &format!(": {}", clean(action));
     }
-    out += &format!("{}, turn {}", hit_outcome(found), found.turn);
-    out + &hit_state(found)
+    out += &format!("{}, turn {}", hit_outcome(hit), hit.turn);
+    out + &hit_state(hit)
 }
 
 /// How a result ended, and what is to know of the message.
-pub(super) fn hit_notes(found: &FoundMessage) -> String {
-    hit_outcome(found) + &hit_state(found)
+pub(super) fn hit_notes(hit: &FoundMessage) -> String {
+    hit_outcome(hit) + &hit_state(hit)
 }
 
-fn hit_outcome(found: &FoundMessage) -> String {
-    let outcome = found.outcome.as_ref().filter(|said| !said.is_empty());
+fn hit_outcome(hit: &FoundMessage) -> String {
+    let outcome = hit.outcome.as_ref().filter(|text| !text.is_empty());
     outcome.map_or_else(String::new, |outcome| format!(", {outcome}"))
 }
 
 /// Its length where it is long, newer versions of its file, and repetitions.
-fn hit_state(found: &FoundMessage) -> String {
+fn hit_state(hit: &FoundMessage) -> String {
     let mut out = String::new();
-    if found.chars > LONG {
-        out += &format!(", {} chars", number(found.chars));
+    if hit.chars > LONG {
+        out += &format!(", {} chars", number(hit.chars));
     }
-    match &found.version {
+    match &hit.version {
         Some(version) if version.newest => out += "; newest of this file",
         Some(version) => out += &format!("; older: newest is @{}", version.see),
         None => {}
     }
-    if !found.also.is_empty() {
-        out += &format!("; same line before in {}", list(&found.also));
+    if !hit.also.is_empty() {
+        out += &format!("; same line before in {}", list(&hit.also));
     }
     out
 }
@@ -200,7 +200,7 @@ fn row_text(row: &OutlineRow, turn: bool, before: Option<&str>) -> String {
     if let (Some(action), true) = (&action, result && row.action.as_deref() != before) {
         out += &format!(", {action}");
     }
-    if let Some(outcome) = row.outcome.as_ref().filter(|said| !said.is_empty()) {
+    if let Some(outcome) = row.outcome.as_ref().filter(|words| !words.is_empty()) {
         out += &format!(", {outcome}");
     }
     out += &format!(", {}", plural(row.chars, "char"));
@@ -215,26 +215,25 @@ fn row_text(row: &OutlineRow, turn: bool, before: Option<&str>) -> String {
 
 /// The description of a fold as text. The recap of the active fold is left out, because the context holds it.
 #[must_use]
-pub fn described_text(found: &FoldDescription) -> String {
-    let active = if found.active { "active" } else { "not active" };
-    let id: String = found.id.chars().take(12).collect();
-    let count: u64 = found.covered.iter().map(|(from, to)| to - from + 1).sum();
-    let mut out = format!("fold {} ({id}), {active}\n", found.number);
-    out += &format!("folded: {}: {}\n", plural(count as usize, "message"), runs(&found.covered));
-    if !found.edited.is_empty() {
-        let edited: Vec<u64> = found.edited.iter().map(|seq| u64::from(*seq)).collect();
+pub fn described_text(fold: &FoldDescription) -> String {
+    let active = if fold.active { "active" } else { "not active" };
+    let id: String = fold.id.chars().take(12).collect();
+    let count: u64 = fold.covered.iter().map(|(from, to)| to - from + 1).sum();
+    let mut out = format!("fold {} ({id}), {active}\n", fold.number);
+    out += &format!("folded: {}: {}\n", plural(count as usize, "message"), runs(&fold.covered));
+    if !fold.edited.is_empty() {
+        let edited: Vec<u64> = fold.edited.iter().map(|seq| u64::from(*seq)).collect();
         out += &format!("sent shortened: {}\n", list(&edited));
     }
-    let (before, after) =
-        (number(found.tokens_before as usize), number(found.tokens_after as usize));
-    out += &format!("tokens: {before} to {after}; policy {}\n", found.policy);
-    if !found.lost_ids.is_empty() {
-        out += &format!("no longer named: {}\n", clean(&found.lost_ids.join(" ")));
+    let (before, after) = (number(fold.tokens_before as usize), number(fold.tokens_after as usize));
+    out += &format!("tokens: {before} to {after}; policy {}\n", fold.policy);
+    if !fold.lost_ids.is_empty() {
+        out += &format!("no longer named: {}\n", clean(&fold.lost_ids.join(" ")));
     }
-    if !found.asked_again.is_empty() {
-        out += &format!("{}\n", clean(&asked_again_text(found)));
+    if !fold.asked_again.is_empty() {
+        out += &format!("{}\n", clean(&asked_again_text(fold)));
     }
-    if let (Some(recap), false) = (&found.recap, found.active) {
+    if let (Some(recap), false) = (&fold.recap, fold.active) {
         out += &format!("its recap:\n{}\n", clean(recap.trim_end()));
     }
     out
@@ -242,12 +241,12 @@ pub fn described_text(found: &FoldDescription) -> String {
 
 /// The names that were used again after the fold: `folded at 3, asked for again: src/app.py @7`.
 #[must_use]
-pub fn asked_again_text(found: &FoldDescription) -> String {
+pub fn asked_again_text(fold: &FoldDescription) -> String {
     let again = |one: &NameReference| format!("{} @{}", one.name, one.seq);
-    let shown: Vec<String> = found.asked_again.iter().take(RUNS).map(again).collect();
-    let more = found.asked_again.len() - shown.len();
+    let shown: Vec<String> = fold.asked_again.iter().take(RUNS).map(again).collect();
+    let more = fold.asked_again.len() - shown.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("folded at {}, asked for again: {}{more}", found.folded_at, shown.join(", "))
+    format!("folded at {}, asked for again: {}{more}", fold.folded_at, shown.join(", "))
 }
 
 fn head(event: u64, role: &str, injected: bool) -> String {
@@ -269,19 +268,19 @@ fn runs(runs: &[(u64, u64)]) -> String {
 
 /// Formats numbers; neighbouring ones become a range.
 pub fn list(seqs: &[u64]) -> String {
-    let mut found: Vec<(u64, u64)> = Vec::new();
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
     for seq in seqs {
-        match found.last_mut() {
+        match ranges.last_mut() {
             Some((_, last)) if *last + 1 == *seq => *last = *seq,
-            _ => found.push((*seq, *seq)),
+            _ => ranges.push((*seq, *seq)),
         }
     }
-    runs(&found)
+    runs(&ranges)
 }
 
-fn plural(count: usize, what: &str) -> String {
+fn plural(count: usize, noun: &str) -> String {
     let s = if count == 1 { "" } else { "s" };
-    format!("{} {what}{s}", number(count))
+    format!("{} {noun}{s}", number(count))
 }
 
 /// Formats `1234567` as `1,234,567`.

@@ -51,17 +51,19 @@ impl ExpandTarget {
     /// assert!(ExpandTarget::parse("the file").is_err());
     /// ```
     pub fn parse(text: &str) -> Result<Self, RecallError> {
-        let asked = text.trim();
+        let trimmed = text.trim();
         let wrong = || RecallError::What(text.chars().take(80).collect());
-        if let Some(ends) = numbers(asked) {
+        if let Some(ends) = numbers(trimmed) {
             let runs: Option<Vec<_>> = ends.into_iter().map(run).collect();
             return runs.map(|runs| Self::Events(merged(runs))).ok_or_else(wrong);
         }
-        if asked.starts_with('[') || asked.eq_ignore_ascii_case("active") {
+        if trimmed.starts_with('[') || trimmed.eq_ignore_ascii_case("active") {
             return Ok(Self::Fold("active".to_owned()));
         }
-        let id =
-            asked.strip_prefix("fold ").or_else(|| asked.strip_prefix("fold:")).unwrap_or(asked);
+        let id = trimmed
+            .strip_prefix("fold ")
+            .or_else(|| trimmed.strip_prefix("fold:"))
+            .unwrap_or(trimmed);
         let hex = id.len() >= MIN_PREFIX && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         hex.then(|| Self::Fold(id.to_ascii_lowercase())).ok_or_else(wrong)
     }
@@ -129,10 +131,10 @@ pub(super) fn merged(mut runs: Vec<Range<u64>>) -> Vec<Range<u64>> {
 pub(super) async fn runs(
     store: &dyn Store,
     row: &SessionRow,
-    what: &ExpandTarget,
+    wanted: &ExpandTarget,
 ) -> Result<Vec<Range<u64>>, RecallError> {
     let last = row.head.checked_sub(1).ok_or(RecallError::Empty)?;
-    match what {
+    match wanted {
         ExpandTarget::Events(runs) => {
             if let Some(past) = runs.iter().find(|run| run.start > last) {
                 return Err(RecallError::NoEvent(past.start, last));
@@ -151,11 +153,11 @@ fn one(run: Range<u64>) -> Vec<Range<u64>> {
 pub(super) fn covered(fold: &FoldRow) -> Vec<Range<u64>> {
     let mut runs = Vec::new();
     let mut at = fold.fold.start;
-    for kept in &fold.fold.kept {
-        if at < kept.start {
-            runs.push(at..kept.start);
+    for range in &fold.fold.kept {
+        if at < range.start {
+            runs.push(at..range.start);
         }
-        at = at.max(kept.end);
+        at = at.max(range.end);
     }
     if at < fold.fold.end {
         runs.push(at..fold.fold.end);

@@ -21,10 +21,10 @@ macro_rules! select_activity {
 /// Sessions by their last change, the newest first.
 pub(super) async fn newest<D: SqlConnection>(
     db: &mut D,
-    asked: &NewestQuery,
+    filter: &NewestQuery,
 ) -> Result<Vec<SessionActivity>, StoreError> {
-    let before = asked.before.unwrap_or(i64::MAX.unsigned_abs());
-    let found = match &asked.owner {
+    let before = filter.before.unwrap_or(i64::MAX.unsigned_abs());
+    let select = match &filter.owner {
         // The index is over eras of 64 ticks.
         None => query(select_activity!(
             "WHERE a.era <= $1 >> 6 AND a.tick < $1 \
@@ -35,12 +35,12 @@ pub(super) async fn newest<D: SqlConnection>(
              ORDER BY a.era DESC, a.tick DESC LIMIT $2"
         )),
     };
-    let found = found.bind(before).bind(asked.limit);
-    let found = match &asked.owner {
-        None => found,
-        Some(owner) => found.bind(owner),
+    let select = select.bind(before).bind(filter.limit);
+    let select = match &filter.owner {
+        None => select,
+        Some(owner) => select.bind(owner),
     };
-    found.all(db).await?.iter().map(activity).collect()
+    select.all(db).await?.iter().map(activity).collect()
 }
 
 /// The activity of the session with this number; `None` where there is no such session.
@@ -48,8 +48,8 @@ pub(super) async fn one<D: SqlConnection>(
     db: &mut D,
     no: i64,
 ) -> Result<Option<SessionActivity>, StoreError> {
-    let found = query(select_activity!("WHERE a.session_no = $1")).bind(no).maybe(db).await?;
-    found.as_ref().map(activity).transpose()
+    let row = query(select_activity!("WHERE a.session_no = $1")).bind(no).maybe(db).await?;
+    row.as_ref().map(activity).transpose()
 }
 
 fn activity<R: SqlRow>(row: &R) -> Result<SessionActivity, StoreError> {

@@ -62,14 +62,14 @@ pub(super) async fn answer<D: SqlConnection>(
     db: &mut D,
     key: Hash,
 ) -> Result<Option<AnswerHistory>, StoreError> {
-    let found = query(
+    let row = query(
         "SELECT s.id, a.events, a.rest FROM answers a LEFT JOIN sessions s ON s.no = a.session_no \
          WHERE a.answer = $1",
     )
     .bind(&key)
     .maybe(db)
     .await?;
-    let Some(row) = found else { return Ok(None) };
+    let Some(row) = row else { return Ok(None) };
     Ok(Some(AnswerHistory {
         session: row.text(0)?.map(str::to_owned),
         events: number_of(&row, 1)?,
@@ -97,11 +97,11 @@ pub(super) async fn forget<D: SqlConnection>(db: &mut D, since: Millis) -> Resul
     }
     // Answers have no words in the index, but this call also arranges that the deleted data is removed from the disk.
     tx.delete_words(NO_SESSION).await?;
-    let gone = query("DELETE FROM answers WHERE session_no = $1 AND made < $2")
+    let deleted = query("DELETE FROM answers WHERE session_no = $1 AND made < $2")
         .bind(NO_SESSION)
         .bind(since)
         .run(&mut *tx)
         .await?;
     tx.commit().await.map_err(failed)?;
-    Ok(gone)
+    Ok(deleted)
 }

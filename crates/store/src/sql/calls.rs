@@ -22,7 +22,7 @@ pub(super) async fn record_call<D: SqlConnection>(
          AND EXISTS (SELECT no FROM sessions WHERE no = $1{}) ON CONFLICT DO NOTHING",
         D::HOLD
     );
-    let done = query(AssertSqlSafe(sql))
+    let changed = query(AssertSqlSafe(sql))
         .bind(no)
         .bind(call.number)
         .bind(call.head)
@@ -32,7 +32,7 @@ pub(super) async fn record_call<D: SqlConnection>(
         .bind(&call.body)
         .run(db)
         .await?;
-    Ok(done == 1)
+    Ok(changed == 1)
 }
 
 /// The number of the newest call; 0 where there is none.
@@ -48,7 +48,7 @@ pub(super) async fn settle_call<D: SqlConnection>(
     number: u64,
     usage: &str,
 ) -> Result<(), StoreError> {
-    let done = query(
+    let changed = query(
         "UPDATE calls SET usage = $3 WHERE session_no = $1 AND number = $2 AND usage IS NULL",
     )
     .bind(no)
@@ -56,11 +56,11 @@ pub(super) async fn settle_call<D: SqlConnection>(
     .bind(usage)
     .run(db)
     .await?;
-    if done == 1 {
+    if changed == 1 {
         return Ok(());
     }
-    let found = call(db, no, Some(number)).await?.ok_or(StoreError::NoCall(number))?;
-    match found.usage.as_deref() == Some(usage) {
+    let recorded = call(db, no, Some(number)).await?.ok_or(StoreError::NoCall(number))?;
+    match recorded.usage.as_deref() == Some(usage) {
         true => Ok(()),
         false => Err(StoreError::Settled(number)),
     }

@@ -90,8 +90,8 @@ async fn apply<D: SqlConnection>(
         let actual = session(db, no).await?.map_or(0, |row| row.state_version);
         return Err(StoreError::StaleState { expected: change.version, actual });
     }
-    if let Some(found) = changes.identity {
-        identify(db, no, found.identity, found.events).await?;
+    if let Some(identified) = changes.identity {
+        identify(db, no, identified.identity, identified.events).await?;
     }
     Ok(outcome)
 }
@@ -100,11 +100,11 @@ async fn apply<D: SqlConnection>(
 async fn lock<D: SqlConnection>(db: &mut D, id: &str) -> Result<i64, StoreError> {
     // PostgreSQL refuses text with a NUL character, even in a query.
     let sql = format!("SELECT no FROM sessions WHERE id = $1{}", D::CHANGE);
-    let found = match id.contains('\0') {
+    let row = match id.contains('\0') {
         true => None,
         false => query(AssertSqlSafe(sql)).bind(id).maybe(db).await?,
     };
-    integer_of(&found.ok_or_else(|| StoreError::NoSession(id.to_owned()))?, 0)
+    integer_of(&row.ok_or_else(|| StoreError::NoSession(id.to_owned()))?, 0)
 }
 
 /// Takes the key of an append; the answer of an earlier append that had it, where it is taken.
@@ -134,12 +134,12 @@ async fn append_events<D: SqlConnection>(
     append: &AppendRequest,
 ) -> Result<AppendOutcome, StoreError> {
     let AppendRequest { expected, events, now, .. } = append;
-    let done = match events.is_empty() {
+    let is_appended = match events.is_empty() {
         // An append of no events has no insert that would check the position.
         true => head(db, no).await? == *expected,
         false => db.insert_events(no, *expected, events, *now).await?,
     };
-    match done {
+    match is_appended {
         true => Ok(AppendOutcome { first: *expected, count: events.len() as u64, repeated: false }),
         // The session is there, so the events were refused because they do not follow its head.
         false => Err(StoreError::Conflict { expected: *expected, actual: *expected }),

@@ -60,13 +60,13 @@ pub(super) async fn still<S: SqlDatabase>(
 ) -> Result<(), StoreError> {
     match sessions::find_number(db, id).await {
         Ok(now) if now == no => Ok(()),
-        Ok(_) | Err(StoreError::NoSession(_)) => Err(gone(store, id)),
+        Ok(_) | Err(StoreError::NoSession(_)) => Err(no_session(store, id)),
         Err(error) => Err(error),
     }
 }
 
 /// The error for a session that is gone. Its remembered number is forgotten.
-pub(super) fn gone<S: SqlDatabase>(store: &S, id: &str) -> StoreError {
+pub(super) fn no_session<S: SqlDatabase>(store: &S, id: &str) -> StoreError {
     store.notes().forget(id);
     StoreError::NoSession(id.to_owned())
 }
@@ -85,5 +85,5 @@ pub(super) async fn row<S: SqlDatabase>(
     let no = sessions::find_number(&mut *db, id).await.inspect_err(|_| store.notes().forget(id))?;
     store.notes().remember(id, no);
     let row = sessions::session(&mut *db, no).await?;
-    row.map(|row| (no, row)).ok_or_else(|| gone(store, id))
+    row.map(|row| (no, row)).ok_or_else(|| no_session(store, id))
 }

@@ -48,7 +48,7 @@ pub(super) async fn extent<D: SqlConnection>(
     db: &mut D,
     no: i64,
 ) -> Result<Option<SessionExtent>, StoreError> {
-    let found = query(
+    let row = query(
         "SELECT s.id, s.created, \
          (SELECT made FROM events WHERE session_no = s.no ORDER BY seq DESC LIMIT 1), \
          (SELECT max(made) FROM folds WHERE session_no = s.no), \
@@ -66,7 +66,7 @@ pub(super) async fn extent<D: SqlConnection>(
     .bind(no)
     .maybe(db)
     .await?;
-    let Some(row) = found else { return Ok(None) };
+    let Some(row) = row else { return Ok(None) };
     let mut changed = 0;
     for at in 1..5 {
         changed = changed.max(row.integer(at)?.map_or(0, unsigned));
@@ -119,9 +119,9 @@ pub(super) async fn delete<D: SqlConnection>(
         return Ok(None);
     }
     let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
-    let taken = format!("SELECT no FROM sessions WHERE id = $1{}", D::TAKE);
-    let found = query(AssertSqlSafe(taken)).bind(id).maybe(&mut *tx).await?;
-    let no = found.as_ref().map(|row| integer_of(row, 0)).transpose()?;
+    let sql = format!("SELECT no FROM sessions WHERE id = $1{}", D::TAKE);
+    let number_row = query(AssertSqlSafe(sql)).bind(id).maybe(&mut *tx).await?;
+    let no = number_row.as_ref().map(|row| integer_of(row, 0)).transpose()?;
     // The extent is read after the row is locked, so nothing can be added any more.
     let extent = match no {
         Some(no) => extent(&mut *tx, no).await?,

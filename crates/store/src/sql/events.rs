@@ -53,7 +53,7 @@ pub(super) async fn answer<D: SqlConnection>(
     no: i64,
     key: &str,
 ) -> Result<Option<(Hash, AppendOutcome)>, StoreError> {
-    let found = query(
+    let row = query(
         "SELECT fingerprint, first, count FROM append_keys \
          WHERE session_no = $1 AND key = $2",
     )
@@ -61,7 +61,7 @@ pub(super) async fn answer<D: SqlConnection>(
     .bind(key)
     .maybe(db)
     .await?;
-    let Some(row) = found else { return Ok(None) };
+    let Some(row) = row else { return Ok(None) };
     let (first, count) = (number_of(&row, 1)?, number_of(&row, 2)?);
     Ok(Some((hash_of(&row, 0)?, AppendOutcome { first, count, repeated: true })))
 }
@@ -74,7 +74,7 @@ pub(super) async fn take_key<D: SqlConnection>(
     fingerprint: Hash,
     answer: AppendOutcome,
 ) -> Result<bool, StoreError> {
-    let done = query(
+    let changed = query(
         "INSERT INTO append_keys (session_no, key, fingerprint, first, count) \
          VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
     )
@@ -85,7 +85,7 @@ pub(super) async fn take_key<D: SqlConnection>(
     .bind(answer.count)
     .run(db)
     .await?;
-    Ok(done == 1)
+    Ok(changed == 1)
 }
 
 /// The number of events; 0 also where there is no such session.

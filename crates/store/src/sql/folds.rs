@@ -16,7 +16,7 @@ pub(super) async fn session_and_fold<D: SqlConnection>(
     no: i64,
 ) -> Result<Option<(SessionRow, Option<FoldRow>)>, StoreError> {
     // One statement, so that the session, its head and its fold are of the same moment.
-    let found = query(
+    let row = query(
         "SELECT s.id, s.dialect, s.profile, s.counter, s.policy, s.meta, s.created, \
          a.active, a.state, a.state_version, e.seq, e.hash, e.turn, f.number, f.id, \
          f.span_start, f.span_end, f.hash_before, f.hash_end, f.policy, f.recap, f.kept, \
@@ -29,13 +29,13 @@ pub(super) async fn session_and_fold<D: SqlConnection>(
     .bind(no)
     .maybe(db)
     .await?;
-    let Some(found) = found else { return Ok(None) };
-    let there = found.integer(13)?;
+    let Some(row) = row else { return Ok(None) };
+    let there = row.integer(13)?;
     let fold = match there {
-        Some(_) => Some(whole(db, no, read_fold(&found, 13)?).await?),
+        Some(_) => Some(whole(db, no, read_fold(&row, 13)?).await?),
         None => None,
     };
-    Ok(Some((session_row(&found)?, fold)))
+    Ok(Some((session_row(&row)?, fold)))
 }
 
 /// The folds of a session, in the order in which they were stored.
@@ -58,7 +58,11 @@ pub(super) async fn folds<D: SqlConnection>(
             // Each base comes before the folds that need it.
             let base = match base {
                 Some(base) => Some(
-                    folds.iter().rev().find(|it| it.number == base).ok_or_else(|| missing(base))?,
+                    folds
+                        .iter()
+                        .rev()
+                        .find(|fold| fold.number == base)
+                        .ok_or_else(|| missing(base))?,
                 ),
                 None => None,
             };
@@ -88,16 +92,16 @@ async fn whole<D: SqlConnection>(
     while let Some((packed, base)) = next.take() {
         chain.push(packed);
         let Some(base) = base else { break };
-        let found =
+        let record =
             query("SELECT body, base, packed FROM folds WHERE session_no = $1 AND number = $2")
                 .bind(no)
                 .bind(base)
                 .maybe(db)
                 .await?
                 .ok_or_else(|| missing(base))?;
-        row.fold.body = found.text(0)?.unwrap_or_default().to_owned();
-        let base = found.integer(1)?.map(unsigned);
-        next = found.bytes(2)?.map(|packed| (packed.to_vec(), base));
+        row.fold.body = record.text(0)?.unwrap_or_default().to_owned();
+        let base = record.integer(1)?.map(unsigned);
+        next = record.bytes(2)?.map(|packed| (packed.to_vec(), base));
     }
     for packed in chain.iter().rev() {
         row.fold.body = unpack(packed, &row.fold.body)?;
@@ -151,8 +155,8 @@ pub(super) async fn put_fold<D: SqlConnection>(
 
 /// Whether the session has a fold with this id.
 async fn has_fold<D: SqlConnection>(db: &mut D, no: i64, id: Hash) -> Result<bool, StoreError> {
-    let found = query("SELECT number FROM folds WHERE session_no = $1 AND id = $2");
-    Ok(found.bind(no).bind(&id).maybe(db).await?.is_some())
+    let select = query("SELECT number FROM folds WHERE session_no = $1 AND id = $2");
+    Ok(select.bind(no).bind(&id).maybe(db).await?.is_some())
 }
 
 /// Makes a fold the active one, where `expected` is still active. Fails with the active fold otherwise.
@@ -167,7 +171,7 @@ pub(super) async fn activate<D: SqlConnection>(
     {
         return Err(StoreError::NoFold(id));
     }
-    let done = query(
+    let changed = query(
         // `=` is never true for NULL, which means that no fold is active.
         "UPDATE activity SET active = $2 \
          WHERE session_no = $1 AND active IS NOT DISTINCT FROM $3",
@@ -177,7 +181,7 @@ pub(super) async fn activate<D: SqlConnection>(
     .bind(expected.as_ref())
     .run(db)
     .await?;
-    if done == 1 {
+    if changed == 1 {
         return Ok(());
     }
     let row = query("SELECT active FROM activity WHERE session_no = $1").bind(no);

@@ -22,7 +22,7 @@ pub(super) async fn enqueue<D: SqlConnection>(
          (SELECT no FROM sessions WHERE no = $1{}) ON CONFLICT DO NOTHING",
         D::HOLD
     );
-    let done = query(AssertSqlSafe(sql))
+    let changed = query(AssertSqlSafe(sql))
         .bind(no)
         .bind(&job.key)
         .bind(job.start)
@@ -32,7 +32,7 @@ pub(super) async fn enqueue<D: SqlConnection>(
         .bind(job.run_at)
         .run(db)
         .await?;
-    Ok(done == 1)
+    Ok(changed == 1)
 }
 
 /// Leases due jobs. Rows that another worker is leasing at this moment are skipped.
@@ -70,7 +70,7 @@ pub(super) async fn heartbeat<D: SqlConnection>(
     lease: &Lease,
     until: Millis,
 ) -> Result<bool, StoreError> {
-    let done = query(
+    let changed = query(
         // A lease that ran out may be extended as well, as long as no other worker has begun another attempt.
         "UPDATE jobs SET lease_until = $3 \
          WHERE id = $1 AND attempt = $2 AND state = 'leased'",
@@ -80,14 +80,14 @@ pub(super) async fn heartbeat<D: SqlConnection>(
     .bind(until)
     .run(db)
     .await?;
-    Ok(done == 1)
+    Ok(changed == 1)
 }
 
 /// Ends a job and stores its fold, in one transaction. Returns false where the lease was lost.
 pub(super) async fn finish<D: SqlConnection>(
     db: &mut D,
     lease: &Lease,
-    done: &JobOutcome,
+    outcome: &JobOutcome,
 ) -> Result<bool, StoreError> {
     let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
     // The session is locked before its rows, as in all transactions, because it might be deleted at this moment.
@@ -102,14 +102,14 @@ pub(super) async fn finish<D: SqlConnection>(
     )
     .bind(lease.job)
     .bind(lease.attempt)
-    .bind(&done.verdict)
+    .bind(&outcome.verdict)
     .maybe(&mut *tx)
     .await?;
     let Some(row) = ended else {
         tx.rollback().await.map_err(failed)?;
         return Ok(false);
     };
-    if let Some(fold) = &done.fold {
+    if let Some(fold) = &outcome.fold {
         let no = integer_of(&row, 0)?;
         put_fold(&mut *tx, no, fold).await?;
         query("UPDATE jobs SET fold = $2 WHERE id = $1")
@@ -130,7 +130,7 @@ pub(super) async fn fail<D: SqlConnection>(
     retry_at: Option<Millis>,
 ) -> Result<bool, StoreError> {
     let state = if retry_at.is_some() { JobState::Ready } else { JobState::Dead };
-    let done = query(
+    let changed = query(
         // `failures` is not `attempt`: a worker that died began an attempt, and no model failed.
         "UPDATE jobs SET state = $3, outcome = $4, lease_until = NULL, failures = failures + 1, \
          run_at = coalesce($5, run_at) \
@@ -143,7 +143,7 @@ pub(super) async fn fail<D: SqlConnection>(
     .bind(retry_at)
     .run(db)
     .await?;
-    Ok(done == 1)
+    Ok(changed == 1)
 }
 
 /// At most `limit` jobs of a session, or of all sessions, the oldest first.

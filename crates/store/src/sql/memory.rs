@@ -25,14 +25,14 @@ impl MemoryStore {
     }
 
     async fn connection(&self) -> Result<MappedMutexGuard<'_, SqliteConnection>, StoreError> {
-        let mut held = self.db.lock().await;
-        match &mut *held {
+        let mut guard = self.db.lock().await;
+        match &mut *guard {
             // A future that was dropped in the middle of a transaction leaves it open; its rollback is queued.
             Some(db) if db.is_in_transaction() => db.ping().await.map_err(failed)?,
             Some(_) => {}
             empty => *empty = Some(open().await?),
         }
-        MutexGuard::try_map(held, Option::as_mut)
+        MutexGuard::try_map(guard, Option::as_mut)
             .map_err(|_| StoreError::Damaged("a store in memory was not opened".to_owned()))
     }
 }

@@ -37,7 +37,7 @@ impl OpenedFile {
             return Ok(());
         }
         let text = match std::fs::metadata(&self.path) {
-            Ok(found) if id(&found) == self.id => return Ok(()),
+            Ok(on_disk) if id(&on_disk) == self.id => return Ok(()),
             Ok(_) => "the file was replaced by another one; restart what has it open",
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 "the file was removed; bring it back, or restart what has it open to begin a new one"
@@ -78,9 +78,9 @@ fn write_beside(path: &Path, bytes: usize) -> std::io::Result<()> {
 }
 
 #[cfg(unix)]
-fn id(found: &Metadata) -> Option<FileId> {
+fn id(metadata: &Metadata) -> Option<FileId> {
     use std::os::unix::fs::MetadataExt;
-    Some((found.dev(), found.ino()))
+    Some((metadata.dev(), metadata.ino()))
 }
 
 /// On other systems, an open file cannot be removed.

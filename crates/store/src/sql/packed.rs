@@ -46,12 +46,12 @@ pub fn pack(text: &str, base: &str) -> Result<Vec<u8>, StoreError> {
 pub fn unpack(packed: &[u8], base: &str) -> Result<String, StoreError> {
     let mut bytes = Vec::new();
     DeflateDecoder::new(packed).read_to_end(&mut bytes).map_err(|error| damaged(&error))?;
-    let mut left = &bytes[..];
+    let mut input = &bytes[..];
     let mut known: Vec<&str> = pieces(base).collect();
     let (mut text, mut last) = (String::new(), [0; 2]);
-    while !left.is_empty() {
-        let piece = match read_number(&mut left)?.checked_sub(1) {
-            None => read_literal(&mut left)?,
+    while !input.is_empty() {
+        let piece = match read_number(&mut input)?.checked_sub(1) {
+            None => read_literal(&mut input)?,
             Some(distance) => {
                 let last = &mut last[usize::from(distance % 2 == 1)];
                 *last += unzigzag(distance / 2);
@@ -103,11 +103,11 @@ fn write_number(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-fn read_number(left: &mut &[u8]) -> Result<u64, StoreError> {
+fn read_number(input: &mut &[u8]) -> Result<u64, StoreError> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
-        let (byte, rest) = left.split_first().ok_or_else(|| damaged(&"it breaks off"))?;
-        *left = rest;
+        let (byte, rest) = input.split_first().ok_or_else(|| damaged(&"it breaks off"))?;
+        *input = rest;
         number |= u64::from(byte & 0x7f) << shift;
         if byte & 0x80 == 0 {
             return Ok(number);
@@ -116,10 +116,10 @@ fn read_number(left: &mut &[u8]) -> Result<u64, StoreError> {
     Err(damaged(&"a number has no end"))
 }
 
-fn read_literal<'a>(left: &mut &'a [u8]) -> Result<&'a str, StoreError> {
-    let length = usize::try_from(read_number(left)?).unwrap_or(usize::MAX);
-    let (bytes, rest) = left.split_at_checked(length).ok_or_else(|| damaged(&"it breaks off"))?;
-    *left = rest;
+fn read_literal<'a>(input: &mut &'a [u8]) -> Result<&'a str, StoreError> {
+    let length = usize::try_from(read_number(input)?).unwrap_or(usize::MAX);
+    let (bytes, rest) = input.split_at_checked(length).ok_or_else(|| damaged(&"it breaks off"))?;
+    *input = rest;
     std::str::from_utf8(bytes).map_err(|error| damaged(&error))
 }
 

@@ -88,7 +88,7 @@ impl PostgresStore {
             .before_acquire(|db, used| {
                 Box::pin(async move {
                     Ok(used.idle_for < RESTART
-                        || timeout(PING, db.ping()).await.is_ok_and(|it| it.is_ok()))
+                        || timeout(PING, db.ping()).await.is_ok_and(|pong| pong.is_ok()))
                 })
             })
             .connect_lazy_with(options);
@@ -223,7 +223,7 @@ impl SqlConnection for PgConnection {
         .execute(&mut *self)
         .await;
         match outcome {
-            Ok(done) => Ok(done.rows_affected() == events.len() as u64),
+            Ok(inserted) => Ok(inserted.rows_affected() == events.len() as u64),
             Err(error) if is_taken(&error, "events") => Ok(false),
             Err(error) => Err(failed(error)),
         }

@@ -22,8 +22,8 @@ pub(super) async fn restore<D: SqlConnection>(
         match part? {
             TransferPart::Session(new) => {
                 crate::check::session(&new)?;
-                let made = create(&mut *tx, &new).await?;
-                (no, next) = (made.ok_or(StoreError::Exists(new.id))?, 0);
+                let created = create(&mut *tx, &new).await?;
+                (no, next) = (created.ok_or(StoreError::Exists(new.id))?, 0);
             }
             TransferPart::Events(events) => {
                 if !tx.insert_events(no, next, &events, now).await? {

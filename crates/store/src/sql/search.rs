@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::database::{SqlDatabase, gone};
+use super::database::{SqlDatabase, no_session};
 use super::db::SqlConnection;
 use super::{events, index};
 use crate::error::StoreError;
@@ -18,7 +18,7 @@ async fn catch_up<S: SqlDatabase>(
 ) -> Result<(), StoreError> {
     loop {
         let indexed = index::indexed(&mut *store.reader().await?, no).await?;
-        let (from, head) = indexed.ok_or_else(|| gone(store, id))?;
+        let (from, head) = indexed.ok_or_else(|| no_session(store, id))?;
         if from >= head {
             return Ok(());
         }
@@ -95,11 +95,11 @@ pub(super) async fn scan<S: SqlDatabase>(
         store.notes().count_events(&page);
         let Some(last) = page.last() else { break };
         range.end = last.seq;
-        let found = page.iter().filter_map(|row| {
+        let page_hits = page.iter().filter_map(|row| {
             let text = crate::text::searched_text(dialect, &row.event.bytes);
             matcher.scan(row.seq, &text)
         });
-        hits.extend(found.take(limit as usize - hits.len()));
+        hits.extend(page_hits.take(limit as usize - hits.len()));
     }
     Ok(hits)
 }

@@ -13,7 +13,7 @@ pub(super) async fn create<D: SqlConnection>(
     db: &mut D,
     new: &NewSession,
 ) -> Result<Option<i64>, StoreError> {
-    let made = query(
+    let row = query(
         "INSERT INTO sessions (id, dialect, profile, counter, policy, meta, created, owner) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING RETURNING no",
     )
@@ -27,17 +27,17 @@ pub(super) async fn create<D: SqlConnection>(
     .bind(crate::check::owner(new))
     .maybe(db)
     .await?;
-    made.map(|made| integer_of(&made, 0)).transpose()
+    row.map(|row| integer_of(&row, 0)).transpose()
 }
 
 /// The number of the session with this id. Fails where there is none.
 pub(super) async fn find_number<D: SqlConnection>(db: &mut D, id: &str) -> Result<i64, StoreError> {
     // PostgreSQL refuses text with a NUL character, even in a query.
-    let found = match id.contains('\0') {
+    let row = match id.contains('\0') {
         true => None,
         false => query("SELECT no FROM sessions WHERE id = $1").bind(id).maybe(db).await?,
     };
-    let row = found.ok_or_else(|| StoreError::NoSession(id.to_owned()))?;
+    let row = row.ok_or_else(|| StoreError::NoSession(id.to_owned()))?;
     integer_of(&row, 0)
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn save_state<D: SqlConnection>(
     expected: u64,
     state: &str,
 ) -> Result<bool, StoreError> {
-    let done = query(
+    let changed = query(
         "UPDATE activity SET state = $3, state_version = state_version + 1 \
          WHERE session_no = $1 AND state_version = $2",
     )
@@ -79,7 +79,7 @@ pub(super) async fn save_state<D: SqlConnection>(
     .bind(state)
     .run(db)
     .await?;
-    Ok(done == 1)
+    Ok(changed == 1)
 }
 
 /// Notes an identity. Returns false where there is no session with this number any more. The session cannot be deleted
@@ -116,8 +116,9 @@ pub(super) async fn identified<D: SqlConnection>(
          WHERE i.identity IN ({}) ORDER BY i.events DESC LIMIT 1",
         places.join(", ")
     );
-    let asked = identities.iter().fold(query(AssertSqlSafe(sql)), |query, it| query.bind(it));
-    let Some(row) = asked.maybe(db).await? else { return Ok(None) };
+    let select =
+        identities.iter().fold(query(AssertSqlSafe(sql)), |query, identity| query.bind(identity));
+    let Some(row) = select.maybe(db).await? else { return Ok(None) };
     Ok(Some(IdentifiedSession {
         id: row.text(0)?.unwrap_or_default().to_owned(),
         events: number_of(&row, 1)?,

@@ -296,8 +296,8 @@ impl SqlDatabase for SqliteStore {
         }
         // The mark is removed last, so that an interrupted scrub is repeated. A mark that another process has set in the
         // meantime stays.
-        let done = sqlx::query("DELETE FROM scrub WHERE due = $1").bind(mark);
-        done.execute(&mut *db).await.map(drop).map_err(failed)
+        let delete = sqlx::query("DELETE FROM scrub WHERE due = $1").bind(mark);
+        delete.execute(&mut *db).await.map(drop).map_err(failed)
     }
 }
 
@@ -369,7 +369,7 @@ impl SqlConnection for SqliteConnection {
                 seq = seq.saturating_add(1);
             }
             match query.execute(&mut *self).await {
-                Ok(done) if done.rows_affected() == some.len() as u64 => {}
+                Ok(outcome) if outcome.rows_affected() == some.len() as u64 => {}
                 Ok(_) => return Ok(false),
                 Err(error) if is_taken(&error, "events") => return Ok(false),
                 Err(error) => return Err(failed(error)),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use async_trait::async_trait;
 use midfold_core::Hash;
 
-use super::database::{SqlDatabase, gone, number, row, still};
+use super::database::{SqlDatabase, no_session, number, row, still};
 use super::db::SqlConnection;
 use super::search::{scan, search_words};
 use super::{
@@ -73,14 +73,14 @@ impl<S: SqlDatabase> Store for S {
         Ok(all)
     }
 
-    async fn newest(&self, asked: &NewestQuery) -> Result<Vec<SessionActivity>, StoreError> {
-        activity::newest(&mut *self.reader().await?, asked).await
+    async fn newest(&self, query: &NewestQuery) -> Result<Vec<SessionActivity>, StoreError> {
+        activity::newest(&mut *self.reader().await?, query).await
     }
 
     async fn activity(&self, id: &str) -> Result<SessionActivity, StoreError> {
         let no = number(self, id).await?;
-        let found = activity::one(&mut *self.reader().await?, no).await?;
-        found.ok_or_else(|| gone(self, id))
+        let session_activity = activity::one(&mut *self.reader().await?, no).await?;
+        session_activity.ok_or_else(|| no_session(self, id))
     }
 
     async fn identified(
@@ -103,7 +103,7 @@ impl<S: SqlDatabase> Store for S {
         if answers::put(&mut *self.writer().await?, key, no, answer, now).await? {
             return Ok(());
         }
-        Err(gone(self, answer.session.as_deref().unwrap_or_default()))
+        Err(no_session(self, answer.session.as_deref().unwrap_or_default()))
     }
 
     async fn answer(&self, key: Hash) -> Result<Option<AnswerHistory>, StoreError> {
@@ -137,26 +137,26 @@ impl<S: SqlDatabase> Store for S {
     async fn events(&self, id: &str, range: Range<u64>) -> Result<Vec<EventRow>, StoreError> {
         let no = number(self, id).await?;
         let mut db = self.reader().await?;
-        let found = events::events(&mut *db, no, &range).await?;
-        if found.is_empty() {
+        let rows = events::events(&mut *db, no, &range).await?;
+        if rows.is_empty() {
             still(self, &mut *db, id, no).await?;
         }
-        self.notes().count_events(&found);
-        Ok(found)
+        self.notes().count_events(&rows);
+        Ok(rows)
     }
 
     async fn load(&self, id: &str) -> Result<LoadedSession, StoreError> {
         let mut no = number(self, id).await?;
         let mut db = self.reader().await?;
         // Events and folds never change, so the session's row alone is a consistent snapshot.
-        let mut found = folds::session_and_fold(&mut *db, no).await?;
-        if found.is_none() {
+        let mut rows = folds::session_and_fold(&mut *db, no).await?;
+        if rows.is_none() {
             // The remembered number is outdated: the session was deleted, and perhaps created again.
             self.notes().forget(id);
             no = sessions::find_number(&mut *db, id).await?;
-            found = folds::session_and_fold(&mut *db, no).await?;
+            rows = folds::session_and_fold(&mut *db, no).await?;
         }
-        let (session, fold) = found.ok_or_else(|| gone(self, id))?;
+        let (session, fold) = rows.ok_or_else(|| no_session(self, id))?;
         self.notes().count(1, session.content_len());
         if let Some(row) = &fold {
             self.notes().count(1, row.fold.body.len());
@@ -173,13 +173,13 @@ impl<S: SqlDatabase> Store for S {
     async fn folds(&self, id: &str) -> Result<Vec<FoldRow>, StoreError> {
         let no = number(self, id).await?;
         let mut db = self.reader().await?;
-        let found = folds::folds(&mut *db, no).await?;
-        if found.is_empty() {
+        let rows = folds::folds(&mut *db, no).await?;
+        if rows.is_empty() {
             still(self, &mut *db, id, no).await?;
         }
-        let bytes = found.iter().map(|row| row.fold.body.len()).sum();
-        self.notes().count(found.len(), bytes);
-        Ok(found)
+        let bytes = rows.iter().map(|row| row.fold.body.len()).sum();
+        self.notes().count(rows.len(), bytes);
+        Ok(rows)
     }
 
     async fn claim(&self, wanted: &JobClaim) -> Result<Vec<StoreJob>, StoreError> {
@@ -193,7 +193,7 @@ impl<S: SqlDatabase> Store for S {
     async fn end(&self, lease: &Lease, end: &JobEnd) -> Result<bool, StoreError> {
         let mut db = self.writer().await?;
         match end {
-            JobEnd::Done(done) => jobs::finish(&mut *db, lease, done).await,
+            JobEnd::Done(outcome) => jobs::finish(&mut *db, lease, outcome).await,
             JobEnd::Failed { reason, retry_at } => {
                 jobs::fail(&mut *db, lease, reason, *retry_at).await
             }
@@ -206,64 +206,62 @@ impl<S: SqlDatabase> Store for S {
         };
         let no = number(self, id).await?;
         let mut db = self.reader().await?;
-        let found = jobs::jobs(&mut *db, Some(no), limit).await?;
-        if found.is_empty() {
+        let rows = jobs::jobs(&mut *db, Some(no), limit).await?;
+        if rows.is_empty() {
             still(self, &mut *db, id, no).await?;
         }
-        Ok(found)
+        Ok(rows)
     }
 
     async fn job(&self, id: &str, key: Option<&str>) -> Result<Option<StoreJob>, StoreError> {
         let no = number(self, id).await?;
         let mut db = self.reader().await?;
-        let found = match key {
+        let job = match key {
             Some(key) => jobs::job(&mut *db, no, key).await?,
             None => jobs::newest_job(&mut *db, no).await?,
         };
-        if found.is_none() {
+        if job.is_none() {
             still(self, &mut *db, id, no).await?;
         }
-        Ok(found)
+        Ok(job)
     }
 
     async fn call(&self, id: &str, call: Option<u64>) -> Result<Option<CallRow>, StoreError> {
         let no = number(self, id).await?;
         let mut db = self.reader().await?;
-        let found = calls::call(&mut *db, no, call).await?;
-        if found.is_none() {
+        let call = calls::call(&mut *db, no, call).await?;
+        if call.is_none() {
             still(self, &mut *db, id, no).await?;
         }
-        self.notes().count(
-            usize::from(found.is_some()),
-            found.as_ref().map_or(0, |row| row.call.body.len()),
-        );
-        Ok(found)
+        self.notes()
+            .count(usize::from(call.is_some()), call.as_ref().map_or(0, |row| row.call.body.len()));
+        Ok(call)
     }
 
     async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError> {
         let no = number(self, id).await?;
         let mut db = self.reader().await?;
-        let found = calls::calls(&mut *db, no).await?;
-        if found.is_empty() {
+        let rows = calls::calls(&mut *db, no).await?;
+        if rows.is_empty() {
             still(self, &mut *db, id, no).await?;
         }
-        let bytes = found.iter().map(|row| row.call.body.len()).sum();
-        self.notes().count(found.len(), bytes);
-        Ok(found)
+        let bytes = rows.iter().map(|row| row.call.body.len()).sum();
+        self.notes().count(rows.len(), bytes);
+        Ok(rows)
     }
 
     async fn requests(&self, id: &str) -> Result<Vec<(Option<Hash>, u64)>, StoreError> {
         let no = number(self, id).await?;
-        let found = calls::requests(&mut *self.reader().await?, no).await?;
-        self.notes().count(found.len(), 0);
-        Ok(found)
+        let rows = calls::requests(&mut *self.reader().await?, no).await?;
+        self.notes().count(rows.len(), 0);
+        Ok(rows)
     }
 
     async fn extent(&self, id: &str) -> Result<SessionExtent, StoreError> {
         let mut db = self.reader().await?;
         // Read anew: a remembered number may be that of a deleted session with the same id.
         let no = sessions::find_number(&mut *db, id).await?;
-        delete::extent(&mut *db, no).await?.ok_or_else(|| gone(self, id))
+        delete::extent(&mut *db, no).await?.ok_or_else(|| no_session(self, id))
     }
 
     async fn idle(
@@ -299,8 +297,8 @@ impl<S: SqlDatabase> Store for S {
         let matcher = Matcher::new(query)?;
         let (no, row) = row(self, id).await?;
         // The head of this row bounds the search, so events that are appended meanwhile do not count in one half of it.
-        let asked = query.range.clone().unwrap_or(0..row.head);
-        let range = asked.start..asked.end.min(row.head);
+        let asked_range = query.range.clone().unwrap_or(0..row.head);
+        let range = asked_range.start..asked_range.end.min(row.head);
         let dialect = &row.new.dialect;
         match &matcher {
             Matcher::Words(words, phrase) => {

@@ -57,11 +57,11 @@ pub(super) async fn window<D: SqlConnection>(
     db: &mut D,
     key: Hash,
 ) -> Result<Option<LearnedWindow>, StoreError> {
-    let found = query("SELECT tokens, counts_reply, learned FROM windows WHERE source = $1")
+    let row = query("SELECT tokens, counts_reply, learned FROM windows WHERE source = $1")
         .bind(&key)
         .maybe(db)
         .await?;
-    let Some(row) = found else { return Ok(None) };
+    let Some(row) = row else { return Ok(None) };
     Ok(Some(LearnedWindow {
         tokens: number_of(&row, 0)?,
         counts_reply: number_of(&row, 1)? != 0,

@@ -200,8 +200,8 @@ impl<R: BufRead> PartReader<R> {
                 };
                 let wrong = of_fold(&new, fold, open.head(), at).next();
                 let known = fold.prev.is_none_or(|prev| open.folds.contains(&prev));
-                let lost = (!known).then_some("the fold before it is not there");
-                wrong.or(lost).map(|problem| format!("cannot be trusted: {problem}"))
+                let missing = (!known).then_some("the fold before it is not there");
+                wrong.or(missing).map(|problem| format!("cannot be trusted: {problem}"))
             }
         };
         if let Some(problem) = problem {

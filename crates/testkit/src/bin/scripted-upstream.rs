@@ -167,16 +167,16 @@ fn lines(text: &str) -> String {
 
 fn fault(text: &str) -> Result<(FaultTime, PlannedFault), String> {
     let wrong = || format!("--fault cannot be {text}; see --help");
-    let (when, what) = text.split_once('=').ok_or_else(wrong)?;
+    let (when, kind) = text.split_once('=').ok_or_else(wrong)?;
     let when = match when.split_once('/') {
         Some((nth, of)) => {
             FaultTime::Every { nth: parsed("--fault", nth)?, of: parsed("--fault", of)? }
         }
         None => FaultTime::Number(parsed("--fault", when)?),
     };
-    let (what, after) = what.split_once(':').unwrap_or((what, "1"));
+    let (kind, after) = kind.split_once(':').unwrap_or((kind, "1"));
     let after = parsed("--fault", after)?;
-    let fault = match what {
+    let fault = match kind {
         "429" => PlannedFault::RateLimited { retry_after: "1".to_owned() },
         "500" => PlannedFault::ServerError,
         "reset" => PlannedFault::Reset,

@@ -102,7 +102,7 @@ fn control(shared: &SharedState, method: &str, path: &str) -> Option<ServerAnswe
             Some(ServerAnswer::json(200, &json!({})))
         }
         ("POST", "/__release") => {
-            shared.held.add_permits(1);
+            shared.releases.add_permits(1);
             Some(ServerAnswer::json(200, &json!({})))
         }
         _ => None,
@@ -149,21 +149,21 @@ fn counted(
     dialect: WireDialect,
     model: Option<String>,
 ) -> ServerAnswer {
-    let mut asked = match parsed(request, dialect, model, ReplyMode::Whole) {
-        Ok(asked) => asked,
+    let mut parts = match parsed(request, dialect, model, ReplyMode::Whole) {
+        Ok(parts) => parts,
         Err(failure) => return failure.into(),
     };
     if dialect == WireDialect::Messages {
         // A count needs no `max_tokens`, but the check asks for it.
-        asked.body["max_tokens"] = json!(1);
-        if let Err(broken) = check(&asked, shared.settings().strict) {
+        parts.body["max_tokens"] = json!(1);
+        if let Err(broken) = check(&parts, shared.settings().strict) {
             return error(dialect, 400, &broken).into();
         }
-    } else if asked.body["generateContentRequest"].is_object() {
-        let inner = asked.body["generateContentRequest"].clone();
-        asked = AskedParts::new(dialect, Some(asked.model.clone()), false, inner);
+    } else if parts.body["generateContentRequest"].is_object() {
+        let inner = parts.body["generateContentRequest"].clone();
+        parts = AskedParts::new(dialect, Some(parts.model.clone()), false, inner);
     }
-    let tokens = count::prompt(&asked);
+    let tokens = count::prompt(&parts);
     ServerAnswer::json(
         200,
         &match dialect {
@@ -210,7 +210,7 @@ fn model_answer(
         step: None,
     };
     let answer = match parsed(request, dialect, model, how) {
-        Ok(asked) => replied(shared, inner, request, asked, how, &mut entry),
+        Ok(parts) => replied(shared, inner, request, parts, how, &mut entry),
         Err(failure) => refused(failure, "no JSON object", &mut entry),
     };
     entry.status =
@@ -228,46 +228,46 @@ fn replied(
     shared: &SharedState,
     inner: &mut SharedInner,
     request: &RecordedCall,
-    mut asked: AskedParts,
+    mut parts: AskedParts,
     how: ReplyMode,
     entry: &mut StatsEntry,
 ) -> ServerAnswer {
     let settings = shared.settings();
-    let dialect = asked.dialect;
-    entry.model = asked.model.clone();
-    entry.session = session(request, &asked.body);
+    let dialect = parts.dialect;
+    entry.model = parts.model.clone();
+    entry.session = session(request, &parts.body);
     let fault =
         settings.faults.iter().find(|(when, _)| when.is(entry.number)).map(|(_, f)| f.clone());
-    if let Some(answer) = fault.as_ref().and_then(|fault| instead(dialect, fault, asked.streams)) {
+    if let Some(answer) = fault.as_ref().and_then(|fault| instead(dialect, fault, parts.streams)) {
         entry.outcome = RequestOutcome::Fault;
         return answer;
     }
-    if let Err((status, broken)) = inner.state.resolve(&mut asked, settings.keeps()) {
+    if let Err((status, broken)) = inner.state.resolve(&mut parts, settings.keeps()) {
         return refused(error(dialect, status, &broken), &broken.message, entry);
     }
-    entry.messages = asked.items.len();
-    if let Err(broken) = check(&asked, settings.strict) {
+    entry.messages = parts.items.len();
+    if let Err(broken) = check(&parts, settings.strict) {
         return refused(error(dialect, 400, &broken), &broken.message, entry);
     }
-    let mut prefix = CachePrefix::new(&asked);
+    let mut prefix = CachePrefix::new(&parts);
     let mut prompt = prefix.total();
     entry.prompt_tokens = prompt;
     if let Some(limit) = settings.limit.filter(|limit| prompt > *limit)
         && settings.flavour == Flavour::SilentTruncate
     {
         entry.outcome = RequestOutcome::Overflow;
-        truncate(&mut asked, limit / 2);
-        prefix = CachePrefix::new(&asked);
+        truncate(&mut parts, limit / 2);
+        prefix = CachePrefix::new(&parts);
         prompt = prefix.total();
     }
-    let mut reply = settings.script.reply(&asked, &settings.summary_phrases);
+    let mut reply = settings.script.reply(&parts, &settings.summary_phrases);
     (entry.kind, entry.step) = (reply.kind, reply.step);
-    let output = if settings.count_output { asked.max_tokens().unwrap_or(0) } else { 0 };
+    let output = if settings.count_output { parts.max_tokens().unwrap_or(0) } else { 0 };
     let over = settings.limit.filter(|limit| prompt + output > *limit);
     if let Some(limit) = over {
         entry.outcome = RequestOutcome::Overflow;
         let sizes = OverflowSizes { prompt, output, limit };
-        if let Some(answer) = too_long(&settings, &asked, &reply, sizes) {
+        if let Some(answer) = too_long(&settings, &parts, &reply, sizes) {
             return answer;
         }
         reply = ScriptedReply { text: String::new(), calls: Vec::new(), ..reply };
@@ -277,36 +277,40 @@ fn replied(
     let answered = entry.outcome == RequestOutcome::Answered;
     let explicit = settings.explicit_cache && dialect == WireDialect::Messages;
     let cached = if over.is_some() { 0 } else { inner.cache.read(&prefix, explicit) };
-    let mut made = NumberedReply::new(&asked, &reply, prompt, cached, settings.thinks(&asked));
-    made.bind = settings.bind_thinking;
-    made.written = prefix.marked().saturating_sub(cached);
+    let mut numbered = NumberedReply::new(&parts, &reply, prompt, cached, settings.thinks(&parts));
+    numbered.bind = settings.bind_thinking;
+    numbered.written = prefix.marked().saturating_sub(cached);
     if over.is_some() {
-        made.cut(0);
+        numbered.cut(0);
     }
     entry.cached_tokens = cached;
-    entry.written_tokens = if dialect == WireDialect::Messages { made.written } else { 0 };
-    entry.output_tokens = made.output;
+    entry.written_tokens = if dialect == WireDialect::Messages { numbered.written } else { 0 };
+    entry.output_tokens = numbered.output;
     if answered {
         if reply.kind == ReplyKind::Turn {
-            let raw = raw_messages(&request.body, dialect, asked.items.len());
+            let raw = raw_messages(&request.body, dialect, parts.items.len());
             let common = inner.turns.next(&entry.session, &prefix, raw);
             entry.append_only = common.map(|common| common.append_only);
             entry.same_bytes = common.and_then(|common| common.same_bytes);
             entry.shared = common.map(|common| common.shared);
             inner.stats.done |= reply.done;
         }
-        inner.state.keep(&made, settings.keeps());
+        inner.state.keep(&numbered, settings.keeps());
     }
     // A prompt that was truncated silently got a reply too, so its facts count.
     if over.is_none() && entry.outcome != RequestOutcome::Fault {
         inner.stats.needed(&entry.session, &reply.uses);
     }
     let body = match how {
-        ReplyMode::Array => ServerBody::Pieces("application/json; charset=UTF-8", listed(&made)),
-        _ if asked.streams && !settings.ignores_stream => ServerBody::Pieces(EVENTS, made.events()),
-        _ => ServerBody::Whole(made.whole().to_string()),
+        ReplyMode::Array => {
+            ServerBody::Pieces("application/json; charset=UTF-8", listed(&numbered))
+        }
+        _ if parts.streams && !settings.ignores_stream => {
+            ServerBody::Pieces(EVENTS, numbered.events())
+        }
+        _ => ServerBody::Whole(numbered.whole().to_string()),
     };
-    ServerAnswer { status: 200, headers: extra(dialect, &made.seed), body, fault }
+    ServerAnswer { status: 200, headers: extra(dialect, &numbered.seed), body, fault }
 }
 
 /// The answer that a fault sends instead of a reply. `None` for faults that happen while the reply is sent.
@@ -341,47 +345,47 @@ fn instead(dialect: WireDialect, fault: &PlannedFault, streams: bool) -> Option<
 }
 
 /// Drops messages from the front until the prompt has at most this many tokens, as Ollama does. The last message stays.
-fn truncate(asked: &mut AskedParts, tokens: u64) {
-    while asked.items.len() > 1 && count::prompt(asked) > tokens {
-        asked.items.remove(0);
+fn truncate(parts: &mut AskedParts, tokens: u64) {
+    while parts.items.len() > 1 && count::prompt(parts) > tokens {
+        parts.items.remove(0);
     }
 }
 
 /// The error for a prompt that does not fit. `None` where the backend reports no error.
 fn too_long(
     settings: &UpstreamSettings,
-    asked: &AskedParts,
+    parts: &AskedParts,
     reply: &ScriptedReply,
     sizes: OverflowSizes,
 ) -> Option<ServerAnswer> {
-    let failure = overflow(asked.dialect, settings.flavour, sizes)?;
+    let failure = overflow(parts.dialect, settings.flavour, sizes)?;
     if !settings.overflow_in_answer {
         return Some(failure.into());
     }
-    let made = NumberedReply::new(asked, reply, sizes.prompt, 0, false);
-    let body = match asked.dialect {
-        _ if !asked.streams => ServerBody::Whole(failure.body),
+    let numbered = NumberedReply::new(parts, reply, sizes.prompt, 0, false);
+    let body = match parts.dialect {
+        _ if !parts.streams => ServerBody::Whole(failure.body),
         WireDialect::Responses if settings.flavour == Flavour::Native => {
-            ServerBody::Pieces(EVENTS, stream::responses::refused(&made, &window()))
+            ServerBody::Pieces(EVENTS, stream::responses::refused(&numbered, &window()))
         }
-        _ => ServerBody::Pieces(EVENTS, begun_and_refused(&made, &failure.body)),
+        _ => ServerBody::Pieces(EVENTS, begun_and_refused(&numbered, &failure.body)),
     };
     Some(ServerAnswer { status: 200, headers: Vec::new(), body, fault: None })
 }
 
 /// A stream that begins as every stream does, and then reports an error.
-fn begun_and_refused(made: &NumberedReply<'_>, error: &str) -> Vec<String> {
+fn begun_and_refused(numbered: &NumberedReply<'_>, error: &str) -> Vec<String> {
     // The first event of Gemini has content, so its error comes first.
-    let begun = match made.asked.dialect {
+    let begun = match numbered.request.dialect {
         WireDialect::Gemini => None,
-        _ => made.events().into_iter().next(),
+        _ => numbered.events().into_iter().next(),
     };
     begun.into_iter().chain([format!("event: error\ndata: {error}\n\n")]).collect()
 }
 
 /// The chunks of a Gemini stream as the pieces of one JSON array.
-fn listed(made: &NumberedReply<'_>) -> Vec<String> {
-    let chunks = stream::gemini::chunks(made);
+fn listed(numbered: &NumberedReply<'_>) -> Vec<String> {
+    let chunks = stream::gemini::chunks(numbered);
     let last = chunks.len().saturating_sub(1);
     let pieces = chunks.iter().enumerate().map(|(at, chunk)| {
         let start = if at == 0 { "[" } else { ",\r\n" };

@@ -29,19 +29,19 @@ pub(crate) struct CachePrefix {
 }
 
 impl CachePrefix {
-    pub fn new(asked: &AskedParts) -> Self {
-        let of = fnv(format!("{} {}", asked.dialect.name(), asked.model).as_bytes());
-        let weighed = ordered(asked).map(|part| {
+    pub fn new(request: &AskedParts) -> Self {
+        let of = fnv(format!("{} {}", request.dialect.name(), request.model).as_bytes());
+        let weighed = ordered(request).map(|part| {
             let text = part.to_string();
             (fnv(text.as_bytes()), weigh(&part, text.len()))
         });
         let (parts, weights) = weighed.unzip();
-        let all = [&asked.tools, &asked.system].into_iter().chain(&asked.items);
+        let all = [&request.tools, &request.system].into_iter().chain(&request.items);
         let marked = all.enumerate().filter(|(_, part)| marked(part)).map(|(at, _)| at);
         let mut marks: Vec<usize> = marked.collect();
-        if !asked.body["cache_control"].is_null() {
+        if !request.body["cache_control"].is_null() {
             // Automatic caching puts the mark at the end of the last message.
-            marks.push(asked.items.len() + BEFORE_MESSAGES - 1);
+            marks.push(request.items.len() + BEFORE_MESSAGES - 1);
         }
         Self { of, parts, weights, marks }
     }
@@ -109,7 +109,7 @@ impl PrefixCache {
     pub fn read(&mut self, prefix: &CachePrefix, explicit: bool) -> u64 {
         let longest = self.known.iter().map(|known| {
             let common = prefix.common(known);
-            if explicit { found(prefix, known, common) } else { common }
+            if explicit { find_cached(prefix, known, common) } else { common }
         });
         // Read before the prompt is remembered, or it would find itself.
         let cached = prefix.tokens(longest.max().unwrap_or(0));
@@ -123,7 +123,7 @@ impl PrefixCache {
 
 /// The number of parts up to the last mark of a known prompt that is in the common part, and close enough before a mark
 /// of the new prompt.
-fn found(prefix: &CachePrefix, known: &CachePrefix, common: usize) -> usize {
+fn find_cached(prefix: &CachePrefix, known: &CachePrefix, common: usize) -> usize {
     let near =
         |mark: &&usize| prefix.marks.iter().any(|own| (**mark..=**mark + LOOKBACK).contains(own));
     let marks = known.marks.iter().filter(|mark| **mark < common).filter(near);

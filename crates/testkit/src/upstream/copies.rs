@@ -24,17 +24,17 @@ impl CopiedLines {
 
     /// The command with this step that writes a line of the recap. `None` where nothing is due, or where the request has
     /// no recap.
-    pub(super) fn command(self, step: u32, asked: &AskedParts) -> Option<String> {
+    pub(super) fn command(self, step: u32, request: &AskedParts) -> Option<String> {
         let file = self.file(step)?;
         let has = |item: &Value| {
             let text = item.to_string();
             text.contains(&file) && (self != Self::Stubborn || text.contains(NOT_FOUND))
         };
-        if asked.items.iter().any(has) {
+        if request.items.iter().any(has) {
             return None;
         }
         let mut lines = Vec::new();
-        asked.items.iter().for_each(|item| add_lines(item, &mut lines));
+        request.items.iter().for_each(|item| add_lines(item, &mut lines));
         let line = lines.iter().find(|line| is_of_recap(line))?;
         Some(format!("cat > {file} <<'END'\n{line}\nEND"))
     }
@@ -61,8 +61,8 @@ fn is_of_recap(line: &str) -> bool {
 fn add_lines(value: &Value, lines: &mut Vec<String>) {
     match value {
         Value::String(text) => lines.extend(text.lines().map(str::to_owned)),
-        Value::Array(all) => all.iter().for_each(|it| add_lines(it, lines)),
-        Value::Object(all) => all.values().for_each(|it| add_lines(it, lines)),
+        Value::Array(all) => all.iter().for_each(|item| add_lines(item, lines)),
+        Value::Object(all) => all.values().for_each(|item| add_lines(item, lines)),
         _ => {}
     }
 }

@@ -38,8 +38,8 @@ impl PromptWeight {
 /// The parts of a prompt in the order in which providers cache them: tools, instructions, messages.
 ///
 /// Cache marks are removed; pictures are not.
-pub(crate) fn ordered(asked: &AskedParts) -> impl Iterator<Item = Value> {
-    [&asked.tools, &asked.system].into_iter().chain(&asked.items).map(unmarked)
+pub(crate) fn ordered(request: &AskedParts) -> impl Iterator<Item = Value> {
+    [&request.tools, &request.system].into_iter().chain(&request.items).map(unmarked)
 }
 
 /// The weight of a part whose compact JSON has `bytes` bytes.
@@ -54,13 +54,13 @@ pub(crate) fn weigh(part: &Value, bytes: usize) -> PromptWeight {
 }
 
 /// The tokens of a whole prompt.
-pub(crate) fn prompt(asked: &AskedParts) -> u64 {
-    let weights = ordered(asked).map(|part| weigh(&part, part.to_string().len()));
+pub(crate) fn prompt(request: &AskedParts) -> u64 {
+    let weights = ordered(request).map(|part| weigh(&part, part.to_string().len()));
     weights.fold(PromptWeight::default(), PromptWeight::and).tokens()
 }
 
 /// Collects the length in bytes of each picture's data.
-fn pictures(value: &Value, found: &mut Vec<usize>) {
+fn pictures(value: &Value, sizes: &mut Vec<usize>) {
     match value {
         Value::Object(map) => {
             let picture = ["media_type", "mimeType", "mime_type"].iter().any(|key| {
@@ -68,13 +68,13 @@ fn pictures(value: &Value, found: &mut Vec<usize>) {
             });
             for (key, value) in map {
                 match value {
-                    Value::String(data) if picture && key == "data" => found.push(data.len()),
-                    other => pictures(other, found),
+                    Value::String(data) if picture && key == "data" => sizes.push(data.len()),
+                    other => pictures(other, sizes),
                 }
             }
         }
-        Value::Array(list) => list.iter().for_each(|value| pictures(value, found)),
-        Value::String(text) if text.starts_with("data:image/") => found.push(text.len()),
+        Value::Array(list) => list.iter().for_each(|value| pictures(value, sizes)),
+        Value::String(text) if text.starts_with("data:image/") => sizes.push(text.len()),
         _ => {}
     }
 }

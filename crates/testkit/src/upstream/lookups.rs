@@ -38,11 +38,11 @@ impl LookUps {
     pub(super) fn call(
         self,
         step: u32,
-        asked: &AskedParts,
+        request: &AskedParts,
         tools: &[OfferedTool],
     ) -> Option<(ReplyCall, bool)> {
         let part = self.part(step)?;
-        let is_done = self != Self::Endless && is_asked(asked, part);
+        let is_done = self != Self::Endless && is_asked(request, part);
         if is_done || !tools.iter().any(|tool| tool.name == TOOL) {
             return None;
         }
@@ -53,10 +53,10 @@ impl LookUps {
 
     /// Whether the prompt holds the line that was looked up for this step (or beside the step before). `None` where
     /// nothing was.
-    pub(super) fn uses(self, step: u32, asked: &AskedParts, read: &str) -> Option<FactUse> {
+    pub(super) fn uses(self, step: u32, request: &AskedParts, read: &str) -> Option<FactUse> {
         let at = if matches!(self, Self::Beside(_)) { step.checked_sub(1)? } else { step };
-        let part = self.part(at).filter(|part| is_asked(asked, *part))?;
-        Some(FactUse { step, part: part + LOOKED_UP, found: read.contains(&line(part, LINE)) })
+        let part = self.part(at).filter(|part| is_asked(request, *part))?;
+        Some(FactUse { step, part: part + LOOKED_UP, is_found: read.contains(&line(part, LINE)) })
     }
 }
 
@@ -67,10 +67,10 @@ fn name(part: u32) -> String {
 
 /// Whether a call of the tool asks for this part. In an output a colon follows the name, so only a name at the end of a
 /// string counts.
-fn is_asked(asked: &AskedParts, part: u32) -> bool {
+fn is_asked(request: &AskedParts, part: u32) -> bool {
     let name = name(part);
     let ends = [format!("{name}\""), format!("{name}\\")];
-    asked.items.iter().any(|item| {
+    request.items.iter().any(|item| {
         let text = item.to_string();
         text.contains(TOOL) && ends.iter().any(|end| text.contains(end))
     })

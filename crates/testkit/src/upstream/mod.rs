@@ -139,7 +139,7 @@ impl ScriptedUpstream {
 
     /// Releases one hanging answer or one held event.
     pub fn release(&self) {
-        self.shared.held.add_permits(1);
+        self.shared.releases.add_permits(1);
     }
 
     fn inner<T>(&self, read: impl FnOnce(&mut SharedInner) -> T) -> T {
@@ -150,6 +150,6 @@ impl ScriptedUpstream {
 impl Drop for ScriptedUpstream {
     fn drop(&mut self) {
         self.task.abort();
-        self.shared.held.close();
+        self.shared.releases.close();
     }
 }

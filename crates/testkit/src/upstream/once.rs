@@ -17,22 +17,22 @@ pub struct OneCall {
 impl OneCall {
     /// Calls the tool, unless the request holds such a call already: then the reply is final. If the client does not
     /// offer the tool, the reply says so.
-    pub(crate) fn next(&self, asked: &AskedParts, tools: &[OfferedTool]) -> ScriptedReply {
+    pub(crate) fn next(&self, request: &AskedParts, tools: &[OfferedTool]) -> ScriptedReply {
         let name = &self.tool;
         // The name is searched with its quotes. In a text message they would be escaped, so that only a call matches.
         let call = format!("\"name\":{}", Value::from(name.as_str()));
-        if asked.items.iter().any(|item| item.to_string().contains(&call)) {
+        if request.items.iter().any(|item| item.to_string().contains(&call)) {
             let text = format!("{name} has answered.");
-            return ScriptedReply { done: true, ..ScriptedReply::said(ReplyKind::Turn, text) };
+            return ScriptedReply { done: true, ..ScriptedReply::of_text(ReplyKind::Turn, text) };
         }
         if !tools.iter().any(|tool| tool.name == *name) {
-            return ScriptedReply::said(ReplyKind::Turn, format!("There is no tool {name}."));
+            return ScriptedReply::of_text(ReplyKind::Turn, format!("There is no tool {name}."));
         }
         let calls = vec![ReplyCall {
             name: name.clone(),
             arguments: self.arguments.clone(),
             custom: false,
         }];
-        ScriptedReply { calls, ..ScriptedReply::said(ReplyKind::Turn, format!("I ask {name}.")) }
+        ScriptedReply { calls, ..ScriptedReply::of_text(ReplyKind::Turn, format!("I ask {name}.")) }
     }
 }

@@ -45,7 +45,7 @@ pub(crate) struct FactUse {
     /// The number of the part that held the fact.
     pub part: u32,
     /// Whether the request still had the fact.
-    pub found: bool,
+    pub is_found: bool,
 }
 
 /// The model's reply.
@@ -63,7 +63,7 @@ pub(crate) struct ScriptedReply {
 }
 
 impl ScriptedReply {
-    pub fn said(kind: ReplyKind, text: String) -> Self {
+    pub fn of_text(kind: ReplyKind, text: String) -> Self {
         Self { kind, text, calls: Vec::new(), uses: Vec::new(), step: None, done: false }
     }
 }

@@ -98,22 +98,22 @@ impl AskedParts {
 
     /// The offered functions, in order. Tools that the provider runs itself are left out.
     pub fn offered(&self) -> Vec<OfferedTool> {
-        let mut found = Vec::new();
-        self.collect(&self.tools, &mut found);
+        let mut tools = Vec::new();
+        self.collect(&self.tools, &mut tools);
         for item in &self.items {
             if item["type"] == "additional_tools" {
-                self.collect(&item["tools"], &mut found);
+                self.collect(&item["tools"], &mut tools);
             }
         }
-        found
+        tools
     }
 
-    fn collect(&self, tools: &Value, found: &mut Vec<OfferedTool>) {
+    fn collect(&self, tools: &Value, out: &mut Vec<OfferedTool>) {
         let mut push = |tool: &Value, schemas: &[&str], custom: bool| {
             let schema = schemas.iter().map(|name| &tool[*name]).find(|v| !v.is_null());
             if let Some(name) = tool["name"].as_str() {
                 let schema = schema.cloned().unwrap_or_default();
-                found.push(OfferedTool { name: name.to_owned(), schema, custom });
+                out.push(OfferedTool { name: name.to_owned(), schema, custom });
             }
         };
         for tool in array(tools) {
@@ -167,11 +167,11 @@ pub(crate) fn parts(content: &Value) -> Vec<Value> {
 pub(crate) fn unmarked(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
-            let kept = map.iter().filter(|(key, _)| {
+            let members = map.iter().filter(|(key, _)| {
                 key.as_str() != "cache_control" && key.as_str() != "prompt_cache_breakpoint"
             });
             Value::Object(
-                kept.map(|(key, value)| (key.clone(), unmarked(value))).collect::<Map<_, _>>(),
+                members.map(|(key, value)| (key.clone(), unmarked(value))).collect::<Map<_, _>>(),
             )
         }
         Value::Array(list) => Value::Array(list.iter().map(unmarked).collect()),

@@ -7,7 +7,7 @@ use super::lookups::LookUps;
 use super::once::OneCall;
 use super::reply::{FactUse, ReplyCall, ReplyKind, ScriptedReply};
 use super::request_parts::{AskedParts, OfferedTool, array};
-use super::shell::{code, command, fact, found, highest, mark};
+use super::shell::{code, command, fact, find_code, highest, mark};
 use super::wishes::AgentWish;
 
 /// The behaviour that the model plays.
@@ -160,46 +160,46 @@ const SUMMARY_PHRASES: [&str; 9] = [
 
 impl UpstreamScript {
     /// Answers a request.
-    pub(crate) fn reply(&self, asked: &AskedParts, phrases: &[String]) -> ScriptedReply {
-        let tools = asked.offered();
-        if summarises(asked, tools.is_empty(), phrases) {
-            return summary(asked);
+    pub(crate) fn reply(&self, request: &AskedParts, phrases: &[String]) -> ScriptedReply {
+        let tools = request.offered();
+        if summarises(request, tools.is_empty(), phrases) {
+            return summary(request);
         }
         match self {
-            Self::Fixed(text) => ScriptedReply::said(ReplyKind::Turn, text.clone()),
+            Self::Fixed(text) => ScriptedReply::of_text(ReplyKind::Turn, text.clone()),
             Self::ShellLoop(_) | Self::Once(_) if tools.is_empty() => {
-                ScriptedReply::said(ReplyKind::Side, "A scripted run".to_owned())
+                ScriptedReply::of_text(ReplyKind::Side, "A scripted run".to_owned())
             }
-            Self::ShellLoop(script) => script.next(asked, Some(&tools)),
-            Self::TextLoop(script) => script.next(asked, None),
-            Self::Once(script) => script.next(asked, &tools),
+            Self::ShellLoop(script) => script.next(request, Some(&tools)),
+            Self::TextLoop(script) => script.next(request, None),
+            Self::Once(script) => script.next(request, &tools),
         }
     }
 }
 
 /// Everything in the request that the model reads, as JSON.
-fn read(asked: &AskedParts) -> String {
-    let mut text = asked.system.to_string();
-    for item in &asked.items {
+fn read(request: &AskedParts) -> String {
+    let mut text = request.system.to_string();
+    for item in &request.items {
         text.push('\n');
         text.push_str(&item.to_string());
     }
     text
 }
 
-fn summarises(asked: &AskedParts, toolless: bool, phrases: &[String]) -> bool {
+fn summarises(request: &AskedParts, toolless: bool, phrases: &[String]) -> bool {
     let has = |value: &Value| {
         let text = value.to_string().to_ascii_lowercase();
         let mut all = SUMMARY_PHRASES.iter().copied().chain(phrases.iter().map(String::as_str));
         all.any(|phrase| text.contains(&phrase.to_ascii_lowercase()))
     };
     // The instructions of an agent with tools may mention summaries, so they count only where the request has no tools.
-    asked.items.last().is_some_and(has)
-        || toolless && (has(&asked.system) || asked.items.first().is_some_and(has))
+    request.items.last().is_some_and(has)
+        || toolless && (has(&request.system) || request.items.first().is_some_and(has))
 }
 
-fn summary(asked: &AskedParts) -> ScriptedReply {
-    let read = read(asked);
+fn summary(request: &AskedParts) -> ScriptedReply {
+    let read = read(request);
     let step = highest(&read);
     let mut text = "Summary of the work so far. ".to_owned();
     if let Some(step) = step {
@@ -207,75 +207,78 @@ fn summary(asked: &AskedParts) -> ScriptedReply {
     }
     let steps = step.unwrap_or(0);
     for part in (0..=steps).chain(DECIDED..=DECIDED + steps) {
-        if let Some(code) = found(&read, part) {
+        if let Some(code) = find_code(&read, part) {
             text.push_str(&format!("The code of part {part} is {code}. "));
         }
     }
-    ScriptedReply { step, ..ScriptedReply::said(ReplyKind::Summary, text.trim_end().to_owned()) }
+    ScriptedReply { step, ..ScriptedReply::of_text(ReplyKind::Summary, text.trim_end().to_owned()) }
 }
 
 impl StepLoop {
-    fn next(&self, asked: &AskedParts, tools: Option<&[OfferedTool]>) -> ScriptedReply {
-        let done = self.done(asked);
-        let read = read(asked);
-        let step = done + 1;
-        let looked_up = self.look_ups.and_then(|it| it.uses(step, asked, &read));
+    fn next(&self, request: &AskedParts, tools: Option<&[OfferedTool]>) -> ScriptedReply {
+        let steps_done = self.steps_done(request);
+        let read = read(request);
+        let step = steps_done + 1;
+        let looked_up = self.look_ups.and_then(|planned| planned.uses(step, request, &read));
         let mut uses: Vec<_> = looked_up.into_iter().collect();
-        let looks_up = self.look_ups.zip(tools).and_then(|(it, tools)| it.call(step, asked, tools));
+        let looks_up = self
+            .look_ups
+            .zip(tools)
+            .and_then(|(planned, tools)| planned.call(step, request, tools));
         if let Some((call, true)) = looks_up {
             let text = format!("For part {step} I look something up. ");
             return ScriptedReply {
                 calls: vec![call],
                 uses,
-                ..ScriptedReply::said(ReplyKind::Turn, text)
+                ..ScriptedReply::of_text(ReplyKind::Turn, text)
             };
         }
-        let said = |beside: bool| -> Vec<ReplyCall> {
-            let due = self.wishes.iter().filter(|wish| wish.beside == beside);
-            due.filter_map(|wish| wish.call(step, asked, tools?)).collect()
+        let wished_calls = |beside: bool| -> Vec<ReplyCall> {
+            let due = self.wishes.iter().filter(|wanted| wanted.beside == beside);
+            due.filter_map(|wanted| wanted.call(step, request, tools?)).collect()
         };
-        let first = said(false);
+        let first = wished_calls(false);
         if !first.is_empty() {
             let text = format!("Before part {step} I say what should become of this. ");
             return ScriptedReply {
                 calls: first,
                 uses,
-                ..ScriptedReply::said(ReplyKind::Turn, text)
+                ..ScriptedReply::of_text(ReplyKind::Turn, text)
             };
         }
-        let copies = self.copies.zip(tools).and_then(|(it, tools)| {
-            let call = self.call(step, &it.command(step, asked)?, tools)?;
-            Some((call, it.is_alone()))
+        let copies = self.copies.zip(tools).and_then(|(planned, tools)| {
+            let call = self.call(step, &planned.command(step, request)?, tools)?;
+            Some((call, planned.is_alone()))
         });
         if let Some((call, true)) = copies {
             let text = format!("Before part {step} I write something down. ");
             return ScriptedReply {
                 calls: vec![call],
                 uses,
-                ..ScriptedReply::said(ReplyKind::Turn, text)
+                ..ScriptedReply::of_text(ReplyKind::Turn, text)
             };
         }
         let mut text = String::new();
         // Like a real agent, the model repeats facts of the last results in its own words.
-        for step in (done + 1).saturating_sub(self.parallel.max(1)).max(1)..=done {
-            if self.plants(step) && found(&read, step) == Some(code(step).as_str()) {
+        for step in (steps_done + 1).saturating_sub(self.parallel.max(1)).max(1)..=steps_done {
+            if self.plants(step) && find_code(&read, step) == Some(code(step).as_str()) {
                 text.push_str(&format!("Noted: {}. ", fact(step)));
             }
         }
-        if done >= self.steps {
+        if steps_done >= self.steps {
             return self.last(&read, text, tools.is_some());
         }
-        let last = (done + self.parallel.max(1)).min(self.steps);
+        let last = (steps_done + self.parallel.max(1)).min(self.steps);
         let mut calls: Vec<_> = looks_up.map(|(call, _)| call).into_iter().collect();
-        calls.extend(said(true));
+        calls.extend(wished_calls(true));
         calls.extend(copies.map(|(call, _)| call));
-        for step in (done + 1..=last).filter(|step| self.decides(*step)) {
+        for step in (steps_done + 1..=last).filter(|step| self.decides(*step)) {
             text.push_str(&format!("Decided: {}. ", fact(step + DECIDED)));
         }
-        for step in done + 1..=last {
+        for step in steps_done + 1..=last {
             let needed = self.needs(step).map(|part| {
-                let seen = found(&read, part);
-                uses.push(FactUse { step, part, found: seen == Some(code(part).as_str()) });
+                let seen = find_code(&read, part);
+                uses.push(FactUse { step, part, is_found: seen == Some(code(part).as_str()) });
                 seen.unwrap_or("UNKNOWN")
             });
             let command = command(step, self.result_tokens, self.plants(step), needed);
@@ -288,31 +291,31 @@ impl StepLoop {
             }
         }
         if tools.is_some() {
-            text.push_str(&format!("Next comes part {}.", done + 1));
+            text.push_str(&format!("Next comes part {}.", steps_done + 1));
         }
         let text = text.trim().to_owned();
         ScriptedReply {
             calls,
             uses,
             step: Some(last),
-            ..ScriptedReply::said(ReplyKind::Turn, text)
+            ..ScriptedReply::of_text(ReplyKind::Turn, text)
         }
     }
 
     /// The highest step that is done. Look-ups and wishes bring up earlier steps later on; with them the highest step
     /// of all messages counts.
-    fn done(&self, asked: &AskedParts) -> u32 {
+    fn steps_done(&self, request: &AskedParts) -> u32 {
         let end = self.end();
         let step = |item: &Value| {
             let text = item.to_string();
             // Whoever reads that all is done needs no number of a step.
             if text.contains(&end) { Some(self.steps) } else { highest(&text) }
         };
-        let mut steps = asked.items.iter().rev().filter_map(step);
+        let mut steps = request.items.iter().rev().filter_map(step);
         let calls_others =
             self.look_ups.is_some() || !self.wishes.is_empty() || self.copies.is_some();
-        let done = if calls_others { steps.max() } else { steps.next() };
-        done.unwrap_or(0)
+        let steps_done = if calls_others { steps.max() } else { steps.next() };
+        steps_done.unwrap_or(0)
     }
 
     /// The sentence that begins the final answer.
@@ -324,9 +327,9 @@ impl StepLoop {
         let mut uses = Vec::new();
         let mut codes = Vec::new();
         for part in self.all() {
-            let seen = found(read, part);
-            let found = seen == Some(code(part).as_str());
-            uses.push(FactUse { step: self.steps + 1, part, found });
+            let seen = find_code(read, part);
+            let is_found = seen == Some(code(part).as_str());
+            uses.push(FactUse { step: self.steps + 1, part, is_found });
             codes.push(format!("part {part}: {}", seen.unwrap_or("UNKNOWN")));
         }
         let (before, after) =
@@ -336,7 +339,7 @@ impl StepLoop {
             uses,
             step: Some(self.steps),
             done: true,
-            ..ScriptedReply::said(ReplyKind::Turn, text)
+            ..ScriptedReply::of_text(ReplyKind::Turn, text)
         }
     }
 

@@ -131,7 +131,7 @@ async fn send(
     shared: Arc<SharedState>,
 ) {
     let wait =
-        async || shared.held.acquire().await.map(tokio::sync::SemaphorePermit::forget).is_ok();
+        async || shared.releases.acquire().await.map(tokio::sync::SemaphorePermit::forget).is_ok();
     for (at, piece) in pieces.into_iter().enumerate() {
         let goes_on = match &fault {
             Some(PlannedFault::Held) => wait().await,

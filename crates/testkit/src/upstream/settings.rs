@@ -49,10 +49,10 @@ impl UpstreamSettings {
     }
 
     /// Whether the model thinks before it answers.
-    pub(crate) fn thinks(&self, asked: &AskedParts) -> bool {
-        let body = &asked.body;
+    pub(crate) fn thinks(&self, request: &AskedParts) -> bool {
+        let body = &request.body;
         self.reasoning
-            || match asked.dialect {
+            || match request.dialect {
                 WireDialect::Chat => false,
                 WireDialect::Responses => {
                     array(&body["include"]).iter().any(|name| name == "reasoning.encrypted_content")

@@ -53,7 +53,7 @@ pub(crate) struct SharedState {
     pub settings: RwLock<Arc<UpstreamSettings>>,
     pub inner: Mutex<SharedInner>,
     pub arrived: Semaphore,
-    pub held: Semaphore,
+    pub releases: Semaphore,
 }
 
 impl SharedState {
@@ -62,7 +62,7 @@ impl SharedState {
             settings: RwLock::new(Arc::new(settings)),
             inner: Mutex::default(),
             arrived: Semaphore::new(0),
-            held: Semaphore::new(0),
+            releases: Semaphore::new(0),
         }
     }
 

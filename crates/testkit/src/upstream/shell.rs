@@ -23,7 +23,7 @@ pub fn fact(part: u32) -> String {
 }
 
 /// The first code for this part in a text, right or wrong. `None` where there is none.
-pub(crate) fn found(text: &str, part: u32) -> Option<&str> {
+pub(crate) fn find_code(text: &str, part: u32) -> Option<&str> {
     let key = format!("K{part}-");
     text.match_indices(&key).find_map(|(at, _)| {
         let digits = text.get(at + key.len()..at + key.len() + 4)?;

@@ -19,7 +19,7 @@ struct KeptReply {
 /// Kept conversations, by the id of their last reply.
 #[derive(Debug, Default)]
 pub(crate) struct ReplyState {
-    kept: BTreeMap<String, KeptReply>,
+    replies: BTreeMap<String, KeptReply>,
 }
 
 /// The kinds of conversations that the server keeps.
@@ -34,37 +34,37 @@ impl ReplyState {
     /// kept.
     pub fn resolve(
         &self,
-        asked: &mut AskedParts,
+        request: &mut AskedParts,
         keeps: KeptKinds,
     ) -> Result<(), (u16, BrokenRule)> {
-        match asked.dialect {
+        match request.dialect {
             WireDialect::Responses => {
-                self.referred(asked, keeps.responses)?;
-                self.previous(asked, keeps.responses)
+                self.referred(request, keeps.responses)?;
+                self.previous(request, keeps.responses)
             }
-            WireDialect::Messages => self.thread(asked, keeps.threads),
+            WireDialect::Messages => self.thread(request, keeps.threads),
             WireDialect::Chat | WireDialect::Gemini => Ok(()),
         }
     }
 
     /// Replaces items that are named only by their id.
-    fn referred(&self, asked: &mut AskedParts, keeps: bool) -> Result<(), (u16, BrokenRule)> {
-        let known = || self.kept.values().flat_map(|kept| &kept.items).filter(|_| keeps);
-        for item in asked.items.iter_mut().filter(|item| item["type"] == "item_reference") {
-            let Some(found) = known().find(|known| known["id"] == item["id"]) else {
+    fn referred(&self, request: &mut AskedParts, keeps: bool) -> Result<(), (u16, BrokenRule)> {
+        let known = || self.replies.values().flat_map(|reply| &reply.items).filter(|_| keeps);
+        for item in request.items.iter_mut().filter(|item| item["type"] == "item_reference") {
+            let Some(original) = known().find(|known| known["id"] == item["id"]) else {
                 let id = item["id"].as_str().unwrap_or_default();
                 let text = format!("Item with id '{id}' not found.");
                 return Err((404, BrokenRule::at(text, "input".to_owned())));
             };
-            *item = found.clone();
+            *item = original.clone();
         }
         Ok(())
     }
 
-    fn previous(&self, asked: &mut AskedParts, keeps: bool) -> Result<(), (u16, BrokenRule)> {
-        let Some(id) = asked.body["previous_response_id"].as_str() else { return Ok(()) };
-        let kept = self.kept.get(id).filter(|_| keeps);
-        let Some(kept) = kept else {
+    fn previous(&self, request: &mut AskedParts, keeps: bool) -> Result<(), (u16, BrokenRule)> {
+        let Some(id) = request.body["previous_response_id"].as_str() else { return Ok(()) };
+        let reply = self.replies.get(id).filter(|_| keeps);
+        let Some(reply) = reply else {
             let broken = BrokenRule {
                 message: format!("Previous response with id '{id}' not found."),
                 param: Some("previous_response_id".to_owned()),
@@ -74,12 +74,12 @@ impl ReplyState {
             return Err((400, broken));
         };
         // Instructions and tools of the earlier request are not carried over.
-        asked.items.splice(0..0, kept.items.iter().cloned());
+        request.items.splice(0..0, reply.items.iter().cloned());
         Ok(())
     }
 
-    fn thread(&self, asked: &mut AskedParts, keeps: bool) -> Result<(), (u16, BrokenRule)> {
-        let thread = &asked.body["thread"];
+    fn thread(&self, request: &mut AskedParts, keeps: bool) -> Result<(), (u16, BrokenRule)> {
+        let thread = &request.body["thread"];
         if thread.is_null() {
             return Ok(());
         }
@@ -92,37 +92,38 @@ impl ReplyState {
             return Ok(());
         }
         let id = thread["previous_message_id"].as_str().unwrap_or_default();
-        let Some(kept) = self.kept.get(id) else {
+        let Some(reply) = self.replies.get(id) else {
             let details = Some("thread_not_found");
             let text = format!("thread: no thread was found for the message {id}");
             return Err((404, BrokenRule { details, ..BrokenRule::new(text) }));
         };
-        asked.items.splice(0..0, kept.items.iter().cloned());
-        if asked.system.is_null() {
-            asked.system = kept.system.clone();
+        request.items.splice(0..0, reply.items.iter().cloned());
+        if request.system.is_null() {
+            request.system = reply.system.clone();
         }
-        if asked.tools.is_null() {
-            asked.tools = kept.tools.clone();
+        if request.tools.is_null() {
+            request.tools = reply.tools.clone();
         }
         Ok(())
     }
 
     /// Keeps a conversation with its new reply, if the client asks for that.
-    pub fn keep(&mut self, made: &NumberedReply<'_>, keeps: KeptKinds) {
-        let asked = made.asked;
-        let (id, said) = match asked.dialect {
-            WireDialect::Responses if keeps.responses && asked.body["store"] != false => {
-                (responses::id(made), responses::output(made))
+    pub fn keep(&mut self, numbered: &NumberedReply<'_>, keeps: KeptKinds) {
+        let request = numbered.request;
+        let (id, answered) = match request.dialect {
+            WireDialect::Responses if keeps.responses && request.body["store"] != false => {
+                (responses::id(numbered), responses::output(numbered))
             }
-            WireDialect::Messages if keeps.threads && !asked.body["thread"].is_null() => {
-                let content = messages::content(made);
-                (messages::id(made), vec![json!({"role": "assistant", "content": content})])
+            WireDialect::Messages if keeps.threads && !request.body["thread"].is_null() => {
+                let content = messages::content(numbered);
+                (messages::id(numbered), vec![json!({"role": "assistant", "content": content})])
             }
             _ => return,
         };
         // Cache marks count for one request only. Kept ones would use up the four marks that the next request may have.
-        let items = asked.items.iter().map(unmarked).chain(said).collect();
-        let kept = KeptReply { system: unmarked(&asked.system), tools: asked.tools.clone(), items };
-        self.kept.insert(id, kept);
+        let items = request.items.iter().map(unmarked).chain(answered).collect();
+        let stored =
+            KeptReply { system: unmarked(&request.system), tools: request.tools.clone(), items };
+        self.replies.insert(id, stored);
     }
 }

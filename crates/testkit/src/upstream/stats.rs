@@ -182,9 +182,9 @@ impl Stats {
     /// Records which needed facts were in the prompt. If a step is tried again, only the last attempt counts.
     pub(crate) fn needed(&mut self, session: &str, uses: &[FactUse]) {
         for one in uses {
-            self.needed.insert((session.to_owned(), one.step, one.part), one.found);
+            self.needed.insert((session.to_owned(), one.step, one.part), one.is_found);
         }
-        self.facts_used = self.needed.values().filter(|found| **found).count() as u64;
+        self.facts_used = self.needed.values().filter(|is_found| **is_found).count() as u64;
         self.facts_missing = self.needed.len() as u64 - self.facts_used;
     }
 

@@ -25,7 +25,7 @@ impl AgentWish {
     pub(super) fn call(
         &self,
         step: u32,
-        asked: &AskedParts,
+        request: &AskedParts,
         tools: &[OfferedTool],
     ) -> Option<ReplyCall> {
         let is_due = self.step == step && tools.iter().any(|tool| tool.name == self.tool);
@@ -34,14 +34,14 @@ impl AgentWish {
             arguments: self.arguments.clone(),
             custom: false,
         };
-        (is_due && !self.is_said(asked)).then(call)
+        (is_due && !self.is_said(request)).then(call)
     }
 
-    fn is_said(&self, asked: &AskedParts) -> bool {
+    fn is_said(&self, request: &AskedParts) -> bool {
         // Some formats hold arguments as text with escaped quotes, so backslashes are removed before comparing.
         let plain = |text: &str| text.replace('\\', "");
         let arguments = plain(&self.arguments.to_string());
-        asked.items.iter().any(|item| {
+        request.items.iter().any(|item| {
             let text = plain(&item.to_string());
             text.contains(&self.tool) && text.contains(&arguments)
         })

@@ -98,9 +98,9 @@ fn long(vocabulary: &BpeVocabulary, piece: &[u8]) -> u64 {
         if parts[at as usize].rank != rank {
             continue;
         }
-        let gone = parts[at as usize].next as usize;
-        let next = parts[gone].next;
-        parts[gone].rank = ABSENT;
+        let merged = parts[at as usize].next as usize;
+        let next = parts[merged].next;
+        parts[merged].rank = ABSENT;
         parts[at as usize].next = next;
         if let Some(after) = parts.get_mut(next as usize) {
             after.before = at;

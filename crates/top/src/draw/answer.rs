@@ -4,7 +4,7 @@ use midfold::plural;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use super::parts::{title, told};
+use super::parts::{indented, title};
 use super::sheet::{ScreenSheet, ViewRoom};
 use crate::paint::PaintStyle;
 use crate::state::TopState;
@@ -19,8 +19,8 @@ pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
     let Some(question) = &state.question else { return sheet };
     sheet.head.push(title("why forgotten", question.id.shown(), room.width));
     sheet.head.push(Line::default());
-    match &question.found {
-        Some(found) => sheet.body = told_of(state, found, room.width),
+    match &question.answer {
+        Some(explained) => sheet.body = told_of(state, explained, room.width),
         None if state.trouble.is_some() => {}
         None => sheet.body.push(Line::from("  looking for it …")),
     }
@@ -28,48 +28,48 @@ pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
 }
 
 /// The answer in lines: the verdict, the folds that matter, and each message with the text.
-fn told_of(state: &TopState, found: &ExplainedText, width: usize) -> Vec<Line<'static>> {
+fn told_of(state: &TopState, explained: &ExplainedText, width: usize) -> Vec<Line<'static>> {
     let paint = PaintStyle { color: state.color };
-    let tint = match found.answer {
+    let tint = match explained.answer {
         SightWord::NeverSaid | SightWord::NotYet => Tint::Yellow,
         SightWord::Verbatim | SightWord::Edited | SightWord::InRecap => Tint::Green,
         SightWord::Gone => Tint::Red,
     };
     let plain = Style::new();
     let strong = plain.add_modifier(Modifier::BOLD);
-    let mut lines = told(&format!("\"{}\"", found.text), 1, width, strong);
-    lines.extend(told(&as_sentence(found.verdict.as_str()), 1, width, paint.tint(tint)));
-    let read = match &found.fold {
+    let mut lines = indented(&format!("\"{}\"", explained.text), 1, width, strong);
+    lines.extend(indented(&as_sentence(explained.verdict.as_str()), 1, width, paint.tint(tint)));
+    let read = match &explained.fold {
         Some(fold) => {
-            format!("{}, read through fold {}.", plural(found.events, "message"), fold.number)
+            format!("{}, read through fold {}.", plural(explained.events, "message"), fold.number)
         }
-        None => format!("{}, nothing is folded.", plural(found.events, "message")),
+        None => format!("{}, nothing is folded.", plural(explained.events, "message")),
     };
-    lines.extend(told(&read, 1, width, plain));
-    if let Some(fold) = &found.lost_with {
+    lines.extend(indented(&read, 1, width, plain));
+    if let Some(fold) = &explained.lost_with {
         let when = plural(fold.events, "message");
         let text = format!("It left with fold {}, made when there were {when}.", fold.number);
-        lines.extend(told(&text, 1, width, plain));
+        lines.extend(indented(&text, 1, width, plain));
     }
-    for again in &found.asked_again {
+    for again in &explained.asked_again {
         let text = format!(
             "{}: lost with fold {}, used again in message {}.",
             again.name, again.fold.number, again.seq
         );
-        lines.extend(told(&text, 1, width, plain));
+        lines.extend(indented(&text, 1, width, plain));
     }
-    for occurrence in found.occurrences.iter().take(TOLD) {
+    for occurrence in explained.occurrences.iter().take(TOLD) {
         one(&mut lines, occurrence, width);
     }
-    let more = found.occurrences.len().saturating_sub(TOLD) as u64;
+    let more = explained.occurrences.len().saturating_sub(TOLD) as u64;
     if more > 0 {
         lines.push(Line::default());
         lines.push(Line::from(format!(" and {}", plural(more, "more message"))));
     }
-    for near in &found.near {
+    for near in &explained.near {
         lines.push(Line::default());
         let head = format!("Message {} ({}) has words of it:", near.seq, near.role);
-        lines.extend(told(&head, 1, width, strong));
+        lines.extend(indented(&head, 1, width, strong));
         quote(&mut lines, near.snippet.as_str(), width);
     }
     lines
@@ -85,7 +85,7 @@ fn as_sentence(words: &str) -> String {
 /// The words of a message, behind a bar.
 fn quote(lines: &mut Vec<Line<'static>>, snippet: &str, width: usize) {
     let dim = Style::new().add_modifier(Modifier::DIM);
-    for line in told(snippet, 0, width.saturating_sub(4), Style::new()) {
+    for line in indented(snippet, 0, width.saturating_sub(4), Style::new()) {
         let mut spans = vec![Span::styled("   │ ", dim)];
         spans.extend(line.spans);
         lines.push(Line::from(spans));
@@ -96,20 +96,20 @@ fn one(lines: &mut Vec<Line<'static>>, occurrence: &OccurrenceLine, width: usize
     lines.push(Line::default());
     let head =
         format!("Message {} ({}): {}", occurrence.seq, occurrence.role, sight(&occurrence.sight));
-    lines.extend(told(&head, 1, width, Style::new().add_modifier(Modifier::BOLD)));
+    lines.extend(indented(&head, 1, width, Style::new().add_modifier(Modifier::BOLD)));
     let dim = Style::new().add_modifier(Modifier::DIM);
     quote(lines, occurrence.snippet.as_str(), width);
-    if let Some(left) = &occurrence.left {
-        let text = format!("left with fold {}: {}, {}", left.fold.number, left.rule, left.reason);
-        lines.extend(told(&text, 3, width, Style::new()));
+    if let Some(loss) = &occurrence.left {
+        let text = format!("left with fold {}: {}, {}", loss.fold.number, loss.rule, loss.reason);
+        lines.extend(indented(&text, 3, width, Style::new()));
     }
     if let Some(used) = &occurrence.used {
         let when = if used.after_left { "after it had left" } else { "while it was there" };
         let text = format!("used again in message {} by the {}, {when}", used.seq, used.by);
-        lines.extend(told(&text, 3, width, Style::new()));
+        lines.extend(indented(&text, 3, width, Style::new()));
     }
     if occurrence.recall && !matches!(occurrence.sight, SightLine::Verbatim { .. }) {
-        lines.extend(told("the original is in the log: recall brings it back", 3, width, dim));
+        lines.extend(indented("the original is in the log: recall brings it back", 3, width, dim));
     }
 }
 

@@ -6,7 +6,7 @@ use midfold::{number, plural};
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::parts::{rule, strip, title, told};
+use super::parts::{indented, rule, strip, title};
 use super::sheet::{ScreenSheet, ViewRoom};
 use crate::figures::{age, facts};
 use crate::paint::{PaintStyle, dim};
@@ -46,7 +46,7 @@ pub(super) fn outline(state: &TopState, fold: &FoldPage, width: usize) -> Vec<Li
     all.push(format!("by {}", brief.cause));
     all.push(format!("policy {}", brief.policy));
     all.push(format!("stand-in {}", brief.stand_in));
-    all.extend(brief.made.map(|made| format!("made {} ago", age(made, state.now))));
+    all.extend(brief.made.map(|moment| format!("made {} ago", age(moment, state.now))));
     if brief.active {
         all.push("read now".to_owned());
     }
@@ -65,28 +65,29 @@ pub(super) fn outline(state: &TopState, fold: &FoldPage, width: usize) -> Vec<Li
             rule(&format!("recap, {} tokens", number(recap.tokens)), width),
         ]);
         for line in recap.text.lines() {
-            lines.extend(told(line, 1, width, Style::new()));
+            lines.extend(indented(line, 1, width, Style::new()));
         }
     }
     if !fold.edits.is_empty() {
         let count = plural(fold.edits.len() as u64, "edit");
         lines.extend([Line::default(), rule(&count, width)]);
         for line in edits(&fold.edits) {
-            lines.extend(told(&line, 1, width, Style::new()));
+            lines.extend(indented(&line, 1, width, Style::new()));
         }
     }
-    fold.lost.iter().for_each(|group| lines.extend(lost(group, width)));
+    fold.lost.iter().for_each(|group| lines.extend(lost_group(group, width)));
     lines
 }
 
 /// The lost statements of one kind: those of a message on a line each, names next to each other.
-fn lost(group: &LostGroup, width: usize) -> Vec<Line<'static>> {
+fn lost_group(group: &LostGroup, width: usize) -> Vec<Line<'static>> {
     let title = format!("lost: {}, {}", group.title, number(group.count));
     let mut lines = vec![Line::default(), rule(&title, width)];
-    let (said, names): (Vec<_>, Vec<_>) = group.first.iter().partition(|one| one.seq.is_some());
-    for one in said {
+    let (statements, names): (Vec<_>, Vec<_>) =
+        group.first.iter().partition(|one| one.seq.is_some());
+    for one in statements {
         let at = one.seq.map(|seq| format!("@{seq} ")).unwrap_or_default();
-        lines.extend(told(&format!("{at}{}", one.text), 1, width, Style::new()));
+        lines.extend(indented(&format!("{at}{}", one.text), 1, width, Style::new()));
     }
     let names: Vec<String> = names.iter().map(|one| one.text.to_string()).collect();
     let names = facts(&names, width.saturating_sub(2));

@@ -3,7 +3,7 @@
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::parts::{rule, title, told};
+use super::parts::{indented, rule, title};
 use super::sheet::{ScreenSheet, ViewRoom};
 use crate::figures::pad;
 use crate::paint::bold;
@@ -38,11 +38,11 @@ and set the policy.";
 pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
     let mut sheet = ScreenSheet::default();
     sheet.head.push(title("help", state.place.as_str(), room.width));
-    sheet.body.extend(told(READ_ONLY, 1, room.width, Style::new()));
+    sheet.body.extend(indented(READ_ONLY, 1, room.width, Style::new()));
     let mut table = |heading: &str, rows: &[(&str, &str)]| {
         sheet.body.push(rule(heading, room.width));
         for (name, text) in rows {
-            let lines = told(text, 0, room.width.saturating_sub(13), Style::new());
+            let lines = indented(text, 0, room.width.saturating_sub(13), Style::new());
             for (at, text) in lines.into_iter().enumerate() {
                 let name = if at == 0 { *name } else { "" };
                 let mut line = Line::from(bold(format!(" {}  ", pad(name, 10, false))));
@@ -54,6 +54,6 @@ pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
     table("keys", &KEYS);
     table("the list", &COLUMNS);
     sheet.body.push(rule("a session", room.width));
-    sheet.body.extend(told(FABRIC, 1, room.width, Style::new()));
+    sheet.body.extend(indented(FABRIC, 1, room.width, Style::new()));
     sheet
 }

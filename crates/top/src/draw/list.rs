@@ -77,7 +77,7 @@ pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
         let hint = "Sessions come with `midfold serve`, `midfold session new` and `midfold import`";
         sheet.body.push(Line::default());
         sheet.body.push(Line::from("  There is no session yet."));
-        sheet.body.extend(super::parts::told(hint, 2, room.width, dim("").style));
+        sheet.body.extend(super::parts::indented(hint, 2, room.width, dim("").style));
         return sheet;
     }
     let widths = Widths::of(state, room);
@@ -177,10 +177,10 @@ fn facts_below(state: &TopState, room: ViewRoom) -> Vec<Line<'static>> {
     all.push(format!("folds at {}", number(row.threshold)));
     all.push(plural(row.events, "message"));
     if let Some(cost) = row.cost {
-        let [sent, everything] = [cost.sent, cost.everything].map(|cost| number(cost as u64));
-        all.push(format!("{} for {sent} instead of {everything}", plural(row.calls, "call")));
+        let [as_sent, everything] = [cost.sent, cost.everything].map(|cost| number(cost as u64));
+        all.push(format!("{} for {as_sent} instead of {everything}", plural(row.calls, "call")));
     }
-    all.extend(row.faults.iter().map(FaultLine::told));
+    all.extend(row.faults.iter().map(FaultLine::text));
     let lines = facts(&all, room.width.saturating_sub(2));
     let mut out = vec![Line::from(dim("─".repeat(room.width)))];
     out.extend(lines.into_iter().map(|line| Line::from(format!(" {line}"))));

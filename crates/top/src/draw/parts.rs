@@ -86,7 +86,7 @@ pub(super) fn rule(text: &str, width: usize) -> Line<'static> {
 }
 
 /// A text, wrapped to the width and indented by `by` columns.
-pub(super) fn told(text: &str, by: usize, width: usize, style: Style) -> Vec<Line<'static>> {
+pub(super) fn indented(text: &str, by: usize, width: usize, style: Style) -> Vec<Line<'static>> {
     let lines = wrap(text, width.saturating_sub(by + 1));
     lines.into_iter().map(|line| Line::from(Span::styled(" ".repeat(by) + &line, style))).collect()
 }

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use super::fold::outline;
-use super::parts::{around, bar, legend, rule, strip, title, told};
+use super::parts::{around, bar, indented, legend, rule, strip, title};
 use super::sheet::{ScreenSheet, ViewRoom};
 use crate::figures::{age, facts, percent, short};
 use crate::paint::{PaintStyle, bold, dim};
@@ -22,10 +22,10 @@ pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
         sheet.body.push(Line::from("  reading the session …"));
         return sheet;
     };
-    let left = room.height.saturating_sub(sheet.head.len());
-    sheet.body = weave(state, opened, fabric, room.width, left);
-    let left = left.saturating_sub(sheet.body.len());
-    sheet.body.extend(chosen(state, opened, room.width, left));
+    let height = room.height.saturating_sub(sheet.head.len());
+    sheet.body = weave(state, opened, fabric, room.width, height);
+    let height = height.saturating_sub(sheet.body.len());
+    sheet.body.extend(chosen(state, opened, room.width, height));
     sheet
 }
 
@@ -52,7 +52,7 @@ fn head(state: &TopState, opened: &OpenedSession, room: ViewRoom) -> Vec<Line<'s
     lines.extend(all.into_iter().take(most).map(|line| Line::from(dim(format!(" {line}")))));
     let next = format!(" next fold: {}", detail.line);
     lines.extend(
-        told(&next, 0, room.width, Style::new())
+        indented(&next, 0, room.width, Style::new())
             .into_iter()
             .map(|line| Line::from(format!(" {line}"))),
     );
@@ -68,7 +68,7 @@ fn figures(state: &TopState, row: &SessionRow) -> Vec<String> {
     all.push(plural(row.calls, "call"));
     all.extend(row.cost.map(|cost| format!("cost {}", cost.change())));
     all.extend(row.cache_share.map(|share| format!("{} from the cache", percent(share))));
-    all.extend(row.faults.iter().map(FaultLine::told));
+    all.extend(row.faults.iter().map(FaultLine::text));
     all.push(format!("changed {} ago", age(row.changed, state.now)));
     all
 }

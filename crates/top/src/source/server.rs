@@ -113,12 +113,12 @@ impl ServerSource {
 
     fn broken(&self, error: &reqwest::Error) -> SourceTrouble {
         let place = self.place();
-        let what = match error {
+        let reason = match error {
             error if error.is_connect() => "cannot be reached",
             error if error.is_timeout() => "does not answer in time",
             _ => "broke the connection",
         };
-        SourceTrouble::new(&format!("{place} {what}"))
+        SourceTrouble::new(&format!("{place} {reason}"))
             .hint("`midfold serve --store URL` is what answers there; see --server")
     }
 }
@@ -158,9 +158,9 @@ struct ProviderError {
 /// The error for an answer with a status that is no success.
 pub fn refused(place: &str, status: StatusCode, body: &[u8]) -> SourceTrouble {
     let problem: ServerProblem = serde_json::from_slice(body).unwrap_or_default();
-    let detail = problem.detail.or(problem.error.map(|told| told.message));
-    let said = detail.unwrap_or_else(|| format!("{place} answers with status {status}"));
-    let trouble = SourceTrouble::new(&said);
+    let detail = problem.detail.or(problem.error.map(|error| error.message));
+    let text = detail.unwrap_or_else(|| format!("{place} answers with status {status}"));
+    let trouble = SourceTrouble::new(&text);
     match status {
         // The server's hints name routes of the API; here a hint for the command line is more useful.
         StatusCode::NOT_FOUND => {

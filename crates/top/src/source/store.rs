@@ -25,8 +25,8 @@ impl StoreSource {
     }
 
     async fn sessions(&self) -> Result<Value, SourceTrouble> {
-        let asked = NewestQuery { limit: LISTED, ..NewestQuery::default() };
-        let sessions = self.overviews.newest(&asked).await?;
+        let query = NewestQuery { limit: LISTED, ..NewestQuery::default() };
+        let sessions = self.overviews.newest(&query).await?;
         let is_full = sessions.len() as u64 >= u64::from(LISTED);
         let next = sessions.last().filter(|_| is_full).map(|session| session.tick);
         let sessions: Vec<_> = sessions.iter().map(|session| &**session).collect();

@@ -105,7 +105,7 @@ async fn a_session_goes_on_over_a_compaction() {
         let store = open("memory").await.unwrap();
         bring(&store, &after, extent, false).await.unwrap();
         let done = bring(&store, &twice, ImportExtent::Live, false).await.unwrap();
-        assert_eq!((done.made, done.new), (false, 3));
+        assert_eq!((done.is_made, done.new), (false, 3));
         assert_eq!(texts(&store, "session-1").await, all[from..]);
     }
 }

@@ -62,8 +62,8 @@ impl RecapWriter<'_> {
         let asides: FxHashSet<&str> = asides.map(|(path, _)| path.as_str()).collect();
         let words = frame.later.into_iter().flat_map(|later| &later.deeds);
         let words = words.filter(|deed| deed.speaker().is_some());
-        let said = words.flat_map(|deed| &deed.parts).map(|part| &*part.text).collect();
-        let listed = ListedElsewhere { checks, asides: &asides, said, task: &task, for_read };
+        let texts = words.flat_map(|deed| &deed.parts).map(|part| &*part.text).collect();
+        let listed = ListedElsewhere { checks, asides: &asides, texts, task: &task, for_read };
         let interest = ReaderInterest::of(frame.request, frame.focus, frame.later);
         let table = &gathered.words;
         let is_bare = frame.is_short() && is_first;
@@ -77,7 +77,7 @@ impl RecapWriter<'_> {
             self.fill(choice, &draft, limit, room)
         });
         let (best, used) = fitting.unwrap_or_default();
-        self.left = self.left.saturating_sub(used);
+        self.room = self.room.saturating_sub(used);
         best
     }
 

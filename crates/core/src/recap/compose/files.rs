@@ -18,7 +18,7 @@ impl RecapWriter<'_> {
         }
         let mut text = format!("### {}\n", section::FILES);
         let mut listed = 0;
-        let mut left = allowed.saturating_sub(self.cost(&text));
+        let mut room = allowed.saturating_sub(self.cost(&text));
         let lists = [
             ("changed", FileUseKind::Changed),
             ("scratch", FileUseKind::Scratch),
@@ -35,9 +35,9 @@ impl RecapWriter<'_> {
             };
             let paths: Vec<String> = files(&self.files, &[kind]).into_iter().map(entry).collect();
             let line = |n: usize| format!("{label}: {}\n", paths[..n].join(", "));
-            let n = most(1, paths.len(), |n| self.cost(&line(n)) <= left);
+            let n = most(1, paths.len(), |n| self.cost(&line(n)) <= room);
             if n > 0 {
-                left = left.saturating_sub(self.cost(&line(n)));
+                room = room.saturating_sub(self.cost(&line(n)));
                 text.push_str(&line(n));
                 listed += n;
             }
@@ -47,7 +47,7 @@ impl RecapWriter<'_> {
 
     /// Writes the changed and the read files as two blocks of tags, within `allowed` tokens.
     fn file_blocks(&self, allowed: u64) -> (String, usize) {
-        let (mut left, mut listed) = (allowed, 0);
+        let (mut rest, mut listed) = (allowed, 0);
         let mut text = String::new();
         let paths = |kinds: &[FileUseKind]| -> Vec<String> {
             files(&self.files, kinds).iter().map(|(path, _)| escape::inline(path, PATH)).collect()
@@ -61,13 +61,14 @@ impl RecapWriter<'_> {
         // The block of read files keeps up to a third of the room, so that it does not vanish where many files
         // changed.
         let for_read = self.cost(&whole("read-files", &read)).min(allowed / 3);
-        for (label, paths, kept) in [("modified-files", changed, for_read), ("read-files", read, 0)]
+        for (label, paths, reserved) in
+            [("modified-files", changed, for_read), ("read-files", read, 0)]
         {
             let block = |n: usize| whole(label, &paths[..n]);
-            let room = left.saturating_sub(kept);
+            let room = rest.saturating_sub(reserved);
             let n = most(1, paths.len(), |n| self.cost(&block(n)) <= room);
             if n > 0 {
-                left = left.saturating_sub(self.cost(&block(n)));
+                rest = rest.saturating_sub(self.cost(&block(n)));
                 text.push_str(&block(n));
                 listed += n;
             }
@@ -126,12 +127,12 @@ impl FileUseKind {
 
 /// The files with one of these uses, the newest use first.
 fn files<'f>(all: &'f FileUses<'_>, uses: &[FileUseKind]) -> Vec<(&'f str, &'f FileUse)> {
-    let mut found: Vec<_> = all
+    let mut listed: Vec<_> = all
         .iter()
-        .filter(|(_, used)| !(used.gone && used.scratch))
+        .filter(|(_, used)| !(used.is_removed && used.scratch))
         .filter(|(_, used)| uses.contains(&FileUseKind::of(used)))
         .map(|(path, used)| (path.as_str(), used))
         .collect();
-    found.sort_by(|a, b| b.1.last.cmp(&a.1.last).then_with(|| a.0.cmp(b.0)));
-    found
+    listed.sort_by(|a, b| b.1.last.cmp(&a.1.last).then_with(|| a.0.cmp(b.0)));
+    listed
 }

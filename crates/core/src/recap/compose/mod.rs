@@ -35,9 +35,9 @@ pub struct ComposedRecap {
     pub tokens: u64,
     /// The identifiers of the span that the recap or the rest of the context names, the most valuable first. A
     /// compound such as `db-prod-1:5432` is followed by its parts.
-    pub kept: IdList,
+    pub kept_ids: IdList,
     /// The identifiers of the span that the context no longer names.
-    pub lost: IdList,
+    pub lost_ids: IdList,
     /// How many files it names.
     pub files: usize,
     /// How many secrets were replaced.
@@ -76,7 +76,7 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     let (printer, files) =
         (DeedPrinter { root, numbers: frame.numbers }, distinct_files(gathered, root));
     let mut writer =
-        RecapWriter { out: String::new(), frame, gathered, printer, files, left: frame.cap };
+        RecapWriter { out: String::new(), frame, gathered, printer, files, room: frame.cap };
     writer.push(&head_lines(gathered, frame, root));
     let end_of = |text: &str| match frame.before {
         Some(before) => seal::end_line(before, text, frame.is_short()),
@@ -84,8 +84,8 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     };
     // The end line carries a hash that is not known yet, and its digits may take a few tokens more.
     let end_cost = writer.cost(&end_of("")) + 4;
-    writer.left = writer.left.saturating_sub(end_cost);
-    let body = writer.left;
+    writer.room = writer.room.saturating_sub(end_cost);
+    let body = writer.room;
     let narrated = writer.narration(body);
     let head = std::mem::take(&mut writer.out);
     let checks = writer.state(body / STATE);
@@ -100,13 +100,13 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     let for_files = writer.cost(&writer.files(for_files, false).0);
     let for_counts = writer.cost(LEFT_OUT_SAMPLE);
     let for_counts = if for_counts <= body / COUNTS { for_counts } else { 0 };
-    let room = writer.left.saturating_sub(for_files + for_counts);
+    let room = writer.room.saturating_sub(for_files + for_counts);
     let deeds = writer.deeds(&checks, room, for_all - for_files, state.is_empty());
     // A reader needs the task first and then the state.
     writer.out = head + &deeds.task + &state + &deeds.rest;
     // A file can be read again, so deeds come before files that were only read.
     let most = if frame.file_blocks { for_files } else { u64::MAX };
-    let (files, listed) = writer.files(writer.left.saturating_sub(for_counts).min(most), true);
+    let (files, listed) = writer.files(writer.room.saturating_sub(for_counts).min(most), true);
     writer.push(&files);
     writer.left_out(deeds.left_out, listed);
     if frame.cap > 0 {
@@ -114,19 +114,19 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     }
     // Names are counted as the reader gets the text: a secret may take ordinary names with it.
     let shown = gathered.secrets.without(&writer.out);
-    let mut said: FxHashSet<&str> = identifiers(&shown).collect();
+    let mut named: FxHashSet<&str> = identifiers(&shown).collect();
     // The header names the folder of a shortened path.
-    let shortened = gathered.files.keys().filter(|path| said.contains(printer.path(path)));
+    let shortened = gathered.files.keys().filter(|path| named.contains(printer.path(path)));
     let whole: Vec<&str> = shortened.map(String::as_str).collect();
-    said.extend(whole);
-    let IdRanking { kept, lost } = rank(gathered, frame, &said);
+    named.extend(whole);
+    let IdRanking { kept_ids, lost_ids } = rank(gathered, frame, &named);
     let mut text = shown.clone().into_owned();
     text.push_str(&end_of(&text));
     let redacted = u32::try_from(text.matches(REPLACEMENT).count()).unwrap_or(u32::MAX);
     ComposedRecap {
         tokens: u64::from(frame.counter.count(&text, TextKind::Prose)),
-        kept,
-        lost,
+        kept_ids,
+        lost_ids,
         files: listed,
         text,
         redacted,
@@ -197,7 +197,7 @@ struct RecapWriter<'a> {
     printer: DeedPrinter<'a>,
     files: FileUses<'a>,
     /// Tokens that are left for further sections.
-    left: u64,
+    room: u64,
 }
 
 impl RecapWriter<'_> {
@@ -207,7 +207,7 @@ impl RecapWriter<'_> {
 
     /// Appends a text, and takes its tokens from those that are left.
     fn push(&mut self, text: &str) {
-        self.left = self.left.saturating_sub(self.cost(text));
+        self.room = self.room.saturating_sub(self.cost(text));
         self.out.push_str(text);
     }
 
@@ -227,13 +227,13 @@ impl RecapWriter<'_> {
         allowed: u64,
     ) -> FxHashSet<usize> {
         let header = format!("### {name}\n");
-        let mut left = allowed.min(self.left).saturating_sub(self.cost(&header));
+        let mut room = allowed.min(self.room).saturating_sub(self.cost(&header));
         let mut chosen: Vec<(usize, String)> = Vec::new();
         for (place, line) in best_first {
             let cost = self.cost(&line);
             // A line that does not fit is passed over: a shorter one of less worth may still fit.
-            if cost <= left {
-                left -= cost;
+            if cost <= room {
+                room -= cost;
                 chosen.push((place, line));
             }
         }
@@ -273,7 +273,7 @@ impl RecapWriter<'_> {
             None => "",
         };
         let line = format!("{LEFT_OUT}{}{how}.]\n", list.join(", "));
-        if !list.is_empty() && self.cost(&line) <= self.left {
+        if !list.is_empty() && self.cost(&line) <= self.room {
             self.push(&line);
         }
     }

@@ -26,7 +26,7 @@ impl RecapWriter<'_> {
         let mut lines = self.gathered.standing.lines(later, self.frame.numbers);
         // What holds has room of its own, so that it takes none from the checks.
         let standing: u64 = lines.iter().map(|line| self.cost(line)).sum();
-        let allowed = allowed + standing.min(self.left / STANDING);
+        let allowed = allowed + standing.min(self.room / STANDING);
         lines.extend(self.todo(allowed.saturating_sub(standing)));
         let checks = self.told_checks();
         let from = lines.len();
@@ -34,10 +34,11 @@ impl RecapWriter<'_> {
         lines.extend(self.history());
         let messages: Vec<(usize, u32)> =
             checks.iter().enumerate().map(|(at, check)| (from + at, check.message)).collect();
-        let told = self.list(section::STATE, lines.into_iter().enumerate().collect(), allowed);
+        let told_lines =
+            self.list(section::STATE, lines.into_iter().enumerate().collect(), allowed);
         messages
             .into_iter()
-            .filter(|(at, _)| told.contains(at))
+            .filter(|(at, _)| told_lines.contains(at))
             .map(|(_, message)| message)
             .collect()
     }
@@ -49,37 +50,37 @@ impl RecapWriter<'_> {
         let open = |todo: &&Quote| !later && !is_finished(&todo.text);
         let Some(todo) = self.gathered.todo.as_ref().filter(open) else { return Vec::new() };
         let items = todo.text.lines().map(|line| format!("  {}\n", escape::inline(line, 200)));
-        let mut told: Vec<(u64, String)> = items.map(|item| (self.cost(&item), item)).collect();
+        let mut priced: Vec<(u64, String)> = items.map(|item| (self.cost(&item), item)).collect();
         let title = self.frame.numbers.labelled(state::TASKS, todo.message);
-        let head = |left: &str| format!("{title}{left}:\n");
-        let room = allowed.min(self.left).saturating_sub(self.cost(HEADER) + self.cost(&head("")));
-        let mut cost: u64 = told.iter().map(|(cost, _)| cost).sum();
+        let head = |note: &str| format!("{title}{note}:\n");
+        let room = allowed.min(self.room).saturating_sub(self.cost(HEADER) + self.cost(&head("")));
+        let mut cost: u64 = priced.iter().map(|(cost, _)| cost).sum();
         if cost <= room {
             return std::iter::once(head(""))
-                .chain(told.into_iter().map(|(_, item)| item))
+                .chain(priced.into_iter().map(|(_, item)| item))
                 .collect();
         }
         // The heading gets longer by the counts.
         let room = room.saturating_sub(self.cost(TODO_LEFT_OUT));
         let (mut completed, mut open) = (0, 0);
-        told.retain(|(own, item)| {
+        priced.retain(|(own, item)| {
             // From the first item on, and only as many as the room needs.
-            let goes = cost > room && is_completed(item);
-            cost -= if goes { *own } else { 0 };
-            completed += usize::from(goes);
-            !goes
+            let is_dropped = cost > room && is_completed(item);
+            cost -= if is_dropped { *own } else { 0 };
+            completed += usize::from(is_dropped);
+            !is_dropped
         });
-        while let Some((own, _)) = told.last().filter(|_| cost > room) {
+        while let Some((own, _)) = priced.last().filter(|_| cost > room) {
             cost -= own;
             open += 1;
-            told.pop();
+            priced.pop();
         }
         let parts = [(completed, "completed"), (open, "open")];
         let parts = parts.iter().filter(|(count, _)| *count > 0);
         let parts: Vec<String> =
-            parts.map(|(count, what)| format!("{count} {what} left out")).collect();
+            parts.map(|(count, label)| format!("{count} {label} left out")).collect();
         let head = head(&format!(" ({})", parts.join(", ")));
-        std::iter::once(head).chain(told.into_iter().map(|(_, item)| item)).collect()
+        std::iter::once(head).chain(priced.into_iter().map(|(_, item)| item)).collect()
     }
 
     /// The checks that the state lists, the newest first. Checks that a newer message outside the recap supersedes are
@@ -91,16 +92,16 @@ impl RecapWriter<'_> {
     }
 
     /// The lines about these checks, and about files that changed after the newest one that passed.
-    fn checks(&self, told: &[CheckResult]) -> Vec<String> {
+    fn checks(&self, results: &[CheckResult]) -> Vec<String> {
         // The folder is written only where the checks ran in several folders, or in one inside the project.
         let folders: std::collections::BTreeSet<_> =
-            told.iter().filter_map(|check| check.folder()).collect();
+            results.iter().filter_map(|check| check.folder()).collect();
         let inside = |folder: &str| !folder.starts_with(['/', '~', '$']);
         let folder = folders.len() > 1 || folders.iter().any(|folder| inside(folder));
         let mut lines =
-            listed(state::CHECKS, told.iter().map(|check| self.check_line(check, folder)));
+            listed(state::CHECKS, results.iter().map(|check| self.check_line(check, folder)));
         // The newest check is the first, so this is the last one that passed.
-        if let Some(check) = told.iter().find(|check| check.passed) {
+        if let Some(check) = results.iter().find(|check| check.passed) {
             let count = self.work_changed_after(check.message);
             if count > 0 {
                 lines.push(format!("{}{count} file{}\n", state::SINCE, plural(count)));
@@ -112,12 +113,12 @@ impl RecapWriter<'_> {
     /// The lines about commits, the last push, merge requests, and files that changed after the last commit.
     fn history(&self) -> Vec<String> {
         let WorkHistory { requests, push, .. } = &self.gathered.history;
-        let commits = self.gathered.history.told();
+        let commits = self.gathered.history.recent();
         let older = self.gathered.history.older;
         let older = (older > 0).then(|| format!("{}{older}", state::OLDER));
         let mut lines = listed(
             state::COMMITS,
-            commits.iter().rev().map(|it| self.commit_line(it)).chain(older),
+            commits.iter().rev().map(|commit| self.commit_line(commit)).chain(older),
         );
         let pushed = push.as_ref().filter(|_| self.later(|later| later.history.push.is_none()));
         if let Some((message, branch)) = pushed {
@@ -126,7 +127,10 @@ impl RecapWriter<'_> {
             let pushed = self.frame.numbers.labelled(state::PUSHED, *message);
             lines.push(format!("{pushed}{to}\n"));
         }
-        lines.extend(listed(state::REQUESTS, requests.iter().map(|it| self.request_line(it))));
+        lines.extend(listed(
+            state::REQUESTS,
+            requests.iter().map(|request| self.request_line(request)),
+        ));
         let last = commits.last().filter(|_| self.later(|later| later.history.commits.is_empty()));
         lines.extend(last.and_then(|last| self.changed_line(last)));
         lines
@@ -158,7 +162,7 @@ impl RecapWriter<'_> {
     fn work_changed_after(&self, message: u32) -> usize {
         let changed = self.changed_after(message);
         let files = || self.files.iter().filter(|(_, used)| !used.scratch);
-        if !files().any(|(_, used)| used.modified && !used.made) {
+        if !files().any(|(_, used)| used.modified && !used.is_created) {
             return changed.len();
         }
         let folder = |path: &str| {
@@ -168,7 +172,7 @@ impl RecapWriter<'_> {
         // The shortest folder of an absolute path is taken for that of the project.
         let top = absolute.map(|(path, _)| folder(path)).min().unwrap_or(0);
         let inside = |path: &str| folder(path) > if path.starts_with('/') { top } else { 0 };
-        changed.iter().filter(|(path, used)| !used.made || inside(path)).count()
+        changed.iter().filter(|(path, used)| !used.is_created || inside(path)).count()
     }
 
     /// The files of the work that changed after a message; scratch files are not counted.

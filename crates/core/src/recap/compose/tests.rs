@@ -220,11 +220,11 @@ fn nothing_of_the_user_or_the_assistant_is_cut_inside() {
     let mut gathered = GatheredFacts::default();
     let mut whole = Vec::new();
     for n in 0..60_u32 {
-        let said = format!(
+        let sentence = format!(
             "S{n:02} DONE: price {n}.38, overcharged 191.{n:02}, approved by Bela Novak of the {n}th floor, no remarks."
         );
-        say(&mut gathered, n * 2, Speaker::Assistant, &said);
-        whole.push(said);
+        say(&mut gathered, n * 2, Speaker::Assistant, &sentence);
+        whole.push(sentence);
         let seen = format!("S{n:02}-1011 2026-07-19 4.38 4.90 150.{n:02}");
         let parts = vec![DeedPart::new(&seen, PartKind::Output)];
         let sum = CallSubject::Command("python3 sum.py".to_owned());
@@ -234,9 +234,12 @@ fn nothing_of_the_user_or_the_assistant_is_cut_inside() {
     for cap in [900, 1_500, 3_000, 6_000] {
         let text = recap(&gathered, cap);
         let lines: Vec<_> = text.lines().filter(|line| line.starts_with('@')).collect();
-        let told = |line: &str| line.split_once(' ').map(|(_, told)| told.to_owned());
+        let after_number = |line: &str| line.split_once(' ').map(|(_, rest)| rest.to_owned());
         let conclusions = lines.iter().filter(|line| !line.contains(" saw "));
-        assert!(conclusions.clone().all(|line| whole.contains(&told(line).unwrap())), "{text}");
+        assert!(
+            conclusions.clone().all(|line| whole.contains(&after_number(line).unwrap())),
+            "{text}"
+        );
         let shown = text.matches("1011 2026").count();
         let all = conclusions.count() == whole.len();
         assert!(all || shown <= 1, "observations have a place, conclusions do not: {text}");
@@ -283,8 +286,8 @@ fn how_much_found_no_room_is_said_and_recall_only_where_it_is() {
 fn a_focus_gets_room() {
     let mut gathered = session();
     for n in 70..160 {
-        let said: String = (0..5).map(|m| format!("word{n}x{m} ")).collect();
-        say(&mut gathered, n, Speaker::Assistant, &said);
+        let words: String = (0..5).map(|m| format!("word{n}x{m} ")).collect();
+        say(&mut gathered, n, Speaker::Assistant, &words);
     }
     let window = "The settlement window closes at 17:00 UTC every day.";
     say(&mut gathered, 60, Speaker::Assistant, window);

@@ -50,6 +50,6 @@ pub(super) fn inside<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 
 /// The parts of an entry `what @12`.
 pub(super) fn numbered(text: &str) -> Option<(&str, u32)> {
-    let (what, message) = text.rsplit_once(" @")?;
-    Some((what, message.parse().ok()?))
+    let (label, message) = text.rsplit_once(" @")?;
+    Some((label, message.parse().ok()?))
 }

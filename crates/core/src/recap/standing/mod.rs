@@ -62,9 +62,9 @@ impl StandingFacts {
 
     /// Notes the words of the user, who may answer a plan.
     pub(super) fn note_asked(&mut self, message: u32, passages: &[Passage]) {
-        let said: Vec<&str> =
+        let texts: Vec<&str> =
             passages.iter().filter(|one| one.is_said()).map(|one| one.text.trim()).collect();
-        self.plan.note_asked(message, &said.join(" "));
+        self.plan.note_asked(message, &texts.join(" "));
     }
 
     /// Notes words of the assistant, which may hold a plan. `ends` says that they end the turn.
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn what_a_recap_tells_is_read_back() {
-        let told = [
+        let rows = [
             (state::CLIENT, "plan mode: left, the plan was approved @3"),
             (state::RUNNING, "`make serve` (pid 4711) @9"),
             (state::RUNNING, "agent: Audit: read a.py (id a93f) @7"),
@@ -144,7 +144,7 @@ mod tests {
         let mut standing = StandingFacts::default();
         let mut wanted = String::new();
         let mut last = "";
-        for (label, text) in told {
+        for (label, text) in rows {
             let starts = label != last;
             standing.read(label, text, starts);
             wanted += &format!("{}{text}\n", if starts { label } else { "  " });
@@ -155,8 +155,8 @@ mod tests {
         let mut later = standing.clone();
         later.running = RunningWork::default();
         later.plan = ApprovedPlan::default();
-        let left = standing.lines(Some(&later), MessageNumbers::Shown).concat();
-        assert!(!left.contains("4711") && !left.contains("plan @3"), "{left}");
-        assert!(left.contains("folder /w/a @2"), "{left}");
+        let lines_left = standing.lines(Some(&later), MessageNumbers::Shown).concat();
+        assert!(!lines_left.contains("4711") && !lines_left.contains("plan @3"), "{lines_left}");
+        assert!(lines_left.contains("folder /w/a @2"), "{lines_left}");
     }
 }

@@ -124,8 +124,8 @@ impl WorkPlace {
         let single = single.filter_map(|(_, (label, shown))| Some((label, shown.as_ref()?)));
         let stands = |tree: &&ShownPart| later.is_none_or(|later| later.trees.contains(tree));
         let trees = self.trees.iter().filter(stands).map(|tree| ("worktree", tree));
-        let parts = single.chain(trees).map(|(label, (what, at))| {
-            format!("{label} {}{}", escape::inline(what, PATH), numbers.after(*at))
+        let parts = single.chain(trees).map(|(label, (value, at))| {
+            format!("{label} {}{}", escape::inline(value, PATH), numbers.after(*at))
         });
         let parts = parts.collect::<Vec<_>>().join(", ");
         if parts.is_empty() { Vec::new() } else { vec![format!("{}{parts}\n", state::PLACE)] }
@@ -134,8 +134,8 @@ impl WorkPlace {
     /// Reads the line of an earlier recap.
     pub(super) fn read(&mut self, text: &str) {
         for (part, at) in text.split(", ").filter_map(numbered) {
-            let Some((label, what)) = part.split_once(' ') else { continue };
-            let shown = Some((what.to_owned(), at));
+            let Some((label, value)) = part.split_once(' ') else { continue };
+            let shown = Some((value.to_owned(), at));
             match label {
                 "folder" => self.folder = shown,
                 "branch" => self.branch = shown,
@@ -165,11 +165,11 @@ fn switched(printed: &str, words: &[&str]) -> Option<String> {
         let rest = line.trim().strip_prefix("Switched to ")?;
         rest.split('\'').nth(1)
     });
-    let made = || {
+    let new_branch = || {
         let at = words.iter().position(|word| matches!(*word, "-b" | "-B" | "-c" | "-C"))?;
         words.get(at + 1).map(|word| word.trim_matches(['\'', '"']))
     };
-    named.or_else(made).map(str::to_owned)
+    named.or_else(new_branch).map(str::to_owned)
 }
 
 /// The environment that a step activates, or whose program it runs.

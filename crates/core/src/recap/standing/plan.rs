@@ -23,7 +23,7 @@ struct PlanText {
     /// What became of it, and the file that holds it.
     status: String,
     /// The message in which the user answered it.
-    said: Option<u32>,
+    answered_at: Option<u32>,
     /// Its title and its steps.
     steps: Vec<String>,
     /// Whether the message marks it as a plan.
@@ -58,7 +58,8 @@ impl ApprovedPlan {
                 let file = file.map_or(String::new(), |file| format!(", in {file}"));
                 let status = format!(", approved{file}");
                 let message = call.message;
-                self.plan = Some(PlanText { message, status, said: None, steps, marked: true });
+                self.plan =
+                    Some(PlanText { message, status, answered_at: None, steps, marked: true });
             }
             return;
         }
@@ -95,7 +96,7 @@ impl ApprovedPlan {
         let chooses = text.contains(|c: char| c == '?' || c.is_ascii_digit());
         if proposed.marked || text.len() <= ANSWER && !chooses {
             let status = format!(", to which the user said \"{}\"", shorten(text, 100));
-            self.plan = Some(PlanText { status, said: Some(message), ..proposed });
+            self.plan = Some(PlanText { status, answered_at: Some(message), ..proposed });
         }
     }
 
@@ -104,9 +105,9 @@ impl ApprovedPlan {
         let Some(plan) = self.plan.as_ref().filter(same) else { return Vec::new() };
         let status = escape::inline(&plan.status, 300);
         // `inline` trims nothing but white space, and the status begins with a comma.
-        let said = plan.said.map_or(String::new(), |at| numbers.after(at));
+        let answer_number = plan.answered_at.map_or(String::new(), |at| numbers.after(at));
         let head = numbers.labelled(state::PLAN, plan.message);
-        let head = format!("{head}{status}{said}\n");
+        let head = format!("{head}{status}{answer_number}\n");
         let steps = plan.steps.iter().map(|step| format!("  {}\n", escape::inline(step, STEP)));
         std::iter::once(head).chain(steps).collect()
     }

@@ -25,7 +25,7 @@ struct RunningTask {
     /// The id by which the client asks for it; empty where none was shown.
     id: String,
     /// The command, or the agent's task.
-    what: String,
+    label: String,
     is_agent: bool,
     /// What the id is: `pid`, `session` or `id`.
     kind: &'static str,
@@ -36,7 +36,7 @@ struct RunningTask {
 /// What an agent said at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct AgentReport {
-    what: String,
+    text: String,
     message: u32,
 }
 
@@ -52,7 +52,7 @@ impl RunningWork {
     /// its output. `None` for any other call.
     pub(in crate::recap) fn polled(&self, tool: &str, arguments: &str) -> Option<&str> {
         let task = self.tasks.iter().rev().find(|task| names(arguments, &task.id))?;
-        (!task.is_agent && !ends_things(tool, arguments)).then_some(&*task.what)
+        (!task.is_agent && !ends_things(tool, arguments)).then_some(&*task.label)
     }
 
     /// Notes what a call started or ended.
@@ -86,35 +86,35 @@ impl RunningWork {
                 || texts_of(call.text, &["agent_id", "agentId", "task_id"]).into_iter().next();
             let id = outcome.runs_as.clone().or_else(|| named().filter(|_| ended.is_empty()));
             if let Some(id) = id.filter(|_| call.went_well()) {
-                let what = call.arguments(&["description", "goal", "task", "message", "prompt"]);
-                self.begin(id, &what.join(": "), true, call);
+                let task = call.arguments(&["description", "goal", "task", "message", "prompt"]);
+                self.begin(id, &task.join(": "), true, call);
             }
         } else if outcome.runs_on {
             let id = outcome.runs_as.clone().unwrap_or_default();
             self.begin(id, call.label, false, call);
         } else if call.went_well() {
-            for (id, what) in daemons(call) {
-                self.begin(id, &what, false, call);
+            for (id, label) in daemons(call) {
+                self.begin(id, &label, false, call);
             }
         }
     }
 
     /// Notes that something runs. Clients reuse ids, so an older task with the same id is forgotten.
-    fn begin(&mut self, id: String, what: &str, is_agent: bool, call: &EndedCall<'_>) {
-        let what = shorten(what, WHAT);
+    fn begin(&mut self, id: String, label: &str, is_agent: bool, call: &EndedCall<'_>) {
+        let label = shorten(label, WHAT);
         let kind = match () {
             () if call.text.contains("PID") || !call.outcome.runs_on && is_pid(&id) => "pid",
             () if call.text.contains("session") => "session",
             () => "id",
         };
         self.tasks.retain(|known| match id.is_empty() {
-            true => known.what != what,
+            true => known.label != label,
             false => known.id != id,
         });
         if self.tasks.len() == MOST {
             self.tasks.remove(0);
         }
-        self.tasks.push(RunningTask { id, what, is_agent, kind, message: call.message });
+        self.tasks.push(RunningTask { id, label, is_agent, kind, message: call.message });
     }
 
     /// Ends the tasks that a command kills: by their id, by a word of their command, or by a container's name.
@@ -157,9 +157,9 @@ impl RunningWork {
                 words.filter(|word| word.len() > 1 && !NO_TARGETS.contains(word)).collect();
             let pids = self.tasks.iter().filter(|task| is_pid(&task.id)).count();
             self.tasks.retain(|task| {
-                let is = |target: &&str| task.id == **target || holds(&task.what, target);
+                let is = |target: &&str| task.id == **target || holds(&task.label, target);
                 let only = text.contains('$') && pids == 1 && is_pid(&task.id);
-                !(targets.iter().any(is) || only || compose && task.what.contains("compose"))
+                !(targets.iter().any(is) || only || compose && task.label.contains("compose"))
             });
         }
     }
@@ -167,31 +167,32 @@ impl RunningWork {
     /// Notes a message of the client about the end of a task. Returns the command that ended, with its exit code.
     pub(super) fn note_client(&mut self, message: u32, text: &str) -> Option<(String, i64)> {
         let at = self.tasks.iter().rposition(|task| holds(text, &task.id))?;
-        let what = self.tasks[at].what.clone();
+        let label = self.tasks[at].label.clone();
         let is_command = !self.tasks[at].is_agent;
-        let left = self.tasks.len();
+        let count = self.tasks.len();
         self.note_status(message, text, at);
         let (_, code) =
-            text.split_once("exit code ").filter(|_| self.tasks.len() < left && is_command)?;
+            text.split_once("exit code ").filter(|_| self.tasks.len() < count && is_command)?;
         let end = code.find(|c: char| !c.is_ascii_digit()).unwrap_or(code.len());
-        Some((what, code[..end].parse().ok()?))
+        Some((label, code[..end].parse().ok()?))
     }
 
     /// Notes what a text says about the task at this index. It ended unless the text says that it runs.
     fn note_status(&mut self, message: u32, text: &str, at: usize) {
         let status = inside(text, "status");
         let json = texts_of(text, &["completed", "errored", "result", "output"]);
-        let told = ["result", "output", "summary"].iter().find_map(|name| inside(text, name));
-        let told =
-            told.map(str::to_owned).or_else(|| json.into_iter().find(|told| !told.is_empty()));
-        if matches!(status, Some("running" | "pending")) || status.is_none() && told.is_none() {
+        let report = ["result", "output", "summary"].iter().find_map(|name| inside(text, name));
+        let report = report
+            .map(str::to_owned)
+            .or_else(|| json.into_iter().find(|report| !report.is_empty()));
+        if matches!(status, Some("running" | "pending")) || status.is_none() && report.is_none() {
             return;
         }
         let task = self.tasks.remove(at);
-        if let Some(told) = told.filter(|_| task.is_agent) {
-            let what =
-                format!("{} ({}): {}", shorten(&task.what, 60), task.id, shorten(&told, REPORT));
-            self.reports.push(AgentReport { what, message });
+        if let Some(report) = report.filter(|_| task.is_agent) {
+            let line =
+                format!("{} ({}): {}", shorten(&task.label, 60), task.id, shorten(&report, REPORT));
+            self.reports.push(AgentReport { text: line, message });
             let over = self.reports.len().saturating_sub(REPORTS);
             self.reports.drain(..over);
         }
@@ -200,17 +201,18 @@ impl RunningWork {
     pub(super) fn lines(&self, later: Option<&Self>, numbers: MessageNumbers) -> Vec<String> {
         let runs = |task: &&RunningTask| later.is_none_or(|later| later.tasks.contains(task));
         let running = self.tasks.iter().rev().filter(runs).take(TOLD).map(|task| {
-            let what = escape::inline(&task.what, WHAT);
-            let what = if task.is_agent { format!("agent: {what}") } else { format!("`{what}`") };
+            let label = escape::inline(&task.label, WHAT);
+            let label =
+                if task.is_agent { format!("agent: {label}") } else { format!("`{label}`") };
             let (kind, at) = (task.kind, numbers.after(task.message));
             match task.id.is_empty() {
-                true => what + &at,
-                false => format!("{what} ({kind} {}){at}", escape::inline(&task.id, 80)),
+                true => label + &at,
+                false => format!("{label} ({kind} {}){at}", escape::inline(&task.id, 80)),
             }
         });
         let reports = self.reports.iter().rev();
         let reports =
-            reports.map(|one| escape::inline(&one.what, 500) + &numbers.after(one.message));
+            reports.map(|one| escape::inline(&one.text, 500) + &numbers.after(one.message));
         let mut lines = state::listed(state::RUNNING, running);
         lines.extend(state::listed(state::REPORTED, reports));
         lines
@@ -218,19 +220,19 @@ impl RunningWork {
 
     /// Reads an entry of an earlier recap. A recap lists the newest first.
     pub(super) fn read(&mut self, label: &str, text: &str) {
-        let Some((what, message)) = numbered(text) else { return };
+        let Some((task, message)) = numbered(text) else { return };
         if label == state::REPORTED {
-            self.reports.insert(0, AgentReport { what: what.to_owned(), message });
+            self.reports.insert(0, AgentReport { text: task.to_owned(), message });
             return;
         }
-        let handled = what.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
-        let (what, handle) = handled.unwrap_or((what, ""));
+        let handled = task.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
+        let (task, handle) = handled.unwrap_or((task, ""));
         let (kind, id) = handle.split_once(' ').unwrap_or(("id", handle));
         let kind = ["pid", "session"].into_iter().find(|known| *known == kind).unwrap_or("id");
-        let agent = what.strip_prefix("agent: ");
-        let what = agent.unwrap_or_else(|| what.trim_matches('`')).to_owned();
+        let agent = task.strip_prefix("agent: ");
+        let task = agent.unwrap_or_else(|| task.trim_matches('`')).to_owned();
         let (id, is_agent) = (id.to_owned(), agent.is_some());
-        self.tasks.insert(0, RunningTask { id, what, is_agent, kind, message });
+        self.tasks.insert(0, RunningTask { id, label: task, is_agent, kind, message });
     }
 }
 
@@ -285,7 +287,7 @@ fn daemons(call: &EndedCall<'_>) -> Vec<(String, String)> {
         let mut words = step.text.split_whitespace().skip_while(|word| *word != name).skip(1);
         words.next().unwrap_or_default().to_owned()
     };
-    let left = |step: &SimpleStep<'_>| {
+    let daemon = |step: &SimpleStep<'_>| {
         let id = match step.run.key() {
             "tmux" if step.text.contains(" new") && flag(step, &["-d"]) => behind(step, "-s"),
             "docker run" | "podman run" if flag(step, &DETACHED) => behind(step, "--name"),
@@ -297,7 +299,7 @@ fn daemons(call: &EndedCall<'_>) -> Vec<(String, String)> {
         };
         Some((id, step.label(WHAT)))
     };
-    steps.iter().filter_map(left).collect()
+    steps.iter().filter_map(daemon).collect()
 }
 
 /// The process id that a shell shows for a step in the background: `[1] 4711`, or what `echo $!` prints.

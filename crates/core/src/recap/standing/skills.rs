@@ -46,10 +46,10 @@ impl LoadedSkills {
     }
 
     pub(super) fn lines(&self, numbers: MessageNumbers) -> Vec<String> {
-        let told = self.0.iter();
-        let told = told.map(|(name, at)| escape::inline(name, 100) + &numbers.after(*at));
-        let told = told.collect::<Vec<_>>().join(", ");
-        if told.is_empty() { Vec::new() } else { vec![format!("{}{told}\n", state::SKILLS)] }
+        let skills = self.0.iter();
+        let skills = skills.map(|(name, at)| escape::inline(name, 100) + &numbers.after(*at));
+        let skills = skills.collect::<Vec<_>>().join(", ");
+        if skills.is_empty() { Vec::new() } else { vec![format!("{}{skills}\n", state::SKILLS)] }
     }
 
     pub(super) fn read(&mut self, text: &str) {

@@ -41,10 +41,10 @@ fn megabytes_a_second() {
     let _ = Redactor::shared().find(&rows[1].1);
     for (name, text) in rows {
         let start = Instant::now();
-        let found = Redactor::shared().find(&text).len();
+        let count = Redactor::shared().find(&text).len();
         let spent = start.elapsed().as_secs_f64();
         let rate = text.len() as f64 / 1e6 / spent;
-        eprintln!("{name:>18}: {rate:8.1} MB/s, {:.2} s a MB, {found} found", 1.0 / rate);
+        eprintln!("{name:>18}: {rate:8.1} MB/s, {:.2} s a MB, {count} found", 1.0 / rate);
     }
     let start = Instant::now();
     let keywords = Redactor::new().sources.len();
@@ -52,7 +52,7 @@ fn megabytes_a_second() {
 }
 
 /// A text like that of a transcript: source code, and logs with this line.
-fn ordinary(said: &str) -> String {
+fn ordinary(words: &str) -> String {
     let mut text = String::new();
     while text.len() < 4_000_000 {
         text.push_str(include_str!("../../recap/prose.rs"));
@@ -60,7 +60,7 @@ fn ordinary(said: &str) -> String {
         text.push_str(include_str!("../../lib.rs"));
         for at in 0..400 {
             let line =
-                format!("2026-11-24T10:00:{:02}.{at:03}Z INFO request {said} in ms\n", at % 60);
+                format!("2026-11-24T10:00:{:02}.{at:03}Z INFO request {words} in ms\n", at % 60);
             text.push_str(&line);
         }
     }

@@ -1,7 +1,7 @@
 mod cost;
 mod sets;
 
-use sets::made;
+use sets::random_text;
 
 use super::rules::KeyRule;
 use super::*;
@@ -12,20 +12,20 @@ const LOWER_HEX: &str = "0123456789abcdef";
 const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 fn uuid() -> String {
-    let hex = made(LOWER_HEX, 32);
+    let hex = random_text(LOWER_HEX, 32);
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
 /// For each rule: its name, the text before a secret, the secret, and the text after it.
 fn positives() -> Vec<(&'static str, String, String, &'static str)> {
-    let an = |n| made(ALNUM, n);
-    let hex = |n| made(LOWER_HEX, n);
+    let an = |n| random_text(ALNUM, n);
+    let hex = |n| random_text(LOWER_HEX, n);
     let own = |name, parts: [&str; 2], rest: String| {
         (name, "key is ".to_owned(), format!("{}{}{rest}", parts[0], parts[1]), " ok")
     };
     let after = |name, before: &str, secret: String, end| (name, before.to_owned(), secret, end);
     vec![
-        own("aws-access-key", ["AK", "IA"], made(UPPER, 16)),
+        own("aws-access-key", ["AK", "IA"], random_text(UPPER, 16)),
         after("aws-secret", "aws_secret_access_key = ", an(40), "\n"),
         after("aws-secret", "\"SecretAccessKey\": \"", an(40), "\""),
         own("github", ["gh", "p_"], an(36)),
@@ -33,11 +33,15 @@ fn positives() -> Vec<(&'static str, String, String, &'static str)> {
         own("github-pat", ["github", "_pat_"], format!("{}_{}", an(22), an(59))),
         own("gitlab", ["glp", "at-"], an(20)),
         own("slack", ["xo", "xb-"], format!("123456789012-{}", an(24))),
-        own("slack-app", ["xa", "pp-"], format!("1-A0{}-1234567890-{}", made(UPPER, 8), hex(40))),
+        own(
+            "slack-app",
+            ["xa", "pp-"],
+            format!("1-A0{}-1234567890-{}", random_text(UPPER, 8), hex(40)),
+        ),
         after(
             "slack-webhook",
             "https://hooks.slack.com/services/",
-            format!("T{}/B{}/{}", made(UPPER, 8), made(UPPER, 8), an(24)),
+            format!("T{}/B{}/{}", random_text(UPPER, 8), random_text(UPPER, 8), an(24)),
             " ",
         ),
         own("stripe", ["sk_", "live_"], an(24)),
@@ -82,7 +86,7 @@ fn positives() -> Vec<(&'static str, String, String, &'static str)> {
         own("jwt", ["ey", "J"], format!("{}.eyJ{}.{}", an(30), an(60), an(43))),
         own("vault", ["hv", "s."], an(24)),
         own("grafana", ["gl", "sa_"], format!("{}_{}", an(32), hex(8))),
-        own("new-relic", ["NR", "AK-"], made(UPPER, 27)),
+        own("new-relic", ["NR", "AK-"], random_text(UPPER, 27)),
         own("postman", ["PM", "AK-"], format!("{}-{}", hex(24), hex(34))),
         own("pulumi", ["pu", "l-"], hex(40)),
         own("rubygems", ["ruby", "gems_"], hex(48)),
@@ -95,7 +99,7 @@ fn positives() -> Vec<(&'static str, String, String, &'static str)> {
         own("atlassian", ["AT", "ATT3"], an(180)),
         own("figma", ["fi", "gd_"], an(40)),
         own("planetscale", ["pscale", "_tkn_"], an(43)),
-        own("age", ["AGE-SECRET", "-KEY-1"], made(UPPER, 58)),
+        own("age", ["AGE-SECRET", "-KEY-1"], random_text(UPPER, 58)),
         after("authorization", "Authorization: Basic ", format!("{}==", an(22)), "\r\n"),
         after("authorization", "-H 'authorization: Bearer ", an(30), "'"),
         after("bearer", "uses bearer ", an(32), " there"),
@@ -193,7 +197,7 @@ fn every_format_lets_a_near_miss_through() {
     // Near misses: the prefix alone, the prefix with a short rest, and the prefix inside a word.
     for (name, before, secret, after) in positives() {
         // Where a command or a file has a password, any value is one, however short.
-        let told = |rule: &KeyRule| {
+        let is_stated = |rule: &KeyRule| {
             rule.name == name
                 && matches!(
                     rule.judge,
@@ -201,7 +205,7 @@ fn every_format_lets_a_near_miss_through() {
                 )
         };
         let other = !RULES.iter().any(|rule| rule.name == name);
-        if other || ["private-key", "cookie"].contains(&name) || RULES.iter().any(told) {
+        if other || ["private-key", "cookie"].contains(&name) || RULES.iter().any(is_stated) {
             continue;
         }
         let cut: String = secret.chars().take(5).collect();
@@ -211,8 +215,8 @@ fn every_format_lets_a_near_miss_through() {
         }
         if before.starts_with("key is") && name != "telegram" {
             let inside = format!("a{secret}");
-            let found = Redactor::shared().find(&inside);
-            assert!(found.iter().all(|range| range.start > 0), "{name}: {inside}");
+            let places = Redactor::shared().find(&inside);
+            assert!(places.iter().all(|range| range.start > 0), "{name}: {inside}");
         }
     }
 }
@@ -225,13 +229,14 @@ fn the_whole_table_compiles() {
 
 #[test]
 fn ordinary_text_stays() {
-    let (hex40, hex64, b64) = (made(LOWER_HEX, 40), made(LOWER_HEX, 64), made(ALNUM, 88));
+    let (hex40, hex64, b64) =
+        (random_text(LOWER_HEX, 40), random_text(LOWER_HEX, 64), random_text(ALNUM, 88));
     let rows = [
         format!("commit {hex40}\nAuthor: A"),
         format!("blake3 {hex64} file.txt"),
         format!("id {} and key {}", uuid(), uuid()),
         format!("\"integrity\": \"sha512-{b64}==\","),
-        format!("data:image/png;base64,iVBORw0KGgo{}", made(ALNUM, 4_000)),
+        format!("data:image/png;base64,iVBORw0KGgo{}", random_text(ALNUM, 4_000)),
         "token_count = 128".to_owned(),
         "max_tokens: 4096, total_tokens=123456789012".to_owned(),
         "pip install scikit-learn sk-learn sk-learn-contrib-lightning-extension".to_owned(),
@@ -286,26 +291,31 @@ fn no_kind_of_secret_leaks() {
 
 #[test]
 fn no_innocent_value_goes() {
-    let mut gone = std::collections::BTreeMap::new();
+    let mut changed = std::collections::BTreeMap::new();
     for text in sets::innocent(1_200) {
         let (out, count) = Redactor::shared().redact(&text);
         if count > 0 {
-            gone.insert(out.into_owned(), text);
+            changed.insert(out.into_owned(), text);
         }
     }
-    let all: Vec<_> = gone.iter().map(|(out, text)| format!("{text:?}\n    -> {out:?}")).collect();
+    let all: Vec<_> =
+        changed.iter().map(|(out, text)| format!("{text:?}\n    -> {out:?}")).collect();
     assert!(all.is_empty(), "{} values go:\n{}", all.len(), all.join("\n"));
 }
 
 #[test]
 fn several_secrets_and_truncated_blocks() {
-    let key = ["gh", "p_", &made(ALNUM, 36)].concat();
+    let key = ["gh", "p_", &random_text(ALNUM, 36)].concat();
     let text = format!("a {key} b\\n{key}, postgres://u:{key}@h");
     let (out, count) = Redactor::shared().redact(&text);
     assert_eq!(out, "a [REDACTED] b\\n[REDACTED], postgres://u:[REDACTED]@h");
     assert_eq!(count, 3);
-    let cut =
-        format!("-----BEGIN {} KEY-----\n{}\n{}", "EC PRIVATE", made(ALNUM, 64), made(ALNUM, 20));
+    let cut = format!(
+        "-----BEGIN {} KEY-----\n{}\n{}",
+        "EC PRIVATE",
+        random_text(ALNUM, 64),
+        random_text(ALNUM, 20)
+    );
     assert_eq!(Redactor::shared().redact(&cut).0, REPLACEMENT);
 }
 
@@ -343,12 +353,12 @@ proptest! {
 
     #[test]
     fn any_text_is_safe(text in "(\\PC|[=:\"' ]|token|password|://|sk-|-----BEGIN PRIVATE KEY-----){0,60}") {
-        let found = Redactor::shared().find(&text);
-        for pair in found.windows(2) {
+        let places = Redactor::shared().find(&text);
+        for pair in places.windows(2) {
             prop_assert!(pair[0].end <= pair[1].start);
         }
         let (once, count) = Redactor::shared().redact(&text);
-        prop_assert_eq!(count == 0, found.is_empty());
+        prop_assert_eq!(count == 0, places.is_empty());
         let (twice, again) = Redactor::shared().redact(&once);
         prop_assert_eq!((&*twice, again), (&*once, 0));
     }

@@ -47,8 +47,8 @@ fn filled(form: &str, seed: usize) -> String {
     {
         out.push_str(before);
         match random(part, seed * 131 + out.len()) {
-            Some(made) => {
-                out.push_str(&made);
+            Some(value) => {
+                out.push_str(&value);
                 rest = after;
             }
             None => {
@@ -110,7 +110,7 @@ fn random(name: &str, seed: usize) -> Option<String> {
 }
 
 fn seeded(alphabet: &str, len: usize, seed: usize) -> String {
-    made(alphabet, len + seed % 97 + 3)[seed % 97 + 3..].to_owned()
+    random_text(alphabet, len + seed % 97 + 3)[seed % 97 + 3..].to_owned()
 }
 
 /// The text in base64.
@@ -129,7 +129,7 @@ fn base64(text: &str) -> String {
 }
 
 /// Random characters, the same in each run. Secrets are made here, so that none is in the source.
-pub(super) fn made(alphabet: &str, len: usize) -> String {
+pub(super) fn random_text(alphabet: &str, len: usize) -> String {
     let letters: Vec<char> = alphabet.chars().collect();
     let mut state = 0x9E37_79B9_7F4A_7C15_u64 ^ (len as u64);
     (0..len)

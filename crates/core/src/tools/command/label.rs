@@ -103,10 +103,10 @@ fn of_script(script: &str, max: usize) -> String {
         ["import ", "from ", "const {", "'use strict'", "\"use strict\"", "sys.path", "require("];
     let lines = || script.lines().map(str::trim).filter(|line| !line.is_empty());
     let comment = |line: &str| {
-        let said = line.strip_prefix('#').or_else(|| line.strip_prefix("//"));
-        let said = said.filter(|_| !line.starts_with("#!"))?.trim_start_matches(['#', '/', '!']);
-        let said = said.trim_matches(['-', '=', '*', ' ']);
-        (said.split_whitespace().nth(1).is_some()).then(|| said.to_owned())
+        let text = line.strip_prefix('#').or_else(|| line.strip_prefix("//"));
+        let text = text.filter(|_| !line.starts_with("#!"))?.trim_start_matches(['#', '/', '!']);
+        let text = text.trim_matches(['-', '=', '*', ' ']);
+        (text.split_whitespace().nth(1).is_some()).then(|| text.to_owned())
     };
     let imports = |line: &&str| {
         IDLE.iter().any(|start| line.starts_with(start))
@@ -114,7 +114,7 @@ fn of_script(script: &str, max: usize) -> String {
             || line.starts_with('#')
             || line.starts_with("//")
     };
-    let said = lines().take_while(|line| imports(line)).find_map(comment);
+    let text = lines().take_while(|line| imports(line)).find_map(comment);
     let statements = || {
         let one = lines().flat_map(|line| line.split("; ")).map(str::trim);
         one.filter(|line| !imports(line)).take(3).collect::<Vec<_>>().join("; ")
@@ -124,7 +124,7 @@ fn of_script(script: &str, max: usize) -> String {
         paths.dedup();
         (!paths.is_empty()).then(|| format!("writes {}", paths.join(", ")))
     };
-    let words = said.or_else(writes).unwrap_or_else(statements);
+    let words = text.or_else(writes).unwrap_or_else(statements);
     shorten(if words.is_empty() { script } else { &words }, max)
 }
 

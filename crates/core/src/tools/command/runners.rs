@@ -34,8 +34,8 @@ const WITH_VALUE: [&str; 13] = [
 
 /// The words behind programs that only run the rest.
 pub(super) fn without_runners(mut words: &[String]) -> &[String] {
-    while let Some(left) = behind_runner(words).or_else(|| behind_manager(words)) {
-        words = left;
+    while let Some(rest) = behind_runner(words).or_else(|| behind_manager(words)) {
+        words = rest;
     }
     elsewhere(words).unwrap_or(words)
 }
@@ -50,30 +50,30 @@ fn behind_runner(words: &[String]) -> Option<&[String]> {
     }
     let second = rest.iter().position(|word| !word.starts_with('-'));
     let pair = second.map(|at| (at, format!("{first} {}", rest[at])));
-    let mut left = match pair {
+    let mut tail = match pair {
         Some((at, pair)) if known.runners.contains(&pair) => &rest[at + 1..],
         _ if known.runners.contains(first) => rest,
         _ => return None,
     };
-    while let [flag, more @ ..] = left {
+    while let [flag, more @ ..] = tail {
         if !flag.starts_with('-') && !flag.contains('=') || flag == "-m" {
             break;
         }
-        left = match WITH_VALUE.contains(&&**flag) {
+        tail = match WITH_VALUE.contains(&&**flag) {
             true => more.get(1..).unwrap_or_default(),
             false => more,
         };
     }
     // `coverage run -m pytest`.
-    if let [flag, _, ..] = left
+    if let [flag, _, ..] = tail
         && flag == "-m"
     {
-        left = &left[1..];
+        tail = &tail[1..];
     }
-    let named = left.first()?;
+    let named = tail.first()?;
     // `pdm run test` runs a script of the project, and not the program `test`.
     let is_script = known.names.of(named).is_some() && known.checks.of(named).is_none();
-    (!is_script || known.runners.contains(first)).then_some(left)
+    (!is_script || known.runners.contains(first)).then_some(tail)
 }
 
 /// The words from the check on that a package manager runs by its own name, as in `yarn vitest run`. `None` where it

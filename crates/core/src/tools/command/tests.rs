@@ -103,7 +103,7 @@ fn each_command_has_a_purpose() {
 
 #[test]
 fn a_label_says_what_a_command_does() {
-    for (text, told) in [
+    for (text, wanted) in [
         ("cd /w && FOO=1 pytest -q 2>&1 | tail -5", "pytest -q"),
         (
             "python3 - <<'E'\nimport os\n# Count the open rows\nprint(1)\nE",
@@ -119,7 +119,7 @@ fn a_label_says_what_a_command_does() {
         ("node -e 'console.log(1)'", "node: console.log(1)"),
         ("echo hi", "echo hi"),
     ] {
-        assert_eq!(label(&CommandDeeds::of(text), text, 100), told, "{text}");
+        assert_eq!(label(&CommandDeeds::of(text), text, 100), wanted, "{text}");
     }
     let long = format!("grep -rn {} src", "word ".repeat(60));
     let cut = label(&CommandDeeds::of(&long), &long, 60);
@@ -164,7 +164,7 @@ fn a_script_tells_what_it_writes() {
     assert_eq!(edits, [("x = 1".to_owned(), "x = 2".to_owned())]);
 }
 
-fn done(text: &str, output: &str, ok: bool) -> Vec<HistoryDeed> {
+fn deeds_of(text: &str, output: &str, ok: bool) -> Vec<HistoryDeed> {
     deeds(
         text,
         &CommandDeeds::of(text),
@@ -181,32 +181,39 @@ fn commit(branch: &str, hash: &str, subject: &str) -> HistoryDeed {
 #[test]
 fn commits_pushes_and_requests_are_read() {
     assert_eq!(
-        done("git commit -am x", "[main 1a2b3c4] Fix it\n 1 file changed", false),
+        deeds_of("git commit -am x", "[main 1a2b3c4] Fix it\n 1 file changed", false),
         [commit("main", "1a2b3c4", "Fix it")]
     );
     assert_eq!(
-        done("git commit -q -m \"$(cat <<'EOF'\nMend the parser\n\nWhy.\nEOF\n)\"", "", true),
+        deeds_of("git commit -q -m \"$(cat <<'EOF'\nMend the parser\n\nWhy.\nEOF\n)\"", "", true),
         [commit("", "", "Mend the parser")]
     );
-    assert_eq!(done("git commit -q -F - <<'E'\nOne\n\ntwo\nE", "", true), [commit("", "", "One")]);
-    assert_eq!(done("git commit -m x", "nothing to commit, working tree clean", true), []);
-    assert_eq!(done("echo '[main 1a2b3c4] Fix it'", "[main 1a2b3c4] Fix it", true), []);
     assert_eq!(
-        done("git push", "To github.com:a/b\n   17d213a..45ffe0a  main -> main", false),
+        deeds_of("git commit -q -F - <<'E'\nOne\n\ntwo\nE", "", true),
+        [commit("", "", "One")]
+    );
+    assert_eq!(deeds_of("git commit -m x", "nothing to commit, working tree clean", true), []);
+    assert_eq!(deeds_of("echo '[main 1a2b3c4] Fix it'", "[main 1a2b3c4] Fix it", true), []);
+    assert_eq!(
+        deeds_of("git push", "To github.com:a/b\n   17d213a..45ffe0a  main -> main", false),
         [HistoryDeed::Pushed("main".to_owned())]
     );
-    assert_eq!(done("git push", " ! [rejected]  main -> main (fetch first)", true), []);
-    assert_eq!(done("git push 2>&1 | tail -1", "remote: Resolving", false), []);
+    assert_eq!(deeds_of("git push", " ! [rejected]  main -> main (fetch first)", true), []);
+    assert_eq!(deeds_of("git push 2>&1 | tail -1", "remote: Resolving", false), []);
     assert_eq!(
-        done("gh pr create --title \"Mend it\" --body b", "https://github.com/o/r/pull/123", false),
+        deeds_of(
+            "gh pr create --title \"Mend it\" --body b",
+            "https://github.com/o/r/pull/123",
+            false
+        ),
         [HistoryDeed::Requested { number: 123, title: "Mend it".to_owned() }]
     );
     let log = "OK\n50 chars\n9c01fd6 dev <dev@example.org> fix: keep it\n CHANGES.md | 1 +\n 1 file changed, 2 insertions(+)";
-    assert_eq!(done("bash ci.sh 102", log, true), [commit("", "9c01fd6", "fix: keep it")]);
-    assert_eq!(done("git log --stat -1", log, true).len(), 1);
-    assert_eq!(done("git reset --soft HEAD~2", "", true), [HistoryDeed::TookBack(2)]);
+    assert_eq!(deeds_of("bash ci.sh 102", log, true), [commit("", "9c01fd6", "fix: keep it")]);
+    assert_eq!(deeds_of("git log --stat -1", log, true).len(), 1);
+    assert_eq!(deeds_of("git reset --soft HEAD~2", "", true), [HistoryDeed::TookBack(2)]);
     assert_eq!(
-        done("git log --oneline -1", "1a2b3c4 (HEAD -> main, origin/main) Fix it", true),
+        deeds_of("git log --oneline -1", "1a2b3c4 (HEAD -> main, origin/main) Fix it", true),
         [HistoryDeed::Listed { hash: "1a2b3c4".to_owned(), subject: "Fix it".to_owned() }]
     );
 }

@@ -166,8 +166,8 @@ fn by_script(lines: &[String]) -> Option<HistoryDeed> {
     if !lines.iter().any(|line| counts(line) || changes(line)) {
         return None;
     }
-    let mut found = lines.iter().filter_map(|line| listed(line));
-    match (found.next(), found.next()) {
+    let mut commits = lines.iter().filter_map(|line| listed(line));
+    match (commits.next(), commits.next()) {
         (Some(HistoryDeed::Listed { hash, subject }), None) if !subject.is_empty() => {
             // The format `%h %an <%ae> %s`, with author and address.
             let named = subject.split_once("> ").filter(|(author, _)| author.contains('@'));
@@ -298,8 +298,8 @@ fn pushed(lines: &[String], ok: bool) -> Option<String> {
     let target = lines.iter().find_map(|line| {
         let (from, to) = line.rsplit_once(" -> ")?;
         // A pushed tag says nothing about a branch.
-        let went = from.contains("..") || from.contains("[new branch]") || from.contains("+ ");
-        went.then(|| to.split_whitespace().next().unwrap_or_default().to_owned())
+        let is_pushed = from.contains("..") || from.contains("[new branch]") || from.contains("+ ");
+        is_pushed.then(|| to.split_whitespace().next().unwrap_or_default().to_owned())
     });
     let tag = lines.iter().any(|line| line.contains("[new tag]"));
     let same = lines.iter().any(|line| line.contains("Everything up-to-date"));

@@ -29,19 +29,19 @@ pub(super) fn cause(known: &KnownOutcomes, text: &str) -> Option<String> {
             continue;
         }
         chained |= is_chain(&line);
-        let found = match raised(text, start).map(lines::clean) {
+        let candidate = match raised(text, start).map(lines::clean) {
             Some(line) => {
                 let rank = if line.contains(": ") { EXCEPTION } else { NAME };
                 Some((rank, line))
             }
             None => known.cause_rank(&line).map(|rank| (rank, line)),
         };
-        let Some((rank, line)) = found else { continue };
+        let Some((rank, line)) = candidate else { continue };
         // Where one exception caused another, the last one is what the program reported.
         let better =
             |known: &usize| rank < *known || chained && rank == *known && rank == EXCEPTION;
         if best.as_ref().is_none_or(|(known, _)| better(known)) {
-            best = Some((rank, told(&line)));
+            best = Some((rank, without_mark(&line)));
         }
         chained = false;
     }
@@ -57,7 +57,7 @@ fn plain(line: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 /// A line without the mark that a tool puts in front of it.
-fn told(line: &str) -> String {
+fn without_mark(line: &str) -> String {
     let line = ["E   ", "- "].iter().find_map(|mark| line.strip_prefix(*mark)).unwrap_or(line);
     lines::telling(line.trim_start())
 }
@@ -77,7 +77,7 @@ pub(super) fn telling_lines(known: &KnownOutcomes, text: &str) -> Vec<String> {
     let tells = |line: &str| {
         may_be_salient(line) && lines::says(line) && !known.is_idle(line) && !known.wraps(line)
     };
-    lines.iter().filter(|line| tells(line)).map(|line| told(line)).collect()
+    lines.iter().filter(|line| tells(line)).map(|line| without_mark(line)).collect()
 }
 
 /// Reads an output line by line, and recognises lines of source that a tool echoes.

@@ -90,14 +90,14 @@ pub(super) fn code(windows: &ResultWindows<'_>) -> Option<i64> {
 
 /// The exit code in a JSON result; of several, the last that is not 0. `None` where it has none.
 pub(super) fn in_json(text: &str) -> Option<i64> {
-    let found = JSON.regex()?.captures_iter(text);
-    let codes = found.filter_map(|found| found.get(1)?.as_str().parse().ok());
+    let captures = JSON.regex()?.captures_iter(text);
+    let codes = captures.filter_map(|captures| captures.get(1)?.as_str().parse().ok());
     let codes: Vec<i64> = codes.collect();
     codes.iter().rev().find(|code| **code != 0).or(codes.last()).copied()
 }
 
 /// The exit code that the command itself printed last, as in `…; echo "exit: $?"`.
-pub(super) fn asked(windows: &ResultWindows<'_>) -> Option<i64> {
+pub(super) fn printed(windows: &ResultWindows<'_>) -> Option<i64> {
     let line = lines::lines(windows.tail).rev().find(|line| lines::says(line))?;
     let word = line.rsplit([' ', '=', ':', '(', '[']).next()?;
     word.trim_end_matches([')', ']', '.', '=', '-']).parse().ok()

@@ -92,8 +92,8 @@ fn here(parts: &[GlobPart], line: &[u8], at: usize) -> bool {
             None => true,
             Some(GlobPart::Text(text)) => {
                 // Each search is over the rest of one line: preparing a search for many places costs more.
-                let found = |from: &usize| memchr::memmem::find(&line[*from..], text.as_bytes());
-                let next = |from: &usize| found(from).map(|found| from + found);
+                let place_of = |from: &usize| memchr::memmem::find(&line[*from..], text.as_bytes());
+                let next = |from: &usize| place_of(from).map(|offset| from + offset);
                 let places = std::iter::successors(next(&at), |place| next(&(place + 1)));
                 places.into_iter().any(|place| here(parts, line, place))
             }

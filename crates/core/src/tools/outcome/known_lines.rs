@@ -262,7 +262,7 @@ impl KnownOutcomes {
     pub(super) fn signs(&self, windows: &ResultWindows<'_>, echoes: &[String]) -> OutcomeSigns {
         let mut signs = OutcomeSigns::default();
         for (from, window) in windows.parts() {
-            let mut found = self.totals(window, echoes, &mut signs);
+            let mut marked = self.totals(window, echoes, &mut signs);
             for (at, marks) in self.may_mark.hits(window) {
                 let start = memchr::memrchr(b'\n', &window.as_bytes()[..at]).map_or(0, |at| at + 1);
                 let line = lines::clean(line_at(window, start));
@@ -277,7 +277,7 @@ impl KnownOutcomes {
                 for mark in marks.filter(applies) {
                     signs.of_runner |= mark.runner
                         && matches!(mark.sign, OutcomeSign::Failed | OutcomeSign::Passed);
-                    found.push((start, mark.sign, mark.of));
+                    marked.push((start, mark.sign, mark.of));
                 }
             }
             // A step that was done long before the end does not prove that the whole command succeeded.
@@ -288,13 +288,13 @@ impl KnownOutcomes {
                     .map(|l| l.len() + 1)
                     .sum::<usize>()
                     .min(window.len());
-            found.retain(|&(start, sign, _)| {
+            marked.retain(|&(start, sign, _)| {
                 sign != OutcomeSign::Done || from == windows.from && start >= near
             });
-            found.sort_unstable();
+            marked.sort_unstable();
             // Of several signs in one line, only the strongest counts.
-            found.dedup_by_key(|(start, ..)| *start);
-            for (start, sign, of) in found {
+            marked.dedup_by_key(|(start, ..)| *start);
+            for (start, sign, of) in marked {
                 let raised = raised(window, start);
                 let line = lines::clean(raised.unwrap_or_else(|| line_at(window, start)));
                 signs.add(sign, of, from + start, &line, any(&self.wraps, &line));
@@ -310,7 +310,7 @@ impl KnownOutcomes {
         echoes: &[String],
         signs: &mut OutcomeSigns,
     ) -> Vec<(usize, OutcomeSign, &'static str)> {
-        let mut found = Vec::new();
+        let mut marked = Vec::new();
         let mut start = 0;
         for raw in window.split_inclusive('\n') {
             let line = lines::clean(raw);
@@ -321,11 +321,11 @@ impl KnownOutcomes {
                     (false, true) => OutcomeSign::Error,
                     (false, false) => OutcomeSign::Passed,
                 };
-                found.push((start, sign, if totals.of_tests { self.runners } else { CHECKERS }));
+                marked.push((start, sign, if totals.of_tests { self.runners } else { CHECKERS }));
             }
             start += raw.len();
         }
-        found
+        marked
     }
 
     /// Whether only lines of the harness follow.
@@ -405,9 +405,9 @@ impl KnownOutcomes {
     }
 
     /// Whether a shell or an interpreter says that the program or file to run does not exist.
-    pub(super) fn is_absent(&self, windows: &ResultWindows<'_>, told: &str) -> bool {
+    pub(super) fn is_absent(&self, windows: &ResultWindows<'_>, telling: &str) -> bool {
         let mut last = lines::lines(windows.tail).rev().filter(|line| lines::says(line));
-        any(&self.absent, told) || last.by_ref().take(3).any(|line| any(&self.absent, &line))
+        any(&self.absent, telling) || last.by_ref().take(3).any(|line| any(&self.absent, &line))
     }
 
     /// The line in which the result says that the command keeps running; `None` where it does not. It is among the
@@ -445,8 +445,8 @@ impl KnownOutcomes {
         if verdict == Some(CallVerdict::Failed) {
             let mut lines = windows.parts().flat_map(|(_, window)| lines::lines(window));
             let tells = |l: &str| lines::says(l) && !self.is_noise(l) && !self.is_idle(l);
-            let found = lines.find(|line| speaks(line) && tells(line));
-            if let Some(line) = found {
+            let most_telling = lines.find(|line| speaks(line) && tells(line));
+            if let Some(line) = most_telling {
                 return Some(lines::telling(&line));
             }
         }

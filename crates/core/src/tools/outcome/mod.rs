@@ -233,20 +233,20 @@ fn shell(
 ) {
     let unknown = || ResultProof { checks: true, ..ResultProof::default() };
     let mut proof = facts.command.as_deref().map_or_else(unknown, ResultProof::of);
-    let ResultBody { text: body, exit: told, session } = ResultBody::of(text);
+    let ResultBody { text: body, exit: reported, session } = ResultBody::of(text);
     let windows = ResultWindows::of(&body);
     let whole = ResultWindows::of(text);
-    outcome.exit = told.or_else(|| exit::code(&whole));
-    let asked = if proof.prints_exit_code { exit::asked(&windows) } else { None };
+    outcome.exit = reported.or_else(|| exit::code(&whole));
+    let printed = if proof.prints_exit_code { exit::printed(&windows) } else { None };
     // The printed code is that of the work. The harness reports the code of the `echo`.
-    outcome.exit = asked.or(outcome.exit);
+    outcome.exit = printed.or(outcome.exit);
     let signs = match proof.only_shows {
         true => known.complaints(&windows, &proof),
         false => known.signs(&windows, &proof.echoes),
     };
     outcome.shows_check = proof.may_check && signs.of_runner;
     proof.checks |= outcome.shows_check;
-    note_running(known, [&whole, &windows], (session, told), outcome);
+    note_running(known, [&whole, &windows], (session, reported), outcome);
     // Where the client flags each failure, a command without a flag exited with 0.
     let silent = outcome.exit.is_none() && flags_each && flagged != Some(true) && !outcome.runs_on;
     let exit = if silent { Some(0) } else { outcome.exit };
@@ -264,7 +264,7 @@ fn shell(
         _ if outcome.runs_on => None,
         _ if outcome.unread => Some(CallVerdict::Failed),
         Some(0) | None if recovered && flagged != Some(true) => Some(CallVerdict::Ok),
-        _ => verdict(exit, flagged, &proof, asked.is_some(), &signs),
+        _ => verdict(exit, flagged, &proof, printed.is_some(), &signs),
     };
     outcome.masked = proof.masked;
     outcome.reports_success = signs.good() && !signs.bad() || recovered;
@@ -288,8 +288,8 @@ fn shell(
             outcome.telling = outcome.cause.clone().or(outcome.telling.take());
         }
     }
-    let told = outcome.telling.as_deref().unwrap_or_default();
-    outcome.absent = outcome.failed() && known.is_absent(&windows, told);
+    let telling = outcome.telling.as_deref().unwrap_or_default();
+    outcome.absent = outcome.failed() && known.is_absent(&windows, telling);
 }
 
 /// Notes whether the command keeps running, and under which id. A result with a session and without an exit code is that
@@ -310,10 +310,10 @@ fn verdict(
     exit: Option<i64>,
     flagged: Option<bool>,
     proof: &ResultProof,
-    asked: bool,
+    is_printed: bool,
     signs: &OutcomeSigns,
 ) -> Option<CallVerdict> {
-    let masked = proof.masked && !asked;
+    let masked = proof.masked && !is_printed;
     // Totals count only where a check wrote them: a headline in a report may look the same.
     if signs.failed.is_some() && proof.checks {
         return Some(CallVerdict::Failed);
@@ -335,8 +335,8 @@ pub(super) fn shown(text: &str, bytes: usize, lines: usize) -> Vec<String> {
     let body = ResultBody::of(text).text;
     let body = body::below_output(&body);
     let front = &body[..body.floor_char_boundary(bytes)];
-    let said = lines::lines(front).filter(|line| lines::says(line));
-    said.take(lines).map(Cow::into_owned).collect()
+    let telling = lines::lines(front).filter(|line| lines::says(line));
+    telling.take(lines).map(Cow::into_owned).collect()
 }
 
 /// The lines that may say why a call failed, from the first `bytes` bytes of its result. Echoed source and lines about

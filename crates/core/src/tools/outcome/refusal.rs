@@ -130,9 +130,9 @@ const WRAPPED: &str = "The tool execution failed with the following error:";
 /// The user's reason: the text behind one of the leads.
 fn reason(windows: &ResultWindows<'_>, leads: &[String]) -> Option<String> {
     let text = windows.head;
-    let said = leads.iter().find_map(|lead| text.split_once(&**lead).map(|(_, said)| said))?;
-    let said = said.split("\n\nNote: ").next().unwrap_or(said).trim();
-    let said = said.strip_prefix("<feedback>").unwrap_or(said);
-    let said = said.split("</feedback>").next().unwrap_or(said);
-    Some(said.trim().to_owned())
+    let words = leads.iter().find_map(|lead| text.split_once(&**lead).map(|(_, rest)| rest))?;
+    let words = words.split("\n\nNote: ").next().unwrap_or(words).trim();
+    let words = words.strip_prefix("<feedback>").unwrap_or(words);
+    let words = words.split("</feedback>").next().unwrap_or(words);
+    Some(words.trim().to_owned())
 }

@@ -40,7 +40,7 @@ pub(super) struct OutcomeSigns {
     /// Byte offset of the last sign of an error.
     bad_at: Option<usize>,
     /// The last line with a sign of success.
-    done: Option<String>,
+    success: Option<String>,
     /// Whether there is a sign of failure beside the totals.
     beside: bool,
     /// The tools that wrote the totals with failures or, without such totals, the first error.
@@ -83,7 +83,7 @@ impl OutcomeSigns {
 
     /// Whether there is a sign of success.
     pub(super) fn good(&self) -> bool {
-        self.passed.is_some() || self.done.is_some()
+        self.passed.is_some() || self.success.is_some()
     }
 
     /// The line that says most for this verdict; `None` where no sign matches it.
@@ -98,7 +98,7 @@ impl OutcomeSigns {
         };
         match verdict {
             Some(CallVerdict::Failed) => self.failed.clone().or_else(|| self.error.clone()),
-            Some(CallVerdict::Ok) => passed().or_else(|| self.done.clone()),
+            Some(CallVerdict::Ok) => passed().or_else(|| self.success.clone()),
             _ => None,
         }
     }
@@ -161,7 +161,7 @@ impl OutcomeSigns {
                 self.broken |= sign == OutcomeSign::Broken;
                 self.bad_at = self.bad_at.max(Some(at));
             }
-            OutcomeSign::Done => self.done = Some(line.to_owned()),
+            OutcomeSign::Done => self.success = Some(line.to_owned()),
         }
     }
 }

@@ -19,8 +19,8 @@ fn run(command: &str, result: &str, flagged: Option<bool>) -> CallResult {
 fn check(rows: &[OutcomeRow]) {
     let wrong = rows.iter().filter_map(|&(command, result, flagged, verdict, telling)| {
         let outcome = run(command, result, flagged);
-        let said = if verdict == Some(Rejected) { outcome.reason } else { outcome.telling };
-        let got = (outcome.verdict, said.as_deref());
+        let text = if verdict == Some(Rejected) { outcome.reason } else { outcome.telling };
+        let got = (outcome.verdict, text.as_deref());
         (got != (verdict, telling)).then(|| format!("{command}\n{result}\ngot {got:?}"))
     });
     assert_eq!(wrong.collect::<Vec<_>>(), Vec::<String>::new());
@@ -286,8 +286,8 @@ fn a_failure_is_told_by_its_cause() {
 #[test]
 fn source_that_a_tool_echoes_tells_nothing() {
     let text = "t.py::test_invalid_value PASSED\nt.py::test_a FAILED\n____ test_a ____\n    def test_a():\n                        assert_raises(x)\n>       assert f(1)\nE       AttributeError: no tag\nt.py:9: AttributeError\n                ========== summary ==========\nFAILED t.py::test_a\n!!!! stopping after 1 failures !!!!\n                Traceback (most recent call last):\n  File \"/x/exceptions.py\", line 1, in f\n                    from .exceptions import NoMatch\n1481:     raise self.make_error(1)\nKeyError: 1";
-    let told = ToolTable::builtin().telling_lines(text, 64_000);
-    assert_eq!(told, ["AttributeError: no tag", "FAILED t.py::test_a", "KeyError: 1"]);
+    let lines = ToolTable::builtin().telling_lines(text, 64_000);
+    assert_eq!(lines, ["AttributeError: no tag", "FAILED t.py::test_a", "KeyError: 1"]);
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn unlabelled(line: &str) -> Option<&str> {
 
 /// The totals in a whole line. A single unknown word makes it another line, because prose counts errors, too.
 fn read(line: &str) -> Option<RunTotals> {
-    let mut found = RunTotals::default();
+    let mut run_totals = RunTotals::default();
     let mut counts = false;
     let mut some = false;
     for segment in line.split([',', ';', '|', '(', ')', '[', ']', '•', '·']) {
@@ -63,23 +63,23 @@ fn read(line: &str) -> Option<RunTotals> {
         // A verdict of a test runner may stand without a number, as in `FAILED (errors=1)`.
         let fails =
             |token: &TotalsToken| matches!(token, TotalsToken::Word(CountedWord::Failed, _));
-        found.of_tests |= tokens.iter().any(fails);
+        run_totals.of_tests |= tokens.iter().any(fails);
         for (number, word) in counted(&tokens) {
             counts |= word != CountedWord::Beside;
             let above = number > 0;
             match word {
-                CountedWord::Failed => found.failed |= above,
-                CountedWord::Error => found.failed |= above,
-                CountedWord::Fault => found.faulty |= above,
-                CountedWord::Passed => found.passed += number,
+                CountedWord::Failed => run_totals.failed |= above,
+                CountedWord::Error => run_totals.failed |= above,
+                CountedWord::Fault => run_totals.faulty |= above,
+                CountedWord::Passed => run_totals.passed += number,
                 CountedWord::Beside => {}
             }
             some |= above || word != CountedWord::Passed;
-            found.of_tests |= matches!(word, CountedWord::Failed | CountedWord::Passed);
+            run_totals.of_tests |= matches!(word, CountedWord::Failed | CountedWord::Passed);
         }
     }
     // `0 passed` alone proves neither.
-    (counts && some).then_some(found)
+    (counts && some).then_some(run_totals)
 }
 
 /// The tokens of a segment; `None` where a word is unknown.

@@ -35,7 +35,7 @@ impl OutputEyes {
     /// what the user wants. Text between backticks is quoted and does not count, and neither do results, which are a
     /// tool's. `None` where no line does so.
     #[must_use]
-    pub fn told(&self, claim: &Probe, message: &[u8]) -> Option<String> {
+    pub fn attribution(&self, claim: &Probe, message: &[u8]) -> Option<String> {
         let value: Value = serde_json::from_slice(message).unwrap_or_default();
         if value["role"] == "tool" {
             return None;

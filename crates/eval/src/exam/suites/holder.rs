@@ -78,7 +78,7 @@ impl ConversationHolder {
     ///
     /// # Errors
     /// The errors of [`ConversationHolder::new`].
-    pub fn asked(candidate: &ExamCandidate, size: u64) -> ExamResult<Self> {
+    pub fn on_demand(candidate: &ExamCandidate, size: u64) -> ExamResult<Self> {
         match candidate {
             ExamCandidate::Policy(policy) => {
                 Ok(Self { kind: HolderKind::Asked(empty_log()?, policy.clone(), 0), size, now: 0 })
@@ -116,7 +116,7 @@ impl ConversationHolder {
             HolderKind::Outside(log, ..) if log.tokens() * 10 > self.size * 8 => self.compact()?,
             HolderKind::Raw(_) | HolderKind::Asked(..) | HolderKind::Outside(..) => {}
         }
-        Ok(self.sent())
+        Ok(self.request())
     }
 
     /// Compacts to the size, as a user may request it.
@@ -134,8 +134,8 @@ impl ConversationHolder {
                 take_answer(log, folds, answer)?;
             }
             HolderKind::Outside(log, process, folds) => {
-                let held: Vec<Bytes> = log.events().iter().map(|e| e.bytes.clone()).collect();
-                let answer = process.compact(&held, self.size).at("the engine")?;
+                let messages: Vec<Bytes> = log.events().iter().map(|e| e.bytes.clone()).collect();
+                let answer = process.compact(&messages, self.size).at("the engine")?;
                 take_answer(log, folds, answer)?;
             }
         }
@@ -149,7 +149,7 @@ impl ConversationHolder {
 
     /// The context as it is, without a compaction.
     #[must_use]
-    pub fn sent(&self) -> HeldRequest {
+    pub fn request(&self) -> HeldRequest {
         match &self.kind {
             HolderKind::Raw(log) => request_of(log, 0),
             HolderKind::Asked(log, _, folds) | HolderKind::Outside(log, _, folds) => {
@@ -227,19 +227,19 @@ fn compacted_to(log: &EventLog, policy: &Policy, size: u64) -> ExamResult<Vec<By
     list.push(b']');
     let list = Bytes::from(list);
     let compacted = |window: u64, target: Option<u64>| {
-        let found = conversation(&list)?;
+        let read = conversation(&list)?;
         let mut setup = Setup::new().counter(counter()?).window(window);
-        let prepared = setup.prepare(found).at("the conversation")?;
+        let prepared = setup.prepare(read).at("the conversation")?;
         let request = CompactionRequest { target, ..CompactionRequest::by(policy.clone()) };
-        let done = request.run(&prepared, &[], &ModelNarration::default(), Door::Command);
-        done.map_err(|failure| ExamError(failure.message))
+        let outcome = request.run(&prepared, &[], &ModelNarration::default(), Door::Command);
+        outcome.map_err(|failure| ExamError(failure.message))
     };
     // A policy may miss the target without an error, so the size of the result decides.
-    let done = match compacted(WINDOW, Some(size)) {
-        Ok(done) if done.context.tokens() <= size => done,
+    let outcome = match compacted(WINDOW, Some(size)) {
+        Ok(outcome) if outcome.context.tokens() <= size => outcome,
         _ => compacted(size, None)?,
     };
-    Ok(done.context.pieces().map(|piece| piece.bytes.clone()).collect())
+    Ok(outcome.context.pieces().map(|piece| piece.bytes.clone()).collect())
 }
 
 fn session(policy: &Policy) -> ExamResult<Session> {
@@ -278,12 +278,12 @@ mod tests {
     #[test]
     fn a_compaction_that_takes_nothing_out_is_no_fold() {
         let candidate = ExamCandidate::Policy(Box::new(Policy::preset("default").unwrap()));
-        let mut holder = ConversationHolder::asked(&candidate, 100_000).unwrap();
+        let mut holder = ConversationHolder::on_demand(&candidate, 100_000).unwrap();
         for role in ["user", "assistant"] {
             holder.say(&format!(r#"{{"role":"{role}","content":"Hello."}}"#).into());
         }
-        let before = holder.sent().messages;
+        let before = holder.request().messages;
         holder.compact().unwrap();
-        assert_eq!((holder.sent().folds, holder.sent().messages), (0, before));
+        assert_eq!((holder.request().folds, holder.request().messages), (0, before));
     }
 }

@@ -16,9 +16,9 @@ pub fn json(marks: &[SuiteMarks]) -> ExamResult<String> {
     serde_json::to_string_pretty(marks).at("results")
 }
 
-/// The results as tables. With `lost`, everything that was not kept is listed.
+/// The results as tables. With `lists_lost`, everything that was not kept is listed.
 #[must_use]
-pub fn text(marks: &[SuiteMarks], lost: bool) -> String {
+pub fn text(marks: &[SuiteMarks], lists_lost: bool) -> String {
     let mut out = String::new();
     if marks.iter().any(|marks| !marks.standing.is_empty()) {
         standing(&mut out, marks);
@@ -29,12 +29,12 @@ pub fn text(marks: &[SuiteMarks], lost: bool) -> String {
     if marks.iter().any(|marks| !marks.attack.is_empty()) {
         attack(&mut out, marks);
     }
-    for marks in marks.iter().filter(|_| lost) {
+    for marks in marks.iter().filter(|_| lists_lost) {
         let standing = marks.standing.iter().map(|row| (row.carrier.as_str(), &row.lost));
         let small = marks.small.iter().map(|row| (row.family.as_str(), &row.lost));
         let attack = marks.attack.iter().map(|row| (row.carrier, &row.lost));
-        for (of, lost) in standing.chain(small).chain(attack) {
-            for MissedItem { what, why } in lost {
+        for (of, items) in standing.chain(small).chain(attack) {
+            for MissedItem { what, why } in items {
                 let _ = writeln!(out, "{} lost {of}: {what}: {why}", marks.strategy);
             }
         }

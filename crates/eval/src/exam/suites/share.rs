@@ -13,8 +13,8 @@ pub struct FoundShare {
 
 impl FoundShare {
     /// Counts one item.
-    pub fn add(&mut self, kept: bool) {
-        self.kept += u64::from(kept);
+    pub fn add(&mut self, is_kept: bool) {
+        self.kept += u64::from(is_kept);
         self.of += 1;
     }
 

@@ -71,14 +71,14 @@ pub struct SmallCase {
 pub fn cases() -> ExamResult<Vec<SmallCase>> {
     let file: SmallFile = toml::from_str(CASES).at("cases.toml")?;
     let talk = CarrierTalk::new()?;
-    let made = file.case.into_iter().zip(101..).map(|(written, seed)| {
+    let built = file.case.into_iter().zip(101..).map(|(written, seed)| {
         let rng = &mut Rng::new(seed);
         let mut first = vec![CarrierMessage::system("You are a helpful assistant.")];
-        first.extend(said(&written.first, rng, &talk).at(&written.name)?);
+        first.extend(turns(&written.first, rng, &talk).at(&written.name)?);
         let probe = |groups: &Vec<Vec<String>>| Probe::new(groups).at(&written.name);
         Ok(SmallCase {
             first,
-            second: said(&written.second, rng, &talk).at(&written.name)?,
+            second: turns(&written.second, rng, &talk).at(&written.name)?,
             hold: written.hold.iter().map(probe).collect::<ExamResult<_>>()?,
             old: match written.old.as_slice() {
                 [] => None,
@@ -88,10 +88,10 @@ pub fn cases() -> ExamResult<Vec<SmallCase>> {
             name: written.name,
         })
     });
-    made.collect()
+    built.collect()
 }
 
-fn said(lines: &[String], rng: &mut Rng, talk: &CarrierTalk) -> ExamResult<Vec<CarrierMessage>> {
+fn turns(lines: &[String], rng: &mut Rng, talk: &CarrierTalk) -> ExamResult<Vec<CarrierMessage>> {
     let mut out = Vec::new();
     for line in lines {
         match line.split_once(' ') {
@@ -109,8 +109,8 @@ fn said(lines: &[String], rng: &mut Rng, talk: &CarrierTalk) -> ExamResult<Vec<C
 impl SmallCase {
     /// How many points of the case these messages hold.
     #[must_use]
-    pub fn points(&self, sent: &HeldRequest) -> FoundShare {
-        let passages = passages(sent.messages.iter().map(|bytes| &bytes[..]));
+    pub fn points(&self, request: &HeldRequest) -> FoundShare {
+        let passages = passages(request.messages.iter().map(|bytes| &bytes[..]));
         let mut share = FoundShare::default();
         for (at, point) in self.hold.iter().enumerate() {
             let stale = self.old.iter().any(|old| {
@@ -172,8 +172,8 @@ pub fn run(
     let mut rows: Vec<SmallRow> = Vec::new();
     for ((case, ratio, form), result) in work.iter().zip(results) {
         for (cycle, result) in (1..).zip(&result) {
-            if let Ok((sent, _)) = result {
-                sent.write(
+            if let Ok((request, _)) = result {
+                request.write(
                     folder,
                     &format!("{} {} {form} {ratio}x {cycle}", case.family, case.name),
                 )?;
@@ -201,8 +201,9 @@ type CycleContexts = [ExamResult<(HeldRequest, u64)>; 2];
 
 /// Runs a case through both compactions. A second holder without compaction gives the size of all messages so far.
 fn cycles(candidate: &ExamCandidate, case: &SmallCase, ratio: u64, form: &str) -> CycleContexts {
-    let made = if form == FORMS[0] { ConversationHolder::asked } else { ConversationHolder::new };
-    let mut holder = match (made(candidate, 0), ConversationHolder::new(&ExamCandidate::Raw, 0)) {
+    let start =
+        if form == FORMS[0] { ConversationHolder::on_demand } else { ConversationHolder::new };
+    let mut holder = match (start(candidate, 0), ConversationHolder::new(&ExamCandidate::Raw, 0)) {
         (Ok(holder), Ok(raw)) => (holder, raw),
         (Err(error), _) | (_, Err(error)) => {
             let message = error.to_string();
@@ -215,14 +216,14 @@ fn cycles(candidate: &ExamCandidate, case: &SmallCase, ratio: u64, form: &str) -
             holder.say(&message);
             raw.say(&message);
         }
-        let size = raw.sent().tokens / ratio;
+        let size = raw.request().tokens / ratio;
         holder.resize(size);
         holder.compact()?;
-        let sent = holder.sent();
-        if sent.tokens * 100 > size * (100 + TOLERANCE) {
-            return Err(ExamError(format!("{} tokens, {size} were asked for", sent.tokens)));
+        let request = holder.request();
+        if request.tokens * 100 > size * (100 + TOLERANCE) {
+            return Err(ExamError(format!("{} tokens, {size} were asked for", request.tokens)));
         }
-        Ok((sent, size))
+        Ok((request, size))
     };
     [cycle(&case.first), cycle(&case.second)]
 }
@@ -232,9 +233,9 @@ impl SmallRow {
     fn take(&mut self, case: &SmallCase, result: CycleContexts) {
         for (cycle, result) in result.into_iter().enumerate() {
             let share = match &result {
-                Ok((sent, size)) => {
-                    self.context += sent.tokens as f64 / (*size).max(1) as f64;
-                    case.points(sent)
+                Ok((request, size)) => {
+                    self.context += request.tokens as f64 / (*size).max(1) as f64;
+                    case.points(request)
                 }
                 Err(_) => {
                     self.failed += 1;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Calls `work` with each item, on as many threads as there are cores.
 pub fn spread<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(items.len());
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(items.len())));
+    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(items.len())));
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
@@ -16,12 +16,15 @@ pub fn spread<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> V
                     items.get(at).map(|item| (at, item))
                 } {
                     let result = work(item);
-                    found.lock().unwrap_or_else(|held| held.into_inner()).push((at, result));
+                    results
+                        .lock()
+                        .unwrap_or_else(|poisoned| poisoned.into_inner())
+                        .push((at, result));
                 }
             });
         }
     });
-    let mut found = found.into_inner().unwrap_or_else(|held| held.into_inner());
-    found.sort_by_key(|(at, _)| *at);
-    found.into_iter().map(|(_, result)| result).collect()
+    let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    results.sort_by_key(|(at, _)| *at);
+    results.into_iter().map(|(_, result)| result).collect()
 }

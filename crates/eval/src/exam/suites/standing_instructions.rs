@@ -121,10 +121,10 @@ pub struct InstructionCarrier {
 /// # Errors
 /// The conversations cannot be made.
 pub fn carriers(talk: &CarrierTalk) -> ExamResult<Vec<InstructionCarrier>> {
-    let mut made = Vec::new();
+    let mut out = Vec::new();
     for (seed, name) in (11..).zip(agent::NAMES) {
         let messages = agent::session(name, seed, LENGTH)?;
-        made.push(InstructionCarrier {
+        out.push(InstructionCarrier {
             name: format!("{name} 32k"),
             size: 32_000,
             messages,
@@ -134,14 +134,14 @@ pub fn carriers(talk: &CarrierTalk) -> ExamResult<Vec<InstructionCarrier>> {
     let facts: Vec<String> = talk.facts().iter().map(|fact| fact.word.clone()).collect();
     for (name, size) in [("chat 32k", 32_000), ("chat 16k", 16_000)] {
         let messages = talk.chat(5, LENGTH);
-        made.push(InstructionCarrier {
+        out.push(InstructionCarrier {
             name: name.to_owned(),
             size,
             messages,
             facts: facts.clone(),
         });
     }
-    Ok(made)
+    Ok(out)
 }
 
 /// One run.
@@ -196,11 +196,11 @@ pub fn run(
     let results = spread(&walks, |one| {
         let carrier = &carriers[one.carrier];
         let messages = place(carrier, &instructions, one, &talk);
-        let sent = walk(candidate, carrier.size, &messages)?;
+        let request = walk(candidate, carrier.size, &messages)?;
         let kind = one.instruction.map_or("all", |at| &instructions[at].kind);
         let (wording, position) = (WORDINGS[one.wording], POSITIONS[one.position]);
-        sent.write(folder, &format!("{} {kind} {wording} {position}", carrier.name))?;
-        Ok(seen(&sent, carrier, &instructions, one))
+        request.write(folder, &format!("{} {kind} {wording} {position}", carrier.name))?;
+        Ok(seen(&request, carrier, &instructions, one))
     });
     // A strategy that fails in every run has lost nothing: it does not work at all.
     if let Some(Err(error)) = results.first().filter(|_| results.iter().all(ExamResult::is_err)) {
@@ -267,8 +267,8 @@ fn place(
             // The instructions are inserted from the back, so that the earlier positions stay valid.
             for (at, instruction) in instructions.iter().enumerate().rev() {
                 let place = turn_at(&carrier.messages, TOGETHER_TURN + at * TOGETHER_STEP_TURNS);
-                let said = pair(&instruction.wordings[walk.wording], "Understood.");
-                messages.splice(place..place, said);
+                let turn = pair(&instruction.wordings[walk.wording], "Understood.");
+                messages.splice(place..place, turn);
             }
         }
         Some(at) => {
@@ -298,7 +298,7 @@ fn place(
 /// What the last context of a run holds.
 struct LastContext {
     /// For each instruction, whether the context holds it.
-    held: Vec<bool>,
+    hits: Vec<bool>,
     /// For each fact, whether the context holds its word.
     facts: Vec<bool>,
     tokens: u64,
@@ -307,18 +307,18 @@ struct LastContext {
 
 /// Looks for the instruction of the run, or for all of them.
 fn seen(
-    sent: &HeldRequest,
+    request: &HeldRequest,
     carrier: &InstructionCarrier,
     instructions: &[StandingInstruction],
     walk: &InstructionWalk,
 ) -> LastContext {
-    let passages = passages(sent.messages.iter().map(|bytes| &bytes[..]));
-    let asked = |at: usize| walk.instruction.is_none_or(|only| only == at);
-    let held = (0..).zip(instructions);
-    let held = held.map(|(at, one)| asked(at) && one.probe.is_in(&passages)).collect();
+    let passages = passages(request.messages.iter().map(|bytes| &bytes[..]));
+    let is_walked = |at: usize| walk.instruction.is_none_or(|only| only == at);
+    let hits = (0..).zip(instructions);
+    let hits = hits.map(|(at, one)| is_walked(at) && one.probe.is_in(&passages)).collect();
     let known = |word: &String| passages.iter().any(|passage| passage.contains(word.as_str()));
     let facts = carrier.facts.iter().map(known).collect();
-    LastContext { held, facts, tokens: sent.tokens, folds: sent.folds }
+    LastContext { hits, facts, tokens: request.tokens, folds: request.folds }
 }
 
 impl InstructionRow {
@@ -348,14 +348,14 @@ impl InstructionRow {
             if walk.instruction.is_some_and(|only| only != at) {
                 continue;
             }
-            let held = seen.as_ref().is_some_and(|seen| seen.held[at]);
-            self.positions.entry(position).or_default().add(held);
+            let is_kept = seen.as_ref().is_some_and(|seen| seen.hits[at]);
+            self.positions.entry(position).or_default().add(is_kept);
             if walk.instruction.is_some() {
-                self.all.add(held);
-                self.wordings.entry(wording).or_default().add(held);
-                self.kinds.entry(instruction.kind.clone()).or_default().add(held);
+                self.all.add(is_kept);
+                self.wordings.entry(wording).or_default().add(is_kept);
+                self.kinds.entry(instruction.kind.clone()).or_default().add(is_kept);
             }
-            if !held {
+            if !is_kept {
                 let what = format!("{}, {wording}, {position}", instruction.kind);
                 let why =
                     error.clone().unwrap_or_else(|| instruction.wordings[walk.wording].clone());
@@ -401,13 +401,13 @@ mod tests {
         };
         let walk = || InstructionWalk { carrier: 0, instruction: Some(0), wording: 0, position: 0 };
         let context =
-            || LastContext { held: vec![true], facts: vec![true, false], tokens: 50, folds: 4 };
+            || LastContext { hits: vec![true], facts: vec![true, false], tokens: 50, folds: 4 };
         let results = vec![Ok(context()), Err(ExamError("it broke".to_owned())), Ok(context())];
         let rows = rows(&[walk(), walk(), walk()], results, &[carrier], &[instruction]);
         let [row] = &rows[..] else { unreachable!("one carrier") };
         assert_eq!((row.context, row.folds, row.failed), (0.5, 4.0, 1));
         assert_eq!((row.facts.kept, row.facts.of), (2, 6));
         assert_eq!((row.all.kept, row.all.of), (2, 3));
-        assert_eq!(row.lost.iter().map(|lost| &*lost.why).collect::<Vec<_>>(), ["it broke"]);
+        assert_eq!(row.lost.iter().map(|item| &*item.why).collect::<Vec<_>>(), ["it broke"]);
     }
 }

@@ -139,7 +139,7 @@ fn a_claim_is_the_users_where_the_line_or_its_heading_says_so() {
     let told = |role: &str, text: &str| {
         let message = CarrierMessage { role: "user", content: text.to_owned(), call: None };
         let json = message.json().replace(r#""role":"user""#, &format!(r#""role":"{role}""#));
-        eyes.told(&claim, json.as_bytes()).is_some()
+        eyes.attribution(&claim, json.as_bytes()).is_some()
     };
     assert!(told("user", "@12 user: distances in furlongs"));
     assert!(told("assistant", "The user prefers furlongs."));

@@ -22,7 +22,7 @@ pub(super) fn lines(
     let about = boundary.inner("compactMetadata");
     let listed = about.inner("preservedMessages");
     let listed = listed.array("uuids").or_else(|| listed.array("allUuids"));
-    let mut kept: Vec<usize> = match listed {
+    let mut indices: Vec<usize> = match listed {
         Some(list) => scan::elements(input, list)
             .filter_map(|uuid| by_uuid.get(&*jsonstr::decode(&input[uuid])).copied())
             .collect(),
@@ -35,17 +35,17 @@ pub(super) fn lines(
             }
         }
     };
-    kept.sort_unstable();
-    kept.dedup();
-    kept.into_iter().map(|at| lines[at].line).collect()
+    indices.sort_unstable();
+    indices.dedup();
+    indices.into_iter().map(|at| lines[at].line).collect()
 }
 
 /// The lines from `tail` back to `head`. Empty where `head` is no ancestor of `tail`.
 fn chain(lines: &[RecordLine], head: usize, tail: usize) -> Vec<usize> {
     let parents = std::iter::successors(Some(tail), |at| lines[*at].parent);
     // A parent comes before its children, so the search is over at the line of `head`.
-    let found: Vec<usize> = parents.take_while(|at| *at >= head).collect();
-    match found.last() == Some(&head) {
+    let path: Vec<usize> = parents.take_while(|at| *at >= head).collect();
+    match path.last() == Some(&head) {
         // The chain branches at a batch of results. All lines between its ends were kept with it.
         true => (head..=tail).filter(|at| lines[*at].group == lines[head].group).collect(),
         false => Vec::new(),
@@ -62,7 +62,7 @@ pub(super) fn note_cleared(
     let list = fields.inner("microcompactMetadata").array("compactedToolIds");
     let count = scan::elements(source.input, list.unwrap_or(0..0)).count();
     if count > 0 {
-        let told = format!("{count} results that the client cleared here are read as they were");
-        source.note(record.range.start, "cleared-by-client", told);
+        let detail = format!("{count} results that the client cleared here are read as they were");
+        source.note(record.range.start, "cleared-by-client", detail);
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn read(
     jsonstr::encode_into(&text, &mut bytes);
     bytes.push(b'}');
     let range = record.object("attachment")?;
-    Some((Some(TextOrigin::Injected), RecordMessage::made(range, bytes)))
+    Some((Some(TextOrigin::Injected), RecordMessage::built(range, bytes)))
 }
 
 /// A message that waited in the client's queue until the agent had time. Mostly it holds a person's words, sometimes
@@ -62,18 +62,22 @@ fn queued(
     record: &ObjectFields<'_>,
     attachment: &ObjectFields<'_>,
 ) -> Option<(Option<TextOrigin>, RecordMessage)> {
-    let said = said(input, attachment, "prompt")?;
+    let message = user_message(input, attachment, "prompt")?;
     let is_prompt = attachment.text("commandMode").is_none_or(|mode| mode == "prompt");
     let is_persons = is_prompt && !is_clients(attachment) && !is_clients(record);
-    Some(((!is_persons).then_some(TextOrigin::Injected), said))
+    Some(((!is_persons).then_some(TextOrigin::Injected), message))
 }
 
 /// A user message with the content of a member, which is a text or blocks and is copied as it is. `None` where it is
 /// empty.
-pub(super) fn said(input: &[u8], fields: &ObjectFields<'_>, name: &str) -> Option<RecordMessage> {
+pub(super) fn user_message(
+    input: &[u8],
+    fields: &ObjectFields<'_>,
+    name: &str,
+) -> Option<RecordMessage> {
     let content = fields.string(name).or_else(|| fields.array(name)).filter(|at| at.len() > 2)?;
     let bytes = [br#"{"role":"user","content":"#, &input[content.clone()], b"}"].concat();
-    Some(RecordMessage::made(content, bytes))
+    Some(RecordMessage::built(content, bytes))
 }
 
 /// The most levels of an attachment in which texts are searched.
@@ -108,8 +112,9 @@ mod tests {
 
     #[test]
     fn what_a_client_adds_passes_but_for_hooks_and_notes() {
-        let holds =
-            ADDED.iter().filter(|(_, lead, ..)| !PASSING.iter().any(|it| lead.starts_with(it)));
+        let holds = ADDED
+            .iter()
+            .filter(|(_, lead, ..)| !PASSING.iter().any(|start| lead.starts_with(start)));
         let holds: Vec<&str> = holds.map(|(name, ..)| *name).collect();
         assert_eq!(holds, ["hook_additional_context", "hook_blocking_error", "nested_memory"]);
     }

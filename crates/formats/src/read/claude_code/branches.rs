@@ -19,13 +19,13 @@ pub(super) fn drop_abandoned(source: &mut InputSource<'_>, lines: &mut [RecordLi
         }
     }
     // For each parent (or the root of each conversation), the user message with the newest descendant.
-    let mut kept: HashMap<(Option<usize>, usize), usize> = HashMap::new();
+    let mut by_place: HashMap<(Option<usize>, usize), usize> = HashMap::new();
     let place = |line: &RecordLine| (line.parent, line.group);
     let asks = |line: &RecordLine| {
         line.kind == RecordKind::RealUser && (line.parent.is_some() || line.is_root)
     };
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| asks(line)) {
-        let best = kept.entry(place(line)).or_insert(at);
+        let best = by_place.entry(place(line)).or_insert(at);
         if newest[at] > newest[*best] {
             *best = at;
         }
@@ -34,9 +34,9 @@ pub(super) fn drop_abandoned(source: &mut InputSource<'_>, lines: &mut [RecordLi
     let mut first = None;
     for at in 0..lines.len() {
         let line = &lines[at];
-        let lost = asks(line) && kept.get(&place(line)) != Some(&at);
+        let is_abandoned = asks(line) && by_place.get(&place(line)) != Some(&at);
         // A parent comes before its children, so one pass drops whole branches.
-        if lost || line.parent.is_some_and(|parent| lines[parent].dropped) {
+        if is_abandoned || line.parent.is_some_and(|parent| lines[parent].dropped) {
             lines[at].dropped = true;
             if !lines[at].message.is_empty() {
                 count += 1;
@@ -45,8 +45,9 @@ pub(super) fn drop_abandoned(source: &mut InputSource<'_>, lines: &mut [RecordLi
         }
     }
     if let Some(first) = first {
-        let told = format!("{count} records of branches that the user went back from are left out");
-        source.note(first, "abandoned-branch", told);
+        let detail =
+            format!("{count} records of branches that the user went back from are left out");
+        source.note(first, "abandoned-branch", detail);
     }
 }
 
@@ -87,7 +88,7 @@ pub(super) fn drop_session_before(source: &mut InputSource<'_>, lines: &mut [Rec
         }
     }
     if let Some(first) = first {
-        let told = format!("{count} records of the session before are left out");
-        source.note(first, "session-before", told);
+        let detail = format!("{count} records of the session before are left out");
+        source.note(first, "session-before", detail);
     }
 }

@@ -41,16 +41,16 @@ pub(super) fn lines(
         let mut parent = fields.text("parentUuid").and_then(|at| read.by_uuid.get(&*at).copied());
         let group = read.group(&fields, parent, record.line);
         let (kind, message) = match queue.take_sent(source.input, record, &fields) {
-            Some(said) => {
+            Some(message) => {
                 // The message has no parent in the tree. It belongs after the newest line of its conversation.
                 let hangs = |line: &RecordLine| line.parent.is_some() || line.is_root;
                 let mut newest = read.lines.iter();
                 parent = newest.rposition(|line| line.group == group && hangs(line));
-                (RecordKind::Beside(None), said)
+                (RecordKind::Beside(None), message)
             }
             None => kind_of(source, record, &fields),
         };
-        let kept = match kind {
+        let kept_lines = match kind {
             RecordKind::Boundary => {
                 after_compaction::lines(source.input, &fields, &read.lines, &read.by_uuid)
             }
@@ -68,7 +68,7 @@ pub(super) fn lines(
             is_root: fields.raw("parentUuid") == Some(b"null"),
             group,
             dropped: false,
-            kept,
+            kept_lines,
         });
     }
     (read.lines, read.groups)
@@ -123,9 +123,9 @@ fn kind_of(
             return (RecordKind::Link, nothing);
         }
         "attachment" => {
-            let sent = attachment::read(source.input, fields);
-            return sent.map_or((RecordKind::Link, nothing), |(who, said)| {
-                (RecordKind::Beside(who), said)
+            let attached = attachment::read(source.input, fields);
+            return attached.map_or((RecordKind::Link, nothing), |(who, message)| {
+                (RecordKind::Beside(who), message)
             });
         }
         _ => {}
@@ -133,8 +133,8 @@ fn kind_of(
     let Some(range) = fields.object("message") else { return (RecordKind::Link, nothing) };
     let message = match &*kind {
         "assistant" if fields.is_true("isApiErrorMessage") => {
-            let told = "an error that the client showed as a reply is left out";
-            source.note(record.range.start, "api-error", told);
+            let detail = "an error that the client showed as a reply is left out";
+            source.note(record.range.start, "api-error", detail);
             return (RecordKind::Link, nothing);
         }
         "assistant" | "user" => RecordMessage::of(source.input, range),

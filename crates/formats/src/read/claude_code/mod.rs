@@ -49,14 +49,14 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
     for line in lines.into_iter().filter(|line| !line.dropped) {
         by_group[line.group].push(line);
     }
-    let mut found: Vec<_> = groups
+    let mut sorted: Vec<_> = groups
         .iter()
         .zip(&by_group)
         .flat_map(|(about, lines)| conversations(source, lines, about))
         .collect();
     // The main conversation comes first, then the subagents in the order of the file.
-    found.sort_by_key(|conversation| conversation.0);
-    found.into_iter().map(|(_, conversation)| conversation).collect()
+    sorted.sort_by_key(|conversation| conversation.0);
+    sorted.into_iter().map(|(_, conversation)| conversation).collect()
 }
 
 /// The conversation since the client's last compaction. Where the whole record is wanted, the conversation before each
@@ -67,8 +67,8 @@ fn conversations(
     about: &RecordGroup,
 ) -> Vec<(bool, Conversation)> {
     let all = |wanted: RecordKind| {
-        let found = lines.iter().enumerate().filter(move |(_, line)| line.kind == wanted);
-        found.map(|(at, _)| at).collect::<Vec<_>>()
+        let matching = lines.iter().enumerate().filter(move |(_, line)| line.kind == wanted);
+        matching.map(|(at, _)| at).collect::<Vec<_>>()
     };
     let mut restarts = all(RecordKind::Boundary);
     if restarts.is_empty() {
@@ -81,36 +81,36 @@ fn conversations(
         let last = restarts.last().copied().unwrap_or(0);
         restarts = vec![last];
         // The client sends the kept lines again after its summary, so they are not lost.
-        let kept = lines.get(last).map_or(0, |boundary| boundary.kept.len());
-        let before = lines[..last].iter().filter(has_message).count().saturating_sub(kept);
+        let kept_count = lines.get(last).map_or(0, |boundary| boundary.kept_lines.len());
+        let before = lines[..last].iter().filter(has_message).count().saturating_sub(kept_count);
         if before > 0 {
-            let told = format!("{before} records before it are no longer in the context");
-            source.problems.push(ReadProblem::new("compacted-before", told).at(lines[last].line));
+            let detail = format!("{before} records before it are no longer in the context");
+            source.problems.push(ReadProblem::new("compacted-before", detail).at(lines[last].line));
         }
     }
     let ends = restarts.iter().skip(1).copied().chain([lines.len()]);
-    let mut found = Vec::new();
+    let mut out = Vec::new();
     for (start, end) in restarts.iter().zip(ends) {
         let live = live(lines, *start, end);
         let Some(first) = live.iter().map(|line| line.line).min() else { continue };
         let mut conversation = Conversation::new(TranscriptFormat::ClaudeCode, first);
         conversation.id.clone_from(&about.id);
         add_events(source, &live, lines[*start].line, &mut conversation);
-        found.push((!about.is_main, conversation));
+        out.push((!about.is_main, conversation));
     }
-    found
+    out
 }
 
 /// The lines of a stretch that have a message. The lines that the client kept from before its summary follow the
 /// summary.
 fn live(lines: &[RecordLine], start: usize, end: usize) -> Vec<&RecordLine> {
-    let sent = |line: &&RecordLine| !line.message.is_empty();
-    let mut live: Vec<&RecordLine> = lines[start..end].iter().filter(sent).collect();
-    let is_kept = |line: &&RecordLine| lines[start].kept.contains(&line.line);
-    let kept: Vec<&RecordLine> = lines[..start].iter().filter(sent).filter(is_kept).collect();
+    let is_sent = |line: &&RecordLine| !line.message.is_empty();
+    let mut live: Vec<&RecordLine> = lines[start..end].iter().filter(is_sent).collect();
+    let is_kept = |line: &&RecordLine| lines[start].kept_lines.contains(&line.line);
+    let carried: Vec<&RecordLine> = lines[..start].iter().filter(is_sent).filter(is_kept).collect();
     let is_recap = |line: &&RecordLine| line.kind == RecordKind::User(Some(TextOrigin::Recap));
     let behind = live.iter().position(is_recap).map_or(0, |at| at + 1);
-    live.splice(behind..behind, kept);
+    live.splice(behind..behind, carried);
     live
 }
 
@@ -173,8 +173,8 @@ fn add_events(
 fn joined(source: &mut InputSource<'_>, messages: &[&RecordMessage]) -> RawEvent {
     let [first, others @ ..] = messages else { return source.built(Vec::new(), Vec::new()) };
     let input = source.input;
-    if let Some(made) = &first.made {
-        return source.built(made.to_vec(), vec![first.range.clone()]);
+    if let Some(built) = &first.built {
+        return source.built(built.to_vec(), vec![first.range.clone()]);
     }
     let (whole, own) = match &first.blocks {
         Some(own) if !others.is_empty() => (first.range.clone(), own.clone()),

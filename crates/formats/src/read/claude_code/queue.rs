@@ -44,8 +44,8 @@ impl Queue {
         }
         match &*fields.text("operation")? {
             "enqueue" => {
-                let said = attachment::said(input, fields, "content")?;
-                self.waiting.push_back((text(input, fields, "content"), said));
+                let message = attachment::user_message(input, fields, "content")?;
+                self.waiting.push_back((text(input, fields, "content"), message));
             }
             "dequeue" => {
                 self.waiting.pop_front();
@@ -67,7 +67,7 @@ impl Queue {
         let at = named.map_or(Some(0), |named| {
             self.waiting.iter().position(|(waiting, _)| *waiting == named)
         });
-        let (words, mut said) = self.waiting.remove(at?)?;
+        let (words, mut message) = self.waiting.remove(at?)?;
         let absorbed = fields.text("reason").is_none_or(|reason| reason.starts_with("absorbed"));
         // The newer record has the message too, at the place where it was sent.
         if let Some(count) = self.attached.get_mut(&words).filter(|count| **count > 0) {
@@ -75,8 +75,8 @@ impl Queue {
             return None;
         }
         // The message was sent here, and not where it was put into the queue.
-        said.range = record.range.clone();
-        absorbed.then_some(said)
+        message.range = record.range.clone();
+        absorbed.then_some(message)
     }
 }
 

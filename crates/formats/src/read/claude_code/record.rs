@@ -39,7 +39,7 @@ pub(super) struct RecordMessage {
     pub model: Option<String>,
     pub usage: Option<Usage>,
     /// The message that the reader made of the record. `None` where the record holds a message as it is sent.
-    pub made: Option<Bytes>,
+    pub built: Option<Bytes>,
 }
 
 impl RecordMessage {
@@ -51,13 +51,13 @@ impl RecordMessage {
             id: fields.text("id").map(Cow::into_owned),
             model: fields.text("model").filter(|m| *m != "<synthetic>").map(Cow::into_owned),
             usage: usage::anthropic(&fields.inner("usage")),
-            made: None,
+            built: None,
         }
     }
 
     /// A message that the reader made of this part of a record.
-    pub(super) fn made(range: Range<usize>, bytes: Vec<u8>) -> Self {
-        Self { range, made: Some(bytes.into()), ..Self::default() }
+    pub(super) fn built(range: Range<usize>, bytes: Vec<u8>) -> Self {
+        Self { range, built: Some(bytes.into()), ..Self::default() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -103,7 +103,7 @@ pub(super) struct RecordLine {
     /// Whether it looks like a message of the user but only repeats a command of the client.
     pub is_echo: bool,
     /// For a boundary, the numbers of the lines that the client kept from before it.
-    pub kept: Vec<usize>,
+    pub kept_lines: Vec<usize>,
 }
 
 /// One conversation of the file.

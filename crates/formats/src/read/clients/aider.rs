@@ -79,7 +79,7 @@ fn read(source: &mut InputSource<'_>, _: &[TopValue]) -> Vec<Conversation> {
     // Positions are those of the file if it is UTF-8, and nearly those if it is not.
     let size = source.input.len();
     let is_marked = text.lines().any(|line| line.starts_with(USER) && line.ends_with("  "));
-    let mut found = Vec::new();
+    let mut conversations = Vec::new();
     let mut session = AiderSession::default();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -87,7 +87,7 @@ fn read(source: &mut InputSource<'_>, _: &[TopValue]) -> Vec<Conversation> {
         at += line.len();
         let bare = line.trim_end_matches(['\n', '\r']);
         if let Some(time) = bare.strip_prefix(START) {
-            found.extend(std::mem::take(&mut session).end(source));
+            conversations.extend(std::mem::take(&mut session).end(source));
             session.id = Some(time.trim().to_owned());
             session.start = range.start;
             continue;
@@ -99,8 +99,8 @@ fn read(source: &mut InputSource<'_>, _: &[TopValue]) -> Vec<Conversation> {
             (None, None) => session.line(AiderVoice::Model, bare, range),
         }
     }
-    found.extend(session.end(source));
-    found
+    conversations.extend(session.end(source));
+    conversations
 }
 
 /// One start of aider. It knows nothing of the starts before it.
@@ -135,14 +135,14 @@ impl AiderSession {
     fn end(self, source: &mut InputSource<'_>) -> Vec<Conversation> {
         let mut about = Conversation::new(TranscriptFormat::Aider, source.line_of(self.start));
         about.id = self.id;
-        let mut found = Vec::new();
+        let mut conversations = Vec::new();
         let mut conversation = about.beside();
         for passage in self.passages {
             if passage.voice == AiderVoice::User && CLEARING.contains(&passage.text.trim()) {
                 let fresh = conversation.beside();
                 let before = std::mem::replace(&mut conversation, fresh);
                 if source.recorded {
-                    found.push(before);
+                    conversations.push(before);
                 } else if !before.events.is_empty() {
                     source.note_compacted(passage.at.start, before.events.len(), "messages");
                 }
@@ -153,8 +153,8 @@ impl AiderSession {
             }
             event(source, &mut conversation, passage);
         }
-        found.push(conversation);
-        found
+        conversations.push(conversation);
+        conversations
     }
 }
 
@@ -182,10 +182,10 @@ fn event(source: &mut InputSource<'_>, conversation: &mut Conversation, passage:
 }
 
 /// The model that aider names in its own lines.
-fn model(told: &str) -> Option<String> {
+fn model(text: &str) -> Option<String> {
     let line = |line: &str| {
         let name = line.strip_prefix("Main model: ").or_else(|| line.strip_prefix("Model: "))?;
         name.split_whitespace().next().map(str::to_owned)
     };
-    told.lines().find_map(line)
+    text.lines().find_map(line)
 }

@@ -74,7 +74,7 @@ fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
 fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let doc = InputDocument { bytes: source.input, outline: None };
     let all: Vec<Range<usize>> = entries::all(doc, records, &["conversations"]).collect();
-    let mut found = Vec::new();
+    let mut conversations = Vec::new();
     for at in all {
         let fields = doc.fields(at.clone());
         let Some(mapping) = fields.object("mapping") else {
@@ -89,9 +89,9 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
         for message in messages {
             teller.message(source, message);
         }
-        found.push(teller.end(source));
+        conversations.push(teller.end(source));
     }
-    found
+    conversations
 }
 
 /// The messages from the root to the node that the user saw last.
@@ -115,8 +115,8 @@ fn path(
     }
     let known = current.filter(|name| nodes.contains_key(name));
     if known.is_none() && last.is_some() {
-        let told = "the file does not say which message is the last one: the newest is taken";
-        source.note(at, "no-current-node", told);
+        let detail = "the file does not say which message is the last one: the newest is taken";
+        source.note(at, "no-current-node", detail);
     }
     let mut next = known.or(last);
     let mut seen = HashSet::new();
@@ -135,8 +135,8 @@ fn path(
         nodes.iter().filter(|(name, (_, message))| message.is_some() && !seen.contains(*name));
     let off = off.count();
     if off > 0 {
-        let told = format!("{off} messages of other branches of the tree are left out");
-        source.note(at, "abandoned-branch", told);
+        let detail = format!("{off} messages of other branches of the tree are left out");
+        source.note(at, "abandoned-branch", detail);
     }
     path
 }
@@ -149,7 +149,7 @@ struct ChatgptCall<'a> {
 
 /// Builds the conversation out of the export's messages.
 struct ChatgptWriter<'a> {
-    found: Conversation,
+    conversation: Conversation,
     /// Reasoning that belongs to the next reply.
     thoughts: Vec<StringToken<'a>>,
     /// The ranges of the messages with that reasoning.
@@ -162,10 +162,10 @@ struct ChatgptWriter<'a> {
 }
 
 impl<'a> ChatgptWriter<'a> {
-    fn new(found: Conversation) -> Self {
+    fn new(conversation: Conversation) -> Self {
         let (thoughts, thought_at, result, result_at) =
             <(Vec<_>, Vec<_>, Vec<_>, Vec<_>)>::default();
-        Self { found, thoughts, thought_at, open: None, result, result_at }
+        Self { conversation, thoughts, thought_at, open: None, result, result_at }
     }
 
     /// Adds one message of the tree.
@@ -208,7 +208,7 @@ impl<'a> ChatgptWriter<'a> {
         let bytes = chat::message(if is_user { "user" } else { "system" }, &parts);
         let mut event = source.built(bytes, vec![at]);
         event.origin = (is_user && by_client).then_some(TextOrigin::Injected);
-        self.found.events.push(event);
+        self.conversation.events.push(event);
     }
 
     /// Adds a message of the model: words to the user, or a call where its recipient is a tool.
@@ -239,7 +239,7 @@ impl<'a> ChatgptWriter<'a> {
             None => chat::reply(parts, &thoughts, &[]),
         };
         from.push(at);
-        self.found.events.push(source.built(bytes, from));
+        self.conversation.events.push(source.built(bytes, from));
     }
 
     /// Ends the result that was read. Neighbouring messages of a tool answer one call.
@@ -258,7 +258,7 @@ impl<'a> ChatgptWriter<'a> {
                 event
             }
         };
-        self.found.events.push(event);
+        self.conversation.events.push(event);
     }
 
     fn end(mut self, source: &mut InputSource<'a>) -> Conversation {
@@ -266,9 +266,9 @@ impl<'a> ChatgptWriter<'a> {
         let thoughts = std::mem::take(&mut self.thoughts);
         if !thoughts.is_empty() {
             let from = std::mem::take(&mut self.thought_at);
-            self.found.events.push(source.built(chat::reply(&[], &thoughts, &[]), from));
+            self.conversation.events.push(source.built(chat::reply(&[], &thoughts, &[]), from));
         }
-        self.found
+        self.conversation
     }
 }
 

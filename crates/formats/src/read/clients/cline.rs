@@ -97,38 +97,38 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
     if doc.bytes.get(first.range.start) == Some(&b'[') {
         about.envelope.wrapper = Some(MessageWrapper::default());
     }
-    let mut found = Vec::new();
+    let mut conversations = Vec::new();
     if source.recorded {
         for before in before(source.input, &all) {
-            found.push(conversation(source, &about, before.into_iter().cloned()));
+            conversations.push(conversation(source, &about, before.into_iter().cloned()));
         }
     }
-    let sent = sent(source, &all);
-    note_reasoning(source, if source.recorded { all.iter().collect() } else { sent.clone() });
-    found.push(conversation(source, &about, sent.into_iter().cloned()));
-    found
+    let messages = sent_messages(source, &all);
+    note_reasoning(source, if source.recorded { all.iter().collect() } else { messages.clone() });
+    conversations.push(conversation(source, &about, messages.into_iter().cloned()));
+    conversations
 }
 
 /// The messages that were sent before each summary or truncation, oldest first.
 fn before<'m>(input: &[u8], all: &'m [Range<usize>]) -> Vec<Vec<&'m Range<usize>>> {
     let fields = |at: &Range<usize>| ObjectFields::of(input, at.clone());
     let mut from = 0;
-    let mut gone = HashSet::new();
-    let mut found = Vec::new();
+    let mut markers = HashSet::new();
+    let mut contexts = Vec::new();
     for (end, at) in all.iter().enumerate() {
         let message = fields(at);
         if message.is_true("isSummary") {
-            let shown = |at: &&Range<usize>| !is_hidden(&fields(at), &gone);
-            found.push(all[from..end].iter().filter(shown).collect());
+            let shown = |at: &&Range<usize>| !is_hidden(&fields(at), &markers);
+            contexts.push(all[from..end].iter().filter(shown).collect());
             // A summary replaces all before it.
             from = end;
         } else if message.is_true("isTruncationMarker") {
             let id = message.label("truncationId").unwrap_or_default();
-            found.push(before_truncation(input, &all[from..], end - from, &gone, &id));
-            gone.insert(id);
+            contexts.push(before_truncation(input, &all[from..], end - from, &markers, &id));
+            markers.insert(id);
         }
     }
-    found
+    contexts
 }
 
 /// The messages that were sent before a truncation. It hides the older half, and its marker is put behind that half. As
@@ -137,7 +137,7 @@ fn before_truncation<'m>(
     input: &[u8],
     all: &'m [Range<usize>],
     marker: usize,
-    gone: &HashSet<String>,
+    markers: &HashSet<String>,
     id: &str,
 ) -> Vec<&'m Range<usize>> {
     let fields = |at: &Range<usize>| ObjectFields::of(input, at.clone());
@@ -147,7 +147,7 @@ fn before_truncation<'m>(
     let older = all[..marker].iter().filter(is_older).count();
     let newer = all[marker + 1..].iter().take_while(|at| !fields(at).is_true("isSummary"));
     let newer = newer.filter(|at| !fields(at).is_true("isTruncationMarker")).take(older);
-    let shown = |at: &&Range<usize>| !is_hidden(&fields(at), gone);
+    let shown = |at: &&Range<usize>| !is_hidden(&fields(at), markers);
     all[..marker].iter().filter(shown).chain(newer).collect()
 }
 
@@ -158,7 +158,10 @@ fn is_hidden(message: &ObjectFields<'_>, truncations: &HashSet<String>) -> bool 
 
 /// The messages that are left after the client's own compactions: all from the newest summary on, without those that a
 /// truncation marker hides. A summary or marker that was undone hides nothing.
-fn sent<'m>(source: &mut InputSource<'_>, all: &'m [Range<usize>]) -> Vec<&'m Range<usize>> {
+fn sent_messages<'m>(
+    source: &mut InputSource<'_>,
+    all: &'m [Range<usize>],
+) -> Vec<&'m Range<usize>> {
     let input = source.input;
     let fields = |at: &Range<usize>| ObjectFields::of(input, at.clone());
     let from = all.iter().rposition(|at| fields(at).is_true("isSummary")).unwrap_or(0);
@@ -169,13 +172,13 @@ fn sent<'m>(source: &mut InputSource<'_>, all: &'m [Range<usize>]) -> Vec<&'m Ra
         .filter_map(|message| message.label("truncationId"))
         .collect();
     let shown = |at: &&Range<usize>| !is_hidden(&fields(at), &markers);
-    let sent: Vec<_> = all[from..].iter().filter(shown).collect();
-    let gone = all.len() - sent.len();
-    if gone > 0 && !source.recorded {
+    let messages: Vec<_> = all[from..].iter().filter(shown).collect();
+    let dropped = all.len() - messages.len();
+    if dropped > 0 && !source.recorded {
         let at = all.get(from).map_or(0, |at| at.start);
-        source.note_compacted(at, gone, "messages");
+        source.note_compacted(at, dropped, "messages");
     }
-    sent
+    messages
 }
 
 fn conversation(
@@ -204,8 +207,8 @@ fn note_reasoning(source: &mut InputSource<'_>, messages: Vec<&Range<usize>>) {
     for at in messages {
         let message = ObjectFields::of(source.input, at.clone());
         if is_encrypted(&message) || cline_blocks::has_encrypted(&message) {
-            let told = "a reasoning item that only its own provider reads is left out";
-            source.note(at.start, "encrypted-reasoning", told);
+            let detail = "a reasoning item that only its own provider reads is left out";
+            source.note(at.start, "encrypted-reasoning", detail);
         }
     }
 }
@@ -228,7 +231,7 @@ fn event<'a>(
     if fields.is("role", "assistant") {
         // Only the newest reply can have open calls: the provider wants their results in the next message.
         *open = blocks.iter().filter_map(|block| call(input, block.clone())).collect();
-        return kept(source, at, fields);
+        return own_event(source, at, fields);
     }
     let answered = |id: &[u8]| {
         blocks
@@ -244,7 +247,7 @@ fn event<'a>(
             let bytes = [before, &content, &input[list.end..at.end]].concat();
             source.built(bytes, vec![at])
         }
-        None => kept(source, at, fields),
+        None => own_event(source, at, fields),
     };
     if fields.is_true("isSummary") {
         event.origin = Some(TextOrigin::Recap);
@@ -257,7 +260,11 @@ fn event<'a>(
 }
 
 /// The message as it is, but for blocks that Anthropic does not have.
-fn kept(source: &mut InputSource<'_>, at: Range<usize>, fields: &ObjectFields<'_>) -> RawEvent {
+fn own_event(
+    source: &mut InputSource<'_>,
+    at: Range<usize>,
+    fields: &ObjectFields<'_>,
+) -> RawEvent {
     match cline_blocks::rewritten(source.input, &at, fields) {
         Some(bytes) => source.built(bytes, vec![at]),
         None => source.event(at),

@@ -31,7 +31,7 @@ fn is_compaction(file: &ObjectFields<'_>) -> bool {
 pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let file = |record: &TopValue| ObjectFields::of(input, record.range.clone());
-    let mut found = Vec::new();
+    let mut conversations = Vec::new();
     let mut records = records.iter().peekable();
     while let Some(record) = records.next() {
         let fields = file(record);
@@ -40,23 +40,23 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
         about.envelope.system = fields.string("system_prompt").map(|at| source.slice(at));
         let mut messages: Vec<_> = fields.list("messages").collect();
         if is_compaction(&fields) {
-            let what =
+            let detail =
                 "messages since the compaction are in `ID.messages.json`: name the folder of both";
-            source.note(record.range.start, "missing-messages", what);
+            source.note(record.range.start, "missing-messages", detail);
         } else if let Some(next) = records.next_if(|next| is_compaction(&file(next))) {
             let compaction = file(next);
             let count = usize::try_from(compaction.number("source_message_count"));
             let since = messages.split_off(count.unwrap_or(usize::MAX).min(messages.len()));
             if source.recorded {
-                found.push(conversation(source, &about, &messages));
+                conversations.push(conversation(source, &about, &messages));
             } else {
                 source.note_compacted(next.range.start, messages.len(), "messages");
             }
             messages = compaction.list("messages").chain(since).collect();
         }
-        found.push(conversation(source, &about, &messages));
+        conversations.push(conversation(source, &about, &messages));
     }
-    found
+    conversations
 }
 
 fn conversation(

@@ -59,20 +59,20 @@ fn session(source: &mut InputSource<'_>, record: &TopValue) -> Vec<Conversation>
     let mut talk = Conversation::new(TranscriptFormat::Continue, record.line);
     talk.id = fields.label("sessionId");
     talk.envelope.model = fields.label("chatModelTitle");
-    let mut found = Vec::new();
+    let mut conversations = Vec::new();
     let mut thoughts = Vec::new();
     for (_, item) in fields.objects("history") {
         item_of(source, &item, &mut thoughts, &mut talk);
         let Some(summary) = item.string("conversationSummary") else { continue };
         if source.recorded {
-            found.push(talk.clone());
+            conversations.push(talk.clone());
         } else {
             source.note_compacted(summary.start, talk.events.len(), "messages");
         }
         talk.events = vec![source.recap(summary)];
     }
-    found.push(talk);
-    found
+    conversations.push(talk);
+    conversations
 }
 
 /// Adds the messages of one item. `thoughts` wait for the reply after them.

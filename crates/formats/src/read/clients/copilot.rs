@@ -73,7 +73,7 @@ struct CopilotGroup {
 fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let events = events(source, records);
-    let found =
+    let facts =
         CopilotFacts::of(input, events.iter().map(|event| (&*event.kind, &event.record.range)));
     let mut session = CopilotSession {
         groups: Vec::new(),
@@ -81,7 +81,7 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
         shown: UnsentCount::default(),
     };
     for event in &events {
-        session.take(source, event, &found);
+        session.take(source, event, &facts);
     }
     let CopilotSession { groups, shown, .. } = session;
     shown.note(source, "not-sent", "{} notes and errors that the client shows and never sends");
@@ -101,11 +101,11 @@ fn events<'a>(source: &mut InputSource<'_>, records: &'a [TopValue]) -> Vec<Copi
         if kind == "session.snapshot_rewind" {
             let to = fields.inner("data").label("upToEventId");
             let Some(from) = to.and_then(|id| by_id.get(&id).copied()) else { continue };
-            let gone = events.drain(from..).filter(|event| event.kind.ends_with(".message"));
-            let told = format!("{} messages that the user went back from", gone.count());
+            let rewound = events.drain(from..).filter(|event| event.kind.ends_with(".message"));
+            let detail = format!("{} messages that the user went back from", rewound.count());
             // The removed events take their ids with them, so that no later rewind finds them.
             by_id.retain(|_, at| *at < from);
-            source.note(record.range.start, "abandoned-branch", format!("{told} are left out"));
+            source.note(record.range.start, "abandoned-branch", format!("{detail} are left out"));
             continue;
         }
         if let Some(id) = fields.label("id") {
@@ -143,7 +143,7 @@ impl CopilotSession {
         &mut self,
         source: &mut InputSource<'a>,
         event: &CopilotEvent<'_>,
-        found: &CopilotFacts<'a>,
+        facts: &CopilotFacts<'a>,
     ) {
         let input = source.input;
         let at = event.record.range.clone();
@@ -168,19 +168,19 @@ impl CopilotSession {
                 envelope.system = prompt.or(envelope.system.take());
             }
             "user.message" => {
-                let told = copilot_message::user(source, &data, &at, found);
-                self.group(agent, line).conversation.events.extend(told);
+                let messages = copilot_message::user(source, &data, &at, facts);
+                self.group(agent, line).conversation.events.extend(messages);
             }
             "system.notification" => {
-                let told = copilot_message::words(source, &data, &at, TextOrigin::Injected);
-                self.group(agent, line).conversation.events.extend(told);
+                let messages = copilot_message::words(source, &data, &at, TextOrigin::Injected);
+                self.group(agent, line).conversation.events.extend(messages);
             }
             "assistant.message" => {
-                let told = copilot_message::reply(source, &data, &at, found);
+                let messages = copilot_message::reply(source, &data, &at, facts);
                 let conversation = &mut self.group(agent, line).conversation;
                 let model = data.label("model");
                 conversation.envelope.model = model.or(conversation.envelope.model.take());
-                conversation.events.extend(told);
+                conversation.events.extend(messages);
             }
             "assistant.usage" => {
                 let used = crate::usage::copilot(&data);
@@ -191,9 +191,9 @@ impl CopilotSession {
                     reply.usage = Some(used);
                 }
             }
-            "tool.execution_complete" if !found.is_asked(&data) => {
-                let told = copilot_message::by_hand(source, &data, &at, found);
-                self.group(agent, line).conversation.events.extend(told);
+            "tool.execution_complete" if !facts.is_asked(&data) => {
+                let messages = copilot_message::by_hand(source, &data, &at, facts);
+                self.group(agent, line).conversation.events.extend(messages);
             }
             "session.compaction_start" => {
                 let group = self.group(agent, line);
@@ -235,9 +235,9 @@ impl CopilotSession {
         // Without the event that starts a compaction, all messages so far count as summarised.
         let mark = if mark == 0 { events.len() } else { mark.min(events.len()) };
         if source.recorded {
-            let mut sent = group.conversation.beside();
-            sent.events.extend_from_slice(&group.conversation.events);
-            group.before.push(sent);
+            let mut snapshot = group.conversation.beside();
+            snapshot.events.extend_from_slice(&group.conversation.events);
+            group.before.push(snapshot);
         } else {
             source.note_compacted(at.start, mark, "messages");
         }

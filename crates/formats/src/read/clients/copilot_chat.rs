@@ -69,7 +69,7 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
         .map(|request| request.inner(input, "result").inner("metadata"))
         .collect();
     let summaries: HashMap<String, Range<usize>> = metadata.iter().flat_map(summaries).collect();
-    let mut writer = ChatWriter { found: about, before: Vec::new(), summaries };
+    let mut writer = ChatWriter { conversation: about, before: Vec::new(), summaries };
     let (mut undone, mut shown) = (UnsentCount::default(), UnsentCount::default());
     for (at, request) in chat.requests.iter().enumerate() {
         if request.get(input, "shouldBeRemovedOnSend").is_some() {
@@ -78,7 +78,7 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
         }
         let model = request.label(input, "modelId");
         let model = model.map(|id| id.rsplit('/').next().unwrap_or_default().to_owned());
-        writer.found.envelope.model = model.or(writer.found.envelope.model.take());
+        writer.conversation.envelope.model = model.or(writer.conversation.envelope.model.take());
         writer.typed(source, request, &metadata[at]);
         // A turn that met the limit of its calls has their results in the turn after it.
         let next = metadata.get(at + 1).unwrap_or(&metadata[at]);
@@ -91,7 +91,7 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
         }
         let usage = usage::copilot_chat(&metadata[at]);
         if let Some(reply) = writer
-            .found
+            .conversation
             .events
             .iter_mut()
             .rev()
@@ -101,9 +101,9 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
         }
     }
     undone.note(source, "rolled-back", "{} messages that the user took back are left out");
-    let what = "{} calls are left out: the chat holds only what it showed of them";
-    shown.note(source, "no-results", what);
-    writer.before.push(writer.found);
+    let detail = "{} calls are left out: the chat holds only what it showed of them";
+    shown.note(source, "no-results", detail);
+    writer.before.push(writer.conversation);
     writer.before
 }
 
@@ -120,7 +120,7 @@ fn summaries(metadata: &ObjectFields<'_>) -> Vec<(String, Range<usize>)> {
 
 /// Builds the messages of a chat.
 struct ChatWriter {
-    found: Conversation,
+    conversation: Conversation,
     /// The conversations before each summary, where the whole recording is wanted.
     before: Vec<Conversation>,
     summaries: HashMap<String, Range<usize>>,
@@ -148,7 +148,7 @@ impl ChatWriter {
             let mut event =
                 source.built(chat::message("user", &parts.words), vec![request.whole()]);
             event.at = request.raw(input, "timestamp").and_then(facts::moment_of);
-            self.found.events.push(event);
+            self.conversation.events.push(event);
         }
     }
 
@@ -174,7 +174,7 @@ impl ChatWriter {
         let mut reply = source.built(parts.reply(), vec![at.clone()]);
         reply.at = facts::moment(round, "timestamp");
         let time = reply.at;
-        self.found.events.push(reply);
+        self.conversation.events.push(reply);
         for call in &parts.calls {
             let id = jsonstr::decode(&call.id);
             let result = turns.iter().map(|turn| turn.inner("toolCallResults").inner(&id));
@@ -182,11 +182,11 @@ impl ChatWriter {
                 continue;
             };
             let parts: Vec<_> =
-                result.objects("content").filter_map(|(_, part)| said(&part)).collect();
+                result.objects("content").filter_map(|(_, part)| spoken_part(&part)).collect();
             let bytes = chat::result(&call.id, Some(&call.name), &parts);
             let mut event = source.built(bytes, vec![at.clone()]);
             event.at = time;
-            self.found.events.push(event);
+            self.conversation.events.push(event);
         }
         self.compacted(source, round.label("id"));
     }
@@ -218,7 +218,7 @@ impl ChatWriter {
             let reply = chat::reply(&[ContentPart::Text(text.into())], &[], &[]);
             let mut event = source.built(reply, vec![request.whole()]);
             event.at = request.raw(input, "timestamp").and_then(facts::moment_of);
-            self.found.events.push(event);
+            self.conversation.events.push(event);
         }
         self.compacted(source, request.label(input, "requestId"));
     }
@@ -227,17 +227,17 @@ impl ChatWriter {
     fn compacted(&mut self, source: &mut InputSource<'_>, round: Option<String>) {
         let Some(text) = round.and_then(|id| self.summaries.get(&id)).cloned() else { return };
         if source.recorded {
-            self.before.push(self.found.clone());
+            self.before.push(self.conversation.clone());
         } else {
-            source.note_compacted(text.start, self.found.events.len(), "messages");
+            source.note_compacted(text.start, self.conversation.events.len(), "messages");
         }
-        let at = self.found.events.last().and_then(|event| event.at);
-        self.found.events = vec![RawEvent { at, ..source.recap(text) }];
+        let at = self.conversation.events.last().and_then(|event| event.at);
+        self.conversation.events = vec![RawEvent { at, ..source.recap(text) }];
     }
 }
 
 /// The text of a part of a result: a string, or the texts in the tree of a rendered prompt.
-fn said<'a>(part: &ObjectFields<'a>) -> Option<ContentPart<'a>> {
+fn spoken_part<'a>(part: &ObjectFields<'a>) -> Option<ContentPart<'a>> {
     if let Some(at) = part.string("value") {
         return Some(ContentPart::Text(Cow::Borrowed(&part.bytes()[at])));
     }

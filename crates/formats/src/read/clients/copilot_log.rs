@@ -98,7 +98,7 @@ impl ChatRequest {
 
     /// The value at a path, which is neither deleted nor `null`.
     pub(super) fn get(&self, input: &[u8], path: &str) -> Option<Range<usize>> {
-        let found = match self.changed.get(path) {
+        let range = match self.changed.get(path) {
             Some(at) => at.clone(),
             None => match path.split_once('.') {
                 Some((outer, rest)) => {
@@ -107,7 +107,7 @@ impl ChatRequest {
                 None => ObjectFields::of(input, self.whole.clone()).get(path)?,
             },
         };
-        (!found.is_empty() && &input[found.clone()] != b"null").then_some(found)
+        (!range.is_empty() && &input[range.clone()] != b"null").then_some(range)
     }
 
     /// The object called `name`.

@@ -22,7 +22,7 @@ pub(super) struct CopilotFacts<'a> {
     /// The result of each call: the `data` of the event that ends it.
     results: HashMap<String, Range<usize>>,
     /// The ids of the calls that the model made.
-    asked: HashSet<String>,
+    call_ids: HashSet<String>,
     /// Media types and data of images, by the id that messages use for them.
     assets: HashMap<String, (StringToken<'a>, StringToken<'a>)>,
 }
@@ -33,33 +33,33 @@ impl<'a> CopilotFacts<'a> {
         input: &'a [u8],
         events: impl Iterator<Item = (&'b str, &'b Range<usize>)>,
     ) -> Self {
-        let (results, asked, assets) = (HashMap::new(), HashSet::new(), HashMap::new());
-        let mut found = Self { input, results, asked, assets };
+        let (results, call_ids, assets) = (HashMap::new(), HashSet::new(), HashMap::new());
+        let mut facts = Self { input, results, call_ids, assets };
         for (kind, at) in events {
             let Some(data) = ObjectFields::of(input, at.clone()).object("data") else { continue };
             let fields = ObjectFields::of(input, data.clone());
             match kind {
                 "tool.execution_complete" => {
-                    found.results.extend(fields.label("toolCallId").map(|id| (id, data)));
+                    facts.results.extend(fields.label("toolCallId").map(|id| (id, data)));
                 }
-                "assistant.message" => found.asked.extend(
+                "assistant.message" => facts.call_ids.extend(
                     requests(input, &fields).filter_map(|(_, request)| request.label("toolCallId")),
                 ),
                 "session.binary_asset" => {
                     let bytes = chat::text_of(&fields, "data");
                     let mime = chat::text_of(&fields, "mimeType");
                     let whole = fields.label("assetId").zip(mime.zip(bytes));
-                    found.assets.extend(whole);
+                    facts.assets.extend(whole);
                 }
                 _ => {}
             }
         }
-        found
+        facts
     }
 
     /// Whether the model made the call that this event ends.
     pub(super) fn is_asked(&self, data: &ObjectFields<'_>) -> bool {
-        data.label("toolCallId").is_some_and(|id| self.asked.contains(&id))
+        data.label("toolCallId").is_some_and(|id| self.call_ids.contains(&id))
     }
 
     /// The image in a part: its bytes, or those that its id names. `None` for other media.
@@ -83,7 +83,7 @@ pub(super) fn user<'a>(
     source: &mut InputSource<'a>,
     data: &ObjectFields<'a>,
     at: &Range<usize>,
-    found: &CopilotFacts<'a>,
+    facts: &CopilotFacts<'a>,
 ) -> Vec<RawEvent> {
     let input: &'a [u8] = source.input;
     let mut spoken = SpokenParts::default();
@@ -93,25 +93,27 @@ pub(super) fn user<'a>(
     let origin = injected.filter(|_| by_client);
     let typed = chat::text_of(data, "content").unwrap_or_else(|| token(""));
     let quoted = |text: &[u8]| ContentPart::Text(Cow::Owned([b"\"", text, b"\""].concat()));
-    let sent = chat::text_of(data, "transformedContent");
+    let transformed = chat::text_of(data, "transformedContent");
     let inner = chat::inside(&typed);
-    let place = sent.as_ref().and_then(|sent| {
-        let sent = chat::inside(sent);
-        let place = place_of(sent, inner)?;
-        Some((sent[..place].to_vec(), sent[place + inner.len()..].to_vec()))
+    let place = transformed.as_ref().and_then(|transformed| {
+        let transformed = chat::inside(transformed);
+        let place = place_of(transformed, inner)?;
+        Some((transformed[..place].to_vec(), transformed[place + inner.len()..].to_vec()))
     });
     let mut behind = Vec::new();
-    match (sent, place) {
+    match (transformed, place) {
         (_, Some((before, after))) => {
             spoken.push(injected, quoted(&before), at.clone());
             spoken.push(origin, ContentPart::Text(typed), at.clone());
             behind = after;
         }
-        (Some(sent), None) => spoken.push(origin, ContentPart::Text(sent), at.clone()),
+        (Some(transformed), None) => {
+            spoken.push(origin, ContentPart::Text(transformed), at.clone())
+        }
         (None, None) => spoken.push(origin, ContentPart::Text(typed), at.clone()),
     }
     for part in data.list("attachments") {
-        if let Some(image) = found.image(&ObjectFields::of(input, part.clone())) {
+        if let Some(image) = facts.image(&ObjectFields::of(input, part.clone())) {
             spoken.push(origin, image, part);
         } else if !data.has("transformedContent") {
             // The client has written the attachments into `transformedContent` already.
@@ -151,7 +153,7 @@ pub(super) fn reply<'a>(
     source: &mut InputSource<'a>,
     data: &ObjectFields<'a>,
     at: &Range<usize>,
-    found: &CopilotFacts<'a>,
+    facts: &CopilotFacts<'a>,
 ) -> Vec<RawEvent> {
     let input: &'a [u8] = source.input;
     let mut step = ClientStep::default();
@@ -166,17 +168,17 @@ pub(super) fn reply<'a>(
         let (id, name) = (named("toolCallId"), named("name"));
         let arguments = request.raw("arguments");
         step.call(ChatCall { id: id.clone(), name: name.clone(), arguments }, at);
-        let result = request.label("toolCallId").and_then(|id| found.results.get(&id));
+        let result = request.label("toolCallId").and_then(|id| facts.results.get(&id));
         if let Some(result) = result {
             let fields = ObjectFields::of(input, result.clone());
-            step.answer((id, name), result_parts(&fields, found), result.clone());
+            step.answer((id, name), result_parts(&fields, facts), result.clone());
         }
     }
     step.finish(source, None)
 }
 
 /// The result of a call: the part that the model is sent, or its error.
-fn result_parts<'a>(data: &ObjectFields<'a>, found: &CopilotFacts<'a>) -> Vec<ContentPart<'a>> {
+fn result_parts<'a>(data: &ObjectFields<'a>, facts: &CopilotFacts<'a>) -> Vec<ContentPart<'a>> {
     let result = data.inner("result");
     let error = data.inner("error");
     let text = chat::text_of(&result, "content").or_else(|| chat::text_of(&error, "message"));
@@ -184,7 +186,7 @@ fn result_parts<'a>(data: &ObjectFields<'a>, found: &CopilotFacts<'a>) -> Vec<Co
     let text = text.or_else(|| chat::text_of(data, "error").filter(|_| error.is_empty()));
     let images = result
         .list("binaryResultsForLlm")
-        .filter_map(|at| found.image(&ObjectFields::of(found.input, at)));
+        .filter_map(|at| facts.image(&ObjectFields::of(facts.input, at)));
     text.map(ContentPart::Text).into_iter().chain(images).collect()
 }
 
@@ -193,10 +195,10 @@ pub(super) fn by_hand<'a>(
     source: &mut InputSource<'a>,
     data: &ObjectFields<'a>,
     at: &Range<usize>,
-    found: &CopilotFacts<'a>,
+    facts: &CopilotFacts<'a>,
 ) -> Vec<RawEvent> {
     let mut spoken = SpokenParts::default();
-    for part in result_parts(data, found) {
+    for part in result_parts(data, facts) {
         spoken.push(Some(TextOrigin::Observation), part, at.clone());
     }
     spoken.events(source)

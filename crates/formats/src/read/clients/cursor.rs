@@ -120,20 +120,20 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
     }
     reading.flush(source);
     let CursorReading { conversation, unanswered, shown, .. } = reading;
-    let told = "the results of {} calls are not in a transcript of Cursor's";
-    unanswered.note(source, "no-results", told);
+    let detail = "the results of {} calls are not in a transcript of Cursor's";
+    unanswered.note(source, "no-results", detail);
     shown.note(source, "not-sent", "{} errors that the client shows are left out");
     vec![conversation]
 }
 
 /// The events that end calls. A stream has one event at the start of a call and one at its end.
 fn results(input: &[u8], records: &[TopValue]) -> HashMap<String, Range<usize>> {
-    let done = records.iter().filter_map(|record| {
+    let completed = records.iter().filter_map(|record| {
         let fields = ObjectFields::of(input, record.range.clone());
         let is_done = fields.is("type", "tool_call") && fields.is("subtype", "completed");
         Some((fields.label("call_id").filter(|_| is_done)?, fields.object("tool_call")?))
     });
-    done.collect()
+    completed.collect()
 }
 
 impl<'a> CursorReading<'a> {
@@ -151,8 +151,8 @@ impl<'a> CursorReading<'a> {
             }
             "user" => {
                 self.flush(source);
-                let said = said(self.input, &message);
-                self.conversation.events.extend(said.events(source));
+                let typed = spoken_parts(self.input, &message);
+                self.conversation.events.extend(typed.events(source));
             }
             "assistant" => self.reply(source, &message, CursorLine::of(&fields), &at),
             "thinking" => {
@@ -195,8 +195,8 @@ impl<'a> CursorReading<'a> {
                 }
                 "tool_use" => {
                     self.calls += 1;
-                    let made = || token(&format!("call_{}", self.calls));
-                    let id = named("id").unwrap_or_else(made);
+                    let next_id = || token(&format!("call_{}", self.calls));
+                    let id = named("id").unwrap_or_else(next_id);
                     let name = named("name").unwrap_or_else(|| token(""));
                     self.settle();
                     self.unanswered.add(at.start);
@@ -241,10 +241,10 @@ impl<'a> CursorReading<'a> {
     fn joined(&mut self, whole: StringToken<'a>) -> StringToken<'a> {
         (self.has_marks, self.length) = (false, 0);
         let pieces = std::mem::take(&mut self.pieces);
-        let told: Vec<u8> =
+        let streamed: Vec<u8> =
             pieces.iter().flat_map(|(piece, _)| chat::inside(piece)).copied().collect();
-        match chat::inside(&whole).ends_with(&told) {
-            true => Cow::Owned([&b"\""[..], &told, b"\""].concat()),
+        match chat::inside(&whole).ends_with(&streamed) {
+            true => Cow::Owned([&b"\""[..], &streamed, b"\""].concat()),
             false => whole,
         }
     }
@@ -269,9 +269,9 @@ impl<'a> CursorReading<'a> {
         let key = fields.label("call_id").unwrap_or_default();
         let is_start = fields.is("subtype", "started");
         // The result is taken out, so that the event at the end of the call adds no second call.
-        let done = self.results.remove(&key);
+        let completed = self.results.remove(&key);
         // The event ends a call whose start was read already.
-        if !is_start && done.is_none() {
+        if !is_start && completed.is_none() {
             return;
         }
         self.settle();
@@ -280,15 +280,15 @@ impl<'a> CursorReading<'a> {
         let id = chat::text_of(fields, "call_id").unwrap_or_else(|| token(""));
         let arguments = call.raw("args").or_else(|| call.raw("arguments"));
         self.step.call(ChatCall { id: id.clone(), name: name.clone(), arguments }, at.clone());
-        let Some(done) = done else {
+        let Some(completed) = completed else {
             self.unanswered.add(at.start);
             return;
         };
-        let (_, call) = tool(self.input, done.clone());
+        let (_, call) = tool(self.input, completed.clone());
         let result = call.inner("result");
         let text = chat::text_of(&result.inner("success"), "content");
         let text = text.or_else(|| chat::text_of(&call, "result"));
-        self.step.answer((id, name), text.map(ContentPart::Text).into_iter().collect(), done);
+        self.step.answer((id, name), text.map(ContentPart::Text).into_iter().collect(), completed);
         if !result.is_empty() && !result.has("success") {
             self.step.failed();
         }
@@ -314,7 +314,7 @@ fn tool<'a>(input: &'a [u8], call: Range<usize>) -> (StringToken<'a>, ObjectFiel
 
 /// The parts of a line in the user's role. Text in tags is the client's, unless words of the person are in or beside
 /// them.
-fn said<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> SpokenParts<'a> {
+fn spoken_parts<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> SpokenParts<'a> {
     let mut spoken = SpokenParts::default();
     let origin = |text: &StringToken<'_>| {
         let text = jsonstr::decode(text);

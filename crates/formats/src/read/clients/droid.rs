@@ -74,7 +74,7 @@ struct DroidCompaction {
     /// The range of the summary's string token.
     summary: Range<usize>,
     /// The index of the first message that it keeps.
-    kept: usize,
+    kept_from: usize,
     /// The number of messages before it.
     end: usize,
 }
@@ -87,18 +87,13 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
     let mut messages: Vec<DroidMessage> = Vec::new();
     let mut by_id: HashMap<String, usize> = HashMap::new();
     let mut compactions = Vec::new();
-    let mut found = Vec::new();
+    let mut out = Vec::new();
     for record in records {
         let fields = ObjectFields::of(input, record.range.clone());
         match &*fields.text("type").unwrap_or_default() {
             "session_start" => {
                 let before = std::mem::take(&mut messages);
-                found.extend(conversations(
-                    source,
-                    before,
-                    std::mem::take(&mut compactions),
-                    &about,
-                ));
+                out.extend(conversations(source, before, std::mem::take(&mut compactions), &about));
                 by_id.clear();
                 about = Conversation::new(TranscriptFormat::Droid, record.line);
                 about.id = fields.label("id");
@@ -117,15 +112,15 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
             }
             "compaction_state" => {
                 let Some(summary) = fields.string("summaryText") else { continue };
-                let kept = first_kept(&fields, &by_id).unwrap_or(messages.len());
+                let kept_from = first_kept(&fields, &by_id).unwrap_or(messages.len());
                 let (record, end) = (record.range.clone(), messages.len());
-                compactions.push(DroidCompaction { record, summary, kept, end });
+                compactions.push(DroidCompaction { record, summary, kept_from, end });
             }
             _ => {}
         }
     }
-    found.extend(conversations(source, messages, compactions, &about));
-    found
+    out.extend(conversations(source, messages, compactions, &about));
+    out
 }
 
 /// The index of the first message after those that a summary replaces. The anchor is the last replaced message. It is
@@ -147,12 +142,12 @@ fn conversations(
     about: &Conversation,
 ) -> Vec<Conversation> {
     let path = path(source, &messages);
-    let mut found = Vec::new();
+    let mut out = Vec::new();
     let mut shown = (0, None);
     // A summary of an abandoned branch is no longer sent.
     compactions.retain(|compaction| {
         // The path may hold the last replaced message or only the first kept one.
-        let around = compaction.kept.saturating_sub(1)..=compaction.kept;
+        let around = compaction.kept_from.saturating_sub(1)..=compaction.kept_from;
         path.iter().any(|at| around.contains(at)) || path.is_empty()
     });
     let first = if source.recorded { 0 } else { compactions.len() };
@@ -162,13 +157,13 @@ fn conversations(
         let mut conversation = about.beside();
         if let Some(last) = last {
             if !source.recorded {
-                let gone = path.iter().filter(|at| **at < last.kept).count();
-                source.note_compacted(last.record.start, gone, "messages");
+                let dropped = path.iter().filter(|at| **at < last.kept_from).count();
+                source.note_compacted(last.record.start, dropped, "messages");
             }
             conversation.events.push(source.recap(last.summary.clone()));
         }
-        let kept = last.map_or(0, |last| last.kept);
-        for at in path.iter().filter(|at| (kept..end).contains(at)) {
+        let kept_from = last.map_or(0, |last| last.kept_from);
+        for at in path.iter().filter(|at| (kept_from..end).contains(at)) {
             match event(source, &messages[*at]) {
                 Some(event) => conversation.events.push(event),
                 // Each message is counted once, for the last conversation.
@@ -178,13 +173,13 @@ fn conversations(
                 None => {}
             }
         }
-        found.push(conversation);
+        out.push(conversation);
     }
     if let (count, Some(line)) = shown {
-        let told = format!("{count} messages that only a person is shown are left out");
-        source.problems.push(crate::problem::ReadProblem::new("not-sent", told).at(line));
+        let detail = format!("{count} messages that only a person is shown are left out");
+        source.problems.push(crate::problem::ReadProblem::new("not-sent", detail).at(line));
     }
-    found
+    out
 }
 
 fn count(source: &InputSource<'_>, message: &DroidMessage, shown: &mut (usize, Option<usize>)) {
@@ -204,10 +199,11 @@ fn path(source: &mut InputSource<'_>, messages: &[DroidMessage]) -> Vec<usize> {
     let mut on_path = path.iter().copied().peekable();
     let first_off = (0..messages.len()).find(|at| on_path.next_if_eq(at).is_none());
     if let Some(first) = first_off {
-        let told = format!("{off} messages of branches that the user went back from are left out");
+        let detail =
+            format!("{off} messages of branches that the user went back from are left out");
         let id = messages[first].id.as_deref().unwrap_or("?");
-        let told = format!("{told}, the first is `{id}`");
-        source.note(messages[first].range.start, "abandoned-branch", told);
+        let detail = format!("{detail}, the first is `{id}`");
+        source.note(messages[first].range.start, "abandoned-branch", detail);
     }
     path
 }

@@ -77,7 +77,7 @@ struct GeminiCliSession {
 fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
     let mut session = GeminiCliSession::new(first.line);
-    let mut found = Vec::new();
+    let mut conversations = Vec::new();
     for record in records {
         let fields = ObjectFields::of(source.input, record.range.clone());
         // A file may repeat the header of its own session; only another id begins another one.
@@ -86,12 +86,12 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
             && fields.label("sessionId") != session.about.id;
         if starts {
             let before = std::mem::replace(&mut session, GeminiCliSession::new(record.line));
-            found.extend(before.finish(source));
+            conversations.extend(before.finish(source));
         }
         session.take(source, record, &fields);
     }
-    found.extend(session.finish(source));
-    found
+    conversations.extend(session.finish(source));
+    conversations
 }
 
 impl GeminiCliSession {
@@ -134,11 +134,11 @@ impl GeminiCliSession {
         let count = scan::elements(input, record.range.clone()).filter(|at| is_typed(at.clone()));
         let count = count.count();
         if count > 0 {
-            let told = format!(
+            let detail = format!(
                 "{count} lines of a `logs.json` hold what was typed and no answers: give \
                  `chats/session-*` of the same project"
             );
-            source.note(record.range.start, "no-answers", told);
+            source.note(record.range.start, "no-answers", detail);
             return;
         }
         for at in scan::elements(input, record.range.clone()) {
@@ -168,8 +168,8 @@ impl GeminiCliSession {
         let count = self.messages.drain(from..).flatten().count();
         self.by_id.retain(|_, place| *place < from);
         if count > 0 {
-            let told = format!("{count} messages from where the user went back to are left out");
-            source.note(record.range.start, "abandoned-branch", told);
+            let detail = format!("{count} messages from where the user went back to are left out");
+            source.note(record.range.start, "abandoned-branch", detail);
         }
     }
 
@@ -182,16 +182,16 @@ impl GeminiCliSession {
         for at in scan::elements(input, messages) {
             self.put(input, at);
         }
-        let gone = ids.iter().filter(|(id, _)| !self.by_id.contains_key(*id)).count();
-        if gone == 0 {
+        let dropped = ids.iter().filter(|(id, _)| !self.by_id.contains_key(*id)).count();
+        if dropped == 0 {
             return;
         }
         if source.recorded {
-            let mut sent = self.about.beside();
-            gemini_cli_message::fill(source, before.into_iter().flatten(), &mut sent);
-            self.before.push(sent);
+            let mut snapshot = self.about.beside();
+            gemini_cli_message::fill(source, before.into_iter().flatten(), &mut snapshot);
+            self.before.push(snapshot);
         } else {
-            source.note_compacted(record.range.start, gone, "messages");
+            source.note_compacted(record.range.start, dropped, "messages");
         }
     }
 

@@ -170,20 +170,20 @@ fn reply(
     answered: &HashSet<String>,
 ) -> Vec<RawEvent> {
     let input = source.input;
-    let said = parts(input, fields);
+    let spoken = parts(input, fields);
     let calls: Vec<_> = fields.list("toolCalls").map(|at| ObjectFields::of(input, at)).collect();
     // Some records hold the provider's own parts, with thoughts and calls: `thoughts` and `toolCalls` would repeat
     // them.
-    let is_whole = said.iter().any(|part| {
+    let is_whole = spoken.iter().any(|part| {
         let part = part_of(part);
         part.has("functionCall") || part.has("thought")
     });
     let mut parts = Vec::new();
     if is_whole {
-        parts = said;
+        parts = spoken;
     } else {
         parts.extend(thoughts(input, fields));
-        parts.extend(said);
+        parts.extend(spoken);
         parts.extend(calls.iter().map(call));
     }
     if parts.is_empty() {

@@ -93,7 +93,7 @@ fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
 
 fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let doc = InputDocument { bytes: source.input, outline: None };
-    let mut found = Vec::new();
+    let mut out = Vec::new();
     let mut lines = Vec::new();
     for record in records {
         let Some(list) = entries::list(doc, record.range.clone(), &HOLDERS) else {
@@ -101,20 +101,20 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
             continue;
         };
         let session = doc.fields(record.range.clone());
-        found.extend(of_session(source, record.line, &session, list));
+        out.extend(of_session(source, record.line, &session, list));
         // An export has the sessions of its subagents with it.
         for (at, child) in session.objects("child_sessions") {
             if let Some(list) = child.array("conversation") {
                 let line = source.line_of(at.start);
-                found.extend(of_session(source, line, &child, list));
+                out.extend(of_session(source, line, &child, list));
             }
         }
     }
     if let Some(first) = records.first().filter(|_| !lines.is_empty()) {
         let about = Conversation::new(TranscriptFormat::Goose, first.line);
-        found.extend(conversations(source, &about, lines));
+        out.extend(conversations(source, &about, lines));
     }
-    found
+    out
 }
 
 /// The conversations of a session whose messages are in `list`.
@@ -155,44 +155,44 @@ fn conversations(
     let is_message = |at: &Range<usize>| ObjectFields::of(input, at.clone()).has("role");
     let messages: Vec<_> = messages.into_iter().filter(is_message).collect();
     let starts = summaries(input, &messages);
-    let mut found = Vec::new();
+    let mut out = Vec::new();
     if source.recorded {
         let from = std::iter::once(0).chain(starts.iter().copied());
         for (from, end) in from.zip(starts.iter().copied()) {
-            found.push(conversation(source, about, &messages[from..end], &starts, from, false));
+            out.push(conversation(source, about, &messages[from..end], &starts, from, false));
         }
     }
     if !source.recorded {
         let is_hidden =
             |at: &&Range<usize>| !visibility(&ObjectFields::of(input, (*at).clone())).agent;
         let (before, after) = messages.split_at(starts.last().copied().unwrap_or(0));
-        let gone = before.iter().filter(is_hidden).count();
-        if let Some(start) = after.first().filter(|_| gone > 0) {
-            source.note_compacted(start.start, gone, "messages");
+        let dropped = before.iter().filter(is_hidden).count();
+        if let Some(start) = after.first().filter(|_| dropped > 0) {
+            source.note_compacted(start.start, dropped, "messages");
         }
         let mut unseen = UnsentCount::default();
         after.iter().filter(is_hidden).for_each(|at| unseen.add(at.start));
         unseen.note(source, "not-sent", "{} messages that the model does not see are left out");
     }
-    found.push(conversation(source, about, &messages, &starts, 0, true));
-    found
+    out.push(conversation(source, about, &messages, &starts, 0, true));
+    out
 }
 
 /// The indices of the summaries: messages in the user's role that only the model sees, after messages that it no longer
 /// sees.
 fn summaries(input: &[u8], messages: &[Range<usize>]) -> Vec<usize> {
     let mut hidden_before = false;
-    let mut found = Vec::new();
+    let mut starts = Vec::new();
     for (at, message) in messages.iter().enumerate() {
         let fields = ObjectFields::of(input, message.clone());
         let seen = visibility(&fields);
         if !seen.user && fields.is("role", "user") && hidden_before && is_words(input, &fields) {
-            found.push(at);
+            starts.push(at);
         }
         // Nobody sees a summary that was compacted again.
         hidden_before = !seen.agent && (seen.user || hidden_before);
     }
-    found
+    starts
 }
 
 fn is_words(input: &[u8], fields: &ObjectFields<'_>) -> bool {
@@ -200,22 +200,25 @@ fn is_words(input: &[u8], fields: &ObjectFields<'_>) -> bool {
     parts.into_iter().all(|part| ObjectFields::of(input, part).is("type", "text"))
 }
 
-/// Builds one conversation. `from` is the index of its first message among all messages. With `sent`, messages that the
-/// model does not see are left out.
+/// Builds one conversation. `from` is the index of its first message among all messages. With `is_sent`, messages that
+/// the model does not see are left out.
 fn conversation(
     source: &mut InputSource<'_>,
     about: &Conversation,
     messages: &[Range<usize>],
     summaries: &[usize],
     from: usize,
-    sent: bool,
+    is_sent: bool,
 ) -> Conversation {
-    let mut teller =
-        GooseWriter { found: about.beside(), open: HashSet::new(), unsent: UnsentCount::default() };
+    let mut teller = GooseWriter {
+        conversation: about.beside(),
+        open: HashSet::new(),
+        unsent: UnsentCount::default(),
+    };
     for (at, message) in messages.iter().enumerate() {
         let fields = ObjectFields::of(source.input, message.clone());
         let seen = visibility(&fields);
-        if sent && !seen.agent {
+        if is_sent && !seen.agent {
             continue;
         }
         let origin = if summaries.binary_search(&(from + at)).is_ok() {
@@ -225,14 +228,14 @@ fn conversation(
         };
         teller.message(source, message, &fields, origin);
     }
-    let told = "{} parts that the client shows and does not send are left out";
-    teller.unsent.note(source, "not-sent", told);
-    teller.found
+    let detail = "{} parts that the client shows and does not send are left out";
+    teller.unsent.note(source, "not-sent", detail);
+    teller.conversation
 }
 
 /// Builds messages from their parts.
 struct GooseWriter {
-    found: Conversation,
+    conversation: Conversation,
     /// The ids of calls without a result so far.
     open: HashSet<Vec<u8>>,
     /// The parts whose words are never sent.
@@ -267,7 +270,7 @@ impl GooseWriter {
         let bytes = if is_reply { parts.reply() } else { chat::message("user", &parts.words) };
         let mut event = source.built(bytes, vec![at.clone()]);
         event.origin = origin.filter(|_| !is_reply);
-        self.found.events.push(event);
+        self.conversation.events.push(event);
     }
 
     /// Adds the result of a call. A result whose call is missing becomes a text in the user's role.
@@ -304,7 +307,7 @@ impl GooseWriter {
         event.origin = (!is_result).then_some(TextOrigin::Observation);
         // The event is a part of the message, and only the message has the time.
         event.at = facts::moment(&ObjectFields::of(input, at.clone()), "created");
-        self.found.events.push(event);
+        self.conversation.events.push(event);
     }
 }
 

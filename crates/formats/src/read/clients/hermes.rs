@@ -65,21 +65,21 @@ fn is_session(fields: &ObjectFields<'_>) -> bool {
 
 fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let doc = InputDocument { bytes: source.input, outline: None };
-    let mut found = Vec::new();
+    let mut out = Vec::new();
     let mut rows = Vec::new();
     for at in entries::all(doc, records, &[]).collect::<Vec<_>>() {
         let fields = doc.fields(at.clone());
         if fields.has("messages") {
-            session(source, at, &fields, &mut found);
+            session(source, at, &fields, &mut out);
         } else {
             rows.push(at);
         }
     }
     if let Some(first) = rows.first().cloned() {
         let about = Conversation::new(TranscriptFormat::Hermes, source.line_of(first.start));
-        found.extend(conversations(source, &about, rows));
+        out.extend(conversations(source, &about, rows));
     }
-    found
+    out
 }
 
 /// Reads one session. Where a lineage was compacted into new sessions, only the newest session is sent.
@@ -87,21 +87,21 @@ fn session(
     source: &mut InputSource<'_>,
     at: Range<usize>,
     fields: &ObjectFields<'_>,
-    found: &mut Vec<Conversation>,
+    out: &mut Vec<Conversation>,
 ) {
     let input = source.input;
     let segments: Vec<Range<usize>> = fields.list("segments").collect();
     let Some((newest, before)) = segments.split_last() else {
-        return own(source, at, fields, found);
+        return own(source, at, fields, out);
     };
     if source.recorded {
         for segment in before {
-            own(source, segment.clone(), &ObjectFields::of(input, segment.clone()), found);
+            own(source, segment.clone(), &ObjectFields::of(input, segment.clone()), out);
         }
     } else if !before.is_empty() {
         source.note_compacted(newest.start, before.len(), "sessions");
     }
-    own(source, newest.clone(), &ObjectFields::of(input, newest.clone()), found);
+    own(source, newest.clone(), &ObjectFields::of(input, newest.clone()), out);
 }
 
 /// Reads the messages of one session, without the sessions before it.
@@ -109,7 +109,7 @@ fn own(
     source: &mut InputSource<'_>,
     at: Range<usize>,
     fields: &ObjectFields<'_>,
-    found: &mut Vec<Conversation>,
+    out: &mut Vec<Conversation>,
 ) {
     let input = source.input;
     let mut about = Conversation::new(TranscriptFormat::Hermes, source.line_of(at.start));
@@ -127,7 +127,7 @@ fn own(
             let system = source.built(chat::message("system", &[words]), vec![prompt]);
             conversation.events.insert(0, system);
         }
-        found.push(conversation);
+        out.push(conversation);
     }
 }
 
@@ -156,28 +156,28 @@ fn conversations(
     }
     let first = live.first().or(compacted.first()).map_or(0, |row| row.start);
     if rewound > 0 {
-        let told = format!("{rewound} messages that were taken back are left out");
-        source.note(first, "abandoned-branch", told);
+        let detail = format!("{rewound} messages that were taken back are left out");
+        source.note(first, "abandoned-branch", detail);
     }
     if !compacted.is_empty() && !source.recorded {
         source.note_compacted(first, compacted.len(), "messages");
         compacted.clear();
     }
-    let mut found = Vec::new();
+    let mut out = Vec::new();
     for rows in [compacted, live] {
         let mut conversation = about.beside();
         conversation.events = rows.into_iter().map(|row| event(source, row)).collect();
         // Mostly nothing was compacted, and a prompt alone is no conversation.
         if !conversation.events.is_empty() {
-            found.push(conversation);
+            out.push(conversation);
         }
     }
-    found
+    out
 }
 
 fn event(source: &mut InputSource<'_>, row: Range<usize>) -> RawEvent {
-    let said = ObjectFields::of(source.input, row.clone()).text("content");
+    let content = ObjectFields::of(source.input, row.clone()).text("content");
     let mut event = source.event(row);
-    event.origin = said.filter(|said| is_recap(said)).map(|_| TextOrigin::Recap);
+    event.origin = content.filter(|text| is_recap(text)).map(|_| TextOrigin::Recap);
     event
 }

@@ -55,7 +55,7 @@ fn is_sample(fields: &ObjectFields<'_>) -> bool {
 
 fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let doc = InputDocument { bytes: source.input, outline: None };
-    let mut found = Vec::new();
+    let mut conversations = Vec::new();
     for record in records {
         let fields = doc.fields(record.range.clone());
         let model = fields.inner("eval").label("model");
@@ -63,16 +63,16 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
             Some(samples) => scan::elements(doc.bytes, samples).collect(),
             None if is_sample(&fields) => vec![record.range.clone()],
             None => {
-                let told = "the log holds no samples: dump it with them, `inspect log dump FILE`";
-                source.note(record.range.start, "no-samples", told);
+                let detail = "the log holds no samples: dump it with them, `inspect log dump FILE`";
+                source.note(record.range.start, "no-samples", detail);
                 Vec::new()
             }
         };
         for sample in samples {
-            found.push(conversation(source, sample, model.clone()));
+            conversations.push(conversation(source, sample, model.clone()));
         }
     }
-    found
+    conversations
 }
 
 /// The conversation of one sample.
@@ -148,10 +148,10 @@ impl<'a> InspectWriter<'a> {
                 let error = fields.inner("error");
                 // A failed call can have an empty text (`""`, two bytes) beside its error.
                 parts.retain(|part| !matches!(part, ContentPart::Text(text) if text.len() <= 2));
-                parts.extend(chat::text_of(&error, "message").map(|told| {
+                parts.extend(chat::text_of(&error, "message").map(|raw| {
                     let kind = error.text("type").unwrap_or_default();
-                    let told = midfold_core::jsonstr::decode(&told).into_owned();
-                    ContentPart::Text(chat::token(&format!("Error ({kind}): {told}")))
+                    let words = midfold_core::jsonstr::decode(&raw).into_owned();
+                    ContentPart::Text(chat::token(&format!("Error ({kind}): {words}")))
                 }));
                 let id = fields.raw("tool_call_id").unwrap_or(b"\"\"");
                 chat::result(id, fields.raw("function"), &parts)
@@ -177,8 +177,8 @@ impl<'a> InspectWriter<'a> {
     /// A string token. A reference to an attachment is replaced by the attached string.
     fn token(&self, raw: &'a [u8]) -> StringToken<'a> {
         let hash = inside(raw).strip_prefix(b"attachment://");
-        let kept = hash.and_then(|hash| self.attachments.get(hash).copied());
-        Cow::Borrowed(kept.unwrap_or(raw))
+        let attachment = hash.and_then(|hash| self.attachments.get(hash).copied());
+        Cow::Borrowed(attachment.unwrap_or(raw))
     }
 
     fn content(&self, message: &ObjectFields<'a>) -> (Vec<ContentPart<'a>>, Vec<StringToken<'a>>) {

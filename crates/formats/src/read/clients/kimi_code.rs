@@ -88,8 +88,8 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
         context.take(source, &record.range);
     }
     context.flush(source);
-    let told = "{} messages that the user took back are left out";
-    context.taken_back.note(source, "rolled-back", told);
+    let detail = "{} messages that the user took back are left out";
+    context.taken_back.note(source, "rolled-back", detail);
     context.before.push(context.conversation);
     context.before
 }
@@ -147,8 +147,8 @@ impl<'a> KimiContext<'a> {
             "content.part" => {
                 let mut parts = MessageParts::default();
                 parts.add(&event.object("part").unwrap_or(0..0), &event.inner("part"), PARTS);
-                parts.thoughts.into_iter().for_each(|it| self.step.think(it, at.clone()));
-                parts.words.into_iter().for_each(|it| self.step.say(it, at.clone()));
+                parts.thoughts.into_iter().for_each(|thought| self.step.think(thought, at.clone()));
+                parts.words.into_iter().for_each(|words| self.step.say(words, at.clone()));
             }
             "tool.call" => {
                 let arguments = event.raw("args");
@@ -196,25 +196,26 @@ impl<'a> KimiContext<'a> {
             return;
         };
         let all = self.conversation.events.clone();
-        let count = |name| record.count(name).and_then(|it| usize::try_from(it).ok());
+        let count = |name| record.count(name).and_then(|number| usize::try_from(number).ok());
         let summary = RawEvent { source: vec![at.clone()], ..source.recap(text) };
         let events = match count("keptUserMessageCount") {
-            Some(kept) => {
+            Some(kept_count) => {
                 let typed: Vec<_> = all.iter().filter(|event| is_typed(event)).cloned().collect();
                 let head = count("keptHeadUserMessageCount").unwrap_or(0).min(typed.len());
-                let newest = typed.len().saturating_sub(kept.saturating_sub(head)).max(head);
+                let newest = typed.len().saturating_sub(kept_count.saturating_sub(head)).max(head);
                 [&typed[..head], &typed[newest..], &[summary]].concat()
             }
             None => {
-                let gone = count("compactedCount").or_else(|| count("count")).unwrap_or(all.len());
-                [&[summary], &all[gone.min(all.len())..]].concat()
+                let dropped =
+                    count("compactedCount").or_else(|| count("count")).unwrap_or(all.len());
+                [&[summary], &all[dropped.min(all.len())..]].concat()
             }
         };
         if source.recorded {
             self.before.push(self.conversation.clone());
         } else {
-            let gone = (all.len() + 1).saturating_sub(events.len());
-            source.note_compacted(at.start, gone, "messages");
+            let dropped = (all.len() + 1).saturating_sub(events.len());
+            source.note_compacted(at.start, dropped, "messages");
         }
         self.conversation.events = events;
     }

@@ -105,9 +105,9 @@ impl<'a> KimiTalk<'a> {
                 self.used = used.or(self.used);
             }
             "CompactionEnd" => {
-                let told = "the client compacted here, and this file holds no summary: all of it is read; \
+                let detail = "the client compacted here, and this file holds no summary: all of it is read; \
                             give the `context.jsonl` beside it for what is sent";
-                source.note(at.start, "no-summary", told);
+                source.note(at.start, "no-summary", detail);
             }
             _ => {}
         }
@@ -167,20 +167,20 @@ fn typed<'a>(payload: &ObjectFields<'a>, at: &Range<usize>) -> SpokenParts<'a> {
 
 /// The result as the client sends it: its message in a tag, then its output.
 fn result_parts<'a>(value: &ObjectFields<'a>) -> Vec<ContentPart<'a>> {
-    let mut found = MessageParts::default();
+    let mut parts = MessageParts::default();
     let message = chat::inside(value.raw("message").unwrap_or_default());
     let is_error = value.is_true("is_error");
     if is_error || !message.is_empty() {
         let error: &[u8] = if is_error { b"ERROR: " } else { b"" };
         let text = [b"\"<system>", error, message, b"</system>\""].concat();
-        found.words.push(ContentPart::Text(Cow::Owned(text)));
+        parts.words.push(ContentPart::Text(Cow::Owned(text)));
     }
     if value.array("output").is_none() {
         let text = chat::text_of(value, "output").filter(|text| !chat::inside(text).is_empty());
-        found.words.extend(text.map(ContentPart::Text));
+        parts.words.extend(text.map(ContentPart::Text));
     }
     for (at, part) in value.objects("output") {
-        found.add(&at, &part, PARTS);
+        parts.add(&at, &part, PARTS);
     }
-    found.words
+    parts.words
 }

@@ -75,8 +75,8 @@ fn call(source: &mut InputSource<'_>, at: &Range<usize>) -> Option<TracedCall> {
     if !fields.is("type", "GENERATION") {
         return None;
     }
-    let asked = fields.get("input")?;
-    let request = TracedPayload::of(source, asked)?;
+    let prompt = fields.get("input")?;
+    let request = TracedPayload::of(source, prompt)?;
     let mut envelope = Envelope::default();
     let body = ObjectFields::of(&request.bytes, traces::whole(&request.bytes));
     envelope.tools = body.get("tools").map(|at| request.bytes.slice(at));
@@ -90,7 +90,7 @@ fn call(source: &mut InputSource<'_>, at: &Range<usize>) -> Option<TracedCall> {
         group: label(&["sessionId", "session_id", "traceId", "trace_id"]).unwrap_or_default(),
         format: request.format,
         envelope,
-        sent: request.messages(source, "user"),
+        inputs: request.messages(source, "user"),
         replies: reply.map_or_else(Vec::new, |reply| reply.messages(source, "assistant")),
         times: (moment(["startTime", "start_time"]), moment(["endTime", "end_time"])),
         usage: usages.iter().find_map(|name| usage::langfuse(&fields.inner(name))),

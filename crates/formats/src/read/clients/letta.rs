@@ -53,7 +53,7 @@ fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
 /// Reads the agents of the file.
 fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
-    let mut found = Vec::new();
+    let mut conversations = Vec::new();
     for record in records {
         let fields = ObjectFields::of(input, record.range.clone());
         let agents: Vec<Range<usize>> = match fields.array("agents") {
@@ -71,11 +71,11 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
                 for at in messages {
                     message(source, at, &mut conversation);
                 }
-                found.push(conversation);
+                conversations.push(conversation);
             }
         }
     }
-    found
+    conversations
 }
 
 /// The messages that are no longer in the context, and those that are. The first list is empty unless the whole
@@ -109,21 +109,21 @@ fn live(
     let count = wanted.len();
     let live: Vec<usize> = wanted.into_iter().filter_map(place).collect();
     if live.len() < count {
-        let told = format!(
+        let detail = format!(
             "{} of {count} messages of the context are not in the file: Letta exports the newest ones only",
             count - live.len()
         );
-        source.note(list.start, "missing-messages", told);
+        source.note(list.start, "missing-messages", detail);
     }
     let is_live: std::collections::HashSet<usize> = live.iter().copied().collect();
-    let gone = (0..all.len()).filter(|at| !is_live.contains(at));
-    let before: Vec<Range<usize>> = gone.map(|at| all[at].clone()).collect();
+    let others = (0..all.len()).filter(|at| !is_live.contains(at));
+    let before: Vec<Range<usize>> = others.map(|at| all[at].clone()).collect();
     let live = live.into_iter().map(|at| all[at].clone()).collect();
     if before.is_empty() || source.recorded {
         return (before, live);
     }
-    let told = format!("{} messages are no longer in the context", before.len());
-    source.note(list.start, "compacted-before", told);
+    let detail = format!("{} messages are no longer in the context", before.len());
+    source.note(list.start, "compacted-before", detail);
     (Vec::new(), live)
 }
 
@@ -146,13 +146,13 @@ fn message(source: &mut InputSource<'_>, at: Range<usize>, conversation: &mut Co
     let fields = ObjectFields::of(input, at.clone());
     let content = content(&fields);
     let role = fields.text("role").unwrap_or_default();
-    let mut made = Vec::new();
+    let mut messages = Vec::new();
     let mut origin = None;
     match &*role {
-        "assistant" => made.push(content.reply()),
+        "assistant" => messages.push(content.reply()),
         // An approval with a call asks a person; an approval without one is the answer.
         "approval" if !content.calls.is_empty() => {
-            made.push(content.reply());
+            messages.push(content.reply());
         }
         "tool" | "approval" => {
             for (bytes, failed) in results(input, &fields, &content.words) {
@@ -160,14 +160,14 @@ fn message(source: &mut InputSource<'_>, at: Range<usize>, conversation: &mut Co
                 conversation.events.push(RawEvent { failed, ..event });
             }
         }
-        "system" => made.push(chat::message("system", &content.words)),
+        "system" => messages.push(chat::message("system", &content.words)),
         role => {
             origin =
                 if role == "summary" { Some(TextOrigin::Recap) } else { spoken(&content.words) };
-            made.push(chat::message("user", &content.words));
+            messages.push(chat::message("user", &content.words));
         }
     }
-    for bytes in made {
+    for bytes in messages {
         let mut event = source.built(bytes, vec![at.clone()]);
         event.origin = origin;
         conversation.events.push(event);
@@ -176,9 +176,9 @@ fn message(source: &mut InputSource<'_>, at: Range<usize>, conversation: &mut Co
 
 /// The parts of a message, with the calls that are listed beside its content.
 fn content<'a>(message: &ObjectFields<'a>) -> MessageParts<'a> {
-    let mut found = MessageParts::of(message, PARTS);
+    let mut parts = MessageParts::of(message, PARTS);
     // Older files have the text in a member of its own.
-    found.words.extend(
+    parts.words.extend(
         message.string("text").and_then(|_| chat::text_of(message, "text")).map(ContentPart::Text),
     );
     for (_, call) in message.objects("tool_calls") {
@@ -187,11 +187,11 @@ fn content<'a>(message: &ObjectFields<'a>) -> MessageParts<'a> {
             |fields: &ObjectFields<'a>, name| Cow::Borrowed(fields.raw(name).unwrap_or(b"\"\""));
         let (id, name) = (raw(&call, "id"), raw(&function, "name"));
         // The content and the list of calls may hold the same call.
-        if found.calls.iter().all(|known| known.id != id) {
-            found.calls.push(ChatCall { id, name, arguments: function.raw("arguments") });
+        if parts.calls.iter().all(|known| known.id != id) {
+            parts.calls.push(ChatCall { id, name, arguments: function.raw("arguments") });
         }
     }
-    found
+    parts
 }
 
 /// The results of a message, each with whether its call failed. Results of several calls are in a list; the result of a single call is the message's
@@ -243,7 +243,7 @@ fn spoken(parts: &[ContentPart<'_>]) -> Option<TextOrigin> {
     let fields = ObjectFields::of(text.as_bytes(), 0..text.len());
     let kind = fields.text("type")?;
     let is_recap =
-        fields.text("message").is_some_and(|told| told.starts_with("Note: prior messages"));
+        fields.text("message").is_some_and(|words| words.starts_with("Note: prior messages"));
     let is_event = EVENTS.contains(&&*kind);
     is_event.then_some(if is_recap { TextOrigin::Recap } else { TextOrigin::Injected })
 }

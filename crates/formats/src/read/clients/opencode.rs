@@ -235,11 +235,11 @@ fn sessions(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<OpencodeS
     }
     if let Some(first) = parts.values().flatten().map(|at| at.start).min() {
         let count: usize = parts.values().map(Vec::len).sum();
-        let told = format!(
+        let detail = format!(
             "{count} parts are of messages that are not there: give the files of \
              `storage/message` with those of `storage/part`, or an export"
         );
-        source.note(first, "missing-message", told);
+        source.note(first, "missing-message", detail);
     }
     sessions.retain(|session| !session.messages.is_empty());
     sessions
@@ -268,15 +268,16 @@ fn conversations(source: &mut InputSource<'_>, session: &mut OpencodeSession) ->
     describe(source, messages, &mut about);
     let mut ends: Vec<usize> = (0..messages.len()).filter(|_| source.recorded).collect();
     ends.retain(|at| messages[*at].is_summary);
-    let ends = ends.into_iter().map(|summary| asked(messages, summary).unwrap_or(summary));
+    let ends =
+        ends.into_iter().map(|summary| compaction_request(messages, summary).unwrap_or(summary));
     let ends: Vec<usize> = ends.chain([messages.len()]).collect();
     let mut unsent = UnsentParts::default();
-    let mut found = Vec::new();
+    let mut out = Vec::new();
     for end in ends {
         let live = live(&messages[..end]);
-        let gone = end - live.len();
-        if let Some(first) = live.first().filter(|_| gone > 0 && !source.recorded) {
-            source.note_compacted(messages[*first].info.start, gone, "messages");
+        let dropped = end - live.len();
+        if let Some(first) = live.first().filter(|_| dropped > 0 && !source.recorded) {
+            source.note_compacted(messages[*first].info.start, dropped, "messages");
         }
         let mut conversation = about.beside();
         for at in live {
@@ -287,10 +288,10 @@ fn conversations(source: &mut InputSource<'_>, session: &mut OpencodeSession) ->
             events.iter_mut().for_each(|event| event.at = at);
             conversation.events.extend(events);
         }
-        found.push(conversation);
+        out.push(conversation);
     }
     unsent.note(source);
-    found
+    out
 }
 
 /// Removes the messages that a person went back from. The client drops them before it sends the next message.
@@ -302,21 +303,21 @@ fn take_back(source: &mut InputSource<'_>, session: &mut OpencodeSession) {
     let Some(at) = at else { return };
     let first = session.messages[at].info.start;
     let part = revert.label("partID");
-    let kept = part.and_then(|part| {
+    let kept_parts = part.and_then(|part| {
         let is_it = |at: &Range<usize>| {
             ObjectFields::of(input, at.clone()).label("id").as_ref() == Some(&part)
         };
         session.messages[at].parts.iter().position(is_it)
     });
     // A message that keeps no part is removed whole.
-    let keeps = kept.filter(|kept| *kept > 0);
+    let keeps = kept_parts.filter(|kept_parts| *kept_parts > 0);
     let count = session.messages.len() - at;
     session.messages.truncate(at + usize::from(keeps.is_some()));
-    if let (Some(kept), Some(last)) = (keeps, session.messages.last_mut()) {
-        last.parts.truncate(kept);
+    if let (Some(kept_parts), Some(last)) = (keeps, session.messages.last_mut()) {
+        last.parts.truncate(kept_parts);
     }
-    let told = format!("{count} messages from where the user went back to are left out");
-    source.note(first, "abandoned-branch", told);
+    let detail = format!("{count} messages from where the user went back to are left out");
+    source.note(first, "abandoned-branch", detail);
 }
 
 fn describe(
@@ -335,7 +336,7 @@ fn describe(
 }
 
 /// The index of the message that requested a summary. `None` where it is missing.
-fn asked(messages: &[OpencodeMessage], summary: usize) -> Option<usize> {
+fn compaction_request(messages: &[OpencodeMessage], summary: usize) -> Option<usize> {
     let parent = messages[summary].parent.as_ref()?;
     let is_it = |message: &OpencodeMessage| message.id.as_ref() == Some(parent);
     messages[..summary].iter().rposition(is_it).filter(|at| messages[*at].compaction.is_some())
@@ -347,13 +348,13 @@ fn live(messages: &[OpencodeMessage]) -> Vec<usize> {
     let Some(summary) = messages.iter().rposition(|message| message.is_summary) else {
         return (0..messages.len()).collect();
     };
-    let Some(request) = asked(messages, summary) else {
+    let Some(request) = compaction_request(messages, summary) else {
         return (summary..messages.len()).collect();
     };
     let tail = messages[request].compaction.as_ref().and_then(Option::as_ref);
     let tail = tail.and_then(|id| {
         messages[..request].iter().position(|message| message.id.as_ref() == Some(id))
     });
-    let kept = tail.unwrap_or(request)..request;
-    (request..=summary).chain(kept).chain(summary + 1..messages.len()).collect()
+    let kept_tail = tail.unwrap_or(request)..request;
+    (request..=summary).chain(kept_tail).chain(summary + 1..messages.len()).collect()
 }

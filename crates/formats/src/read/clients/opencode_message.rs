@@ -35,10 +35,10 @@ pub(super) struct UnsentParts {
 
 impl UnsentParts {
     pub(super) fn note(self, source: &mut InputSource<'_>) {
-        let told = "{} notes and errors that the client shows and never sends";
-        self.shown.note(source, "not-sent", told);
-        let told = "{} outputs that the client cleared are read as it sends them";
-        self.cleared.note(source, "cleared-outputs", told);
+        let detail = "{} notes and errors that the client shows and never sends";
+        self.shown.note(source, "not-sent", detail);
+        let detail = "{} outputs that the client cleared are read as it sends them";
+        self.cleared.note(source, "cleared-outputs", detail);
     }
 }
 
@@ -66,12 +66,12 @@ pub(super) fn events(
 
 /// Whether a reply ended in an error and is not sent again. A reply that a person broke off is sent, if it has content.
 fn is_failed(input: &[u8], info: &ObjectFields<'_>, parts: &[Range<usize>]) -> bool {
-    let said = |at: &Range<usize>| {
+    let is_said = |at: &Range<usize>| {
         let part = ObjectFields::of(input, at.clone());
         !part.is("type", "step-start") && !part.is("type", "reasoning")
     };
     let error = info.inner("error");
-    let is_broken_off = error.is("name", "MessageAbortedError") && parts.iter().any(said);
+    let is_broken_off = error.is("name", "MessageAbortedError") && parts.iter().any(is_said);
     !error.is_empty() && !is_broken_off
 }
 

@@ -49,7 +49,7 @@ fn is_of(doc: InputDocument<'_>, at: Range<usize>) -> bool {
 /// is one conversation.
 fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let doc = InputDocument { bytes: source.input, outline: None };
-    let mut found = Vec::new();
+    let mut out = Vec::new();
     let mut lines = Vec::new();
     for record in records {
         match entries::list(doc, record.range.clone(), &HOLDERS) {
@@ -59,16 +59,16 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
                 let names = ["instance_id", "conversation_id", "id"];
                 about.id = names.into_iter().find_map(|name| holder.label(name));
                 let events = scan::elements(source.input, list).collect();
-                found.extend(conversations(source, &about, events));
+                out.extend(conversations(source, &about, events));
             }
             None => lines.push(record.range.clone()),
         }
     }
     if let Some(first) = records.first().filter(|_| !lines.is_empty()) {
         let about = Conversation::new(TranscriptFormat::OpenHands, first.line);
-        found.extend(conversations(source, &about, lines));
+        out.extend(conversations(source, &about, lines));
     }
-    found
+    out
 }
 
 fn conversations(

@@ -37,8 +37,8 @@ pub(super) fn read(
 ) -> Vec<Conversation> {
     let path = path(source, events);
     let (views, unsent) = views(source, &path);
-    let told = "{} errors and notices that the client does not send are left out";
-    unsent.note(source, "not-sent", told);
+    let detail = "{} errors and notices that the client does not send are left out";
+    unsent.note(source, "not-sent", detail);
     views.iter().map(|view| conversation(source, about.beside(), view)).collect()
 }
 
@@ -62,8 +62,8 @@ fn path(source: &mut InputSource<'_>, events: &[Range<usize>]) -> Vec<Range<usiz
     let path = tree::path(events.len().checked_sub(1), |at| parents[at]);
     let off = events.len() - path.len();
     if off > 0 {
-        let told = format!("{off} events of other branches of the tree are left out");
-        source.note(events[events.len() - 1].start, "abandoned-branch", told);
+        let detail = format!("{off} events of other branches of the tree are left out");
+        source.note(events[events.len() - 1].start, "abandoned-branch", detail);
     }
     path.into_iter().map(|at| events[at].clone()).collect()
 }

@@ -30,20 +30,20 @@ pub(super) fn read(
     about: &Conversation,
     events: &[Range<usize>],
 ) -> Vec<Conversation> {
-    let mut found = Vec::new();
+    let mut out = Vec::new();
     for view in views(source, events) {
         let mut teller = OpenhandsWriter::new(about);
         for seen in view {
             match seen {
-                OpenhandsItem::Summary(text) => teller.found.events.push(source.recap(text)),
+                OpenhandsItem::Summary(text) => teller.conversation.events.push(source.recap(text)),
                 OpenhandsItem::Event { at, .. } => teller.event(source, at),
             }
         }
-        let told = "{} notices that the client does not send are left out";
-        teller.unsent.note(source, "not-sent", told);
-        found.push(teller.found);
+        let detail = "{} notices that the client does not send are left out";
+        teller.unsent.note(source, "not-sent", detail);
+        out.push(teller.conversation);
     }
-    found
+    out
 }
 
 /// The context before each condensation, where the whole recording is wanted, and the context now.
@@ -87,9 +87,9 @@ fn forgotten(input: &[u8], args: &ObjectFields<'_>) -> HashSet<String> {
 
 /// Builds messages from events.
 struct OpenhandsWriter<'a> {
-    found: Conversation,
+    conversation: Conversation,
     /// The ids of responses whose message was added. Each call of a response repeats the message.
-    told: HashSet<String>,
+    added: HashSet<String>,
     /// Calls by the id of their event, where no response was recorded.
     calls: HashMap<String, (StringToken<'a>, StringToken<'a>)>,
     /// The events whose words are never sent.
@@ -98,8 +98,8 @@ struct OpenhandsWriter<'a> {
 
 impl<'a> OpenhandsWriter<'a> {
     fn new(about: &Conversation) -> Self {
-        let (told, calls) = (HashSet::new(), HashMap::new());
-        Self { found: about.beside(), told, calls, unsent: UnsentCount::default() }
+        let (added, calls) = (HashSet::new(), HashMap::new());
+        Self { conversation: about.beside(), added, calls, unsent: UnsentCount::default() }
     }
 
     fn event(&mut self, source: &mut InputSource<'a>, at: Range<usize>) {
@@ -122,37 +122,39 @@ impl<'a> OpenhandsWriter<'a> {
         let args = fields.inner("args");
         let is_user = fields.is("source", "user");
         let response = fields.inner("tool_call_metadata").inner("model_response");
-        let (bytes, origin) = match &*fields.text("action").unwrap_or_default() {
-            "system" => {
-                let tools = args.array("tools");
-                self.found.envelope.tools =
-                    tools.map(|tools| source.slice(tools)).or(self.found.envelope.tools.take());
-                (chat::message("system", &text(&args, "content")), None)
-            }
-            "message" => {
-                let parts: Vec<_> =
-                    text(&args, "content").into_iter().chain(pictures(input, &args)).collect();
-                let bytes = if is_user {
-                    chat::message("user", &parts)
-                } else {
-                    chat::reply(&parts, &[], &[])
-                };
-                (bytes, None)
-            }
-            "finish" => (finish(&args, &response, input), None),
-            "recall"
-            | "change_agent_state"
-            | "null"
-            | "condensation_request"
-            | "pause"
-            | "resume"
-            | "start" => return,
-            _ if is_user => (by_hand(input, &at, fields), Some(TextOrigin::Injected)),
-            _ => return self.call(source, at, fields, &response),
-        };
+        let (bytes, origin) =
+            match &*fields.text("action").unwrap_or_default() {
+                "system" => {
+                    let tools = args.array("tools");
+                    self.conversation.envelope.tools = tools
+                        .map(|tools| source.slice(tools))
+                        .or(self.conversation.envelope.tools.take());
+                    (chat::message("system", &text(&args, "content")), None)
+                }
+                "message" => {
+                    let parts: Vec<_> =
+                        text(&args, "content").into_iter().chain(pictures(input, &args)).collect();
+                    let bytes = if is_user {
+                        chat::message("user", &parts)
+                    } else {
+                        chat::reply(&parts, &[], &[])
+                    };
+                    (bytes, None)
+                }
+                "finish" => (finish(&args, &response, input), None),
+                "recall"
+                | "change_agent_state"
+                | "null"
+                | "condensation_request"
+                | "pause"
+                | "resume"
+                | "start" => return,
+                _ if is_user => (by_hand(input, &at, fields), Some(TextOrigin::Injected)),
+                _ => return self.call(source, at, fields, &response),
+            };
         let mut event = source.built(bytes, vec![at]);
         event.origin = origin;
-        self.found.events.push(event);
+        self.conversation.events.push(event);
     }
 
     /// Adds the message that made the call, once. Where none was recorded, the action becomes a call.
@@ -167,12 +169,12 @@ impl<'a> OpenhandsWriter<'a> {
         let choice = response.list("choices").next();
         let message = choice.and_then(|choice| ObjectFields::of(input, choice).object("message"));
         if let Some(message) = message {
-            if self.told.insert(response.label("id").unwrap_or_default()) {
+            if self.added.insert(response.label("id").unwrap_or_default()) {
                 let mut event = source.event(message);
                 event.usage = usage::chat(&response.inner("usage"));
-                self.found.envelope.model =
-                    response.label("model").or(self.found.envelope.model.take());
-                self.found.events.push(event);
+                self.conversation.envelope.model =
+                    response.label("model").or(self.conversation.envelope.model.take());
+                self.conversation.events.push(event);
             }
             return;
         }
@@ -183,7 +185,7 @@ impl<'a> OpenhandsWriter<'a> {
         self.calls.insert(id, (token.clone(), name.clone()));
         let call = ChatCall { id: token, name, arguments: fields.raw("args") };
         let bytes = chat::reply(&thought(&args), &[], &[call]);
-        self.found.events.push(source.built(bytes, vec![at]));
+        self.conversation.events.push(source.built(bytes, vec![at]));
     }
 
     /// Adds an observation: a result, a recap, or text that the client looked up.
@@ -219,8 +221,8 @@ impl<'a> OpenhandsWriter<'a> {
                 let call = fields.inner("tool_call_metadata");
                 // Without the provider's id, the result answers a call that `call` built from the action named as its
                 // cause.
-                let made = fields.label("cause").and_then(|cause| self.calls.get(&cause));
-                match (call.raw("tool_call_id"), made) {
+                let own_call = fields.label("cause").and_then(|cause| self.calls.get(&cause));
+                match (call.raw("tool_call_id"), own_call) {
                     (Some(id), _) => (chat::result(id, call.raw("function_name"), &parts), None),
                     (None, Some((id, name))) => (chat::result(id, Some(name), &parts), None),
                     (None, None) => (chat::message("user", &parts), Some(TextOrigin::Observation)),
@@ -229,7 +231,7 @@ impl<'a> OpenhandsWriter<'a> {
         };
         let mut event = source.built(bytes, vec![at]);
         event.origin = origin;
-        self.found.events.push(event);
+        self.conversation.events.push(event);
     }
 }
 
@@ -265,13 +267,14 @@ fn pictures<'a>(
 fn finish(args: &ObjectFields<'_>, response: &ObjectFields<'_>, input: &[u8]) -> Vec<u8> {
     let choice = response.list("choices").next();
     let message = choice.map(|choice| ObjectFields::of(input, choice).inner("message"));
-    let said = message.map(|message| text(&message, "content")).unwrap_or_default();
+    let content = message.map(|message| text(&message, "content")).unwrap_or_default();
     let mut parts: Vec<ContentPart<'_>> = Vec::new();
-    let all = said.into_iter().chain(thought(args)).chain(text(args, "final_thought"));
+    let all = content.into_iter().chain(thought(args)).chain(text(args, "final_thought"));
     for part in all {
         let ContentPart::Text(token) = &part else { continue };
-        let is_told =
-            parts.iter().any(|told| matches!(told, ContentPart::Text(told) if told == token));
+        let is_told = parts
+            .iter()
+            .any(|known| matches!(known, ContentPart::Text(earlier) if earlier == token));
         if token.len() > 2 && !is_told {
             parts.push(part);
         }

@@ -39,9 +39,9 @@ pub(super) fn condense(
     if !forgotten.is_empty() {
         view.retain(|seen| !is_forgotten(seen));
     }
-    let gone = before - view.len();
-    if gone > 0 && !source.recorded {
-        source.note_compacted(at, gone, "events");
+    let dropped = before - view.len();
+    if dropped > 0 && !source.recorded {
+        source.note_compacted(at, dropped, "events");
     }
     if let Some((summary, offset)) = summary {
         // The client counted the offset in its own view, which may be longer.

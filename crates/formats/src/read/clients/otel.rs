@@ -97,10 +97,10 @@ fn nested<'a>(
 /// The call of a model that a span tells of. `None` where it holds no messages.
 fn call(source: &mut InputSource<'_>, place: usize, span: &ObjectFields<'_>) -> Option<TracedCall> {
     let attributes = SpanAttributes::of(span);
-    let mut sent = messages(source, &attributes, "gen_ai.input.messages");
+    let mut inputs = messages(source, &attributes, "gen_ai.input.messages");
     let mut replies = messages(source, &attributes, "gen_ai.output.messages");
-    if sent.is_empty() {
-        (sent, replies) = otel_flat::messages(source, &attributes)?;
+    if inputs.is_empty() {
+        (inputs, replies) = otel_flat::messages(source, &attributes)?;
     }
     let group = attributes.label(&["gen_ai.conversation.id", "session.id"]);
     let models = ["gen_ai.response.model", "gen_ai.request.model", "llm.model_name"];
@@ -114,7 +114,7 @@ fn call(source: &mut InputSource<'_>, place: usize, span: &ObjectFields<'_>) -> 
             model: attributes.label(&models).map(Cow::into_owned),
             wrapper: None,
         },
-        sent,
+        inputs,
         replies,
         times: (time(span, STARTS), time(span, ENDS)),
         usage: attributes.usage(),
@@ -167,7 +167,7 @@ fn messages(
         source.note(at.start, "bad-json", why);
         return Vec::new();
     };
-    let mut found = Vec::new();
+    let mut events = Vec::new();
     for message in scan::elements(&value, traces::whole(&value)) {
         let message = ObjectFields::of(&value, message);
         let mut parts = MessageParts::default();
@@ -180,7 +180,7 @@ fn messages(
             let text = names.iter().find_map(|name| chat::text_of(&fields, name));
             let text: Vec<_> = text.map(ContentPart::Text).into_iter().collect();
             let id = fields.raw("id").unwrap_or(b"\"\"");
-            found.push(source.built(chat::result(id, None, &text), vec![at.clone()]));
+            events.push(source.built(chat::result(id, None, &text), vec![at.clone()]));
         }
         if parts.is_empty() {
             continue;
@@ -190,7 +190,7 @@ fn messages(
             "system" => chat::message("system", &parts.words),
             _ => chat::message("user", &parts.words),
         };
-        found.push(source.built(bytes, vec![at.clone()]));
+        events.push(source.built(bytes, vec![at.clone()]));
     }
-    found
+    events
 }

@@ -15,7 +15,7 @@ use crate::read::{
 
 /// The names of the attributes, before and after the number of a message.
 struct FlatNames {
-    sent: &'static str,
+    request: &'static str,
     reply: &'static str,
     /// What each member of a message begins with.
     member: &'static str,
@@ -25,13 +25,13 @@ struct FlatNames {
 
 const NAMES: [FlatNames; 2] = [
     FlatNames {
-        sent: "llm.input_messages",
+        request: "llm.input_messages",
         reply: "llm.output_messages",
         member: "message.",
         call: ["tool_call.id", "tool_call.function.name", "tool_call.function.arguments"],
     },
     FlatNames {
-        sent: "gen_ai.prompt",
+        request: "gen_ai.prompt",
         reply: "gen_ai.completion",
         member: "",
         call: ["id", "name", "arguments"],
@@ -48,8 +48,8 @@ pub(super) fn messages(
             let all = (0..).map_while(|at| message(source, attributes, names, list, at));
             all.collect::<Vec<_>>()
         };
-        let sent = list(names.sent);
-        (!sent.is_empty()).then(|| (sent, list(names.reply)))
+        let inputs = list(names.request);
+        (!inputs.is_empty()).then(|| (inputs, list(names.reply)))
     })
 }
 
@@ -71,7 +71,7 @@ fn message(
         text.or_else(|| image().map(ContentPart::Link))
     }));
     let calls = (0..).map_while(|at| {
-        let [id, name, arguments] = names.call.map(|it| format!("tool_calls.{at}.{it}"));
+        let [id, name, arguments] = names.call.map(|suffix| format!("tool_calls.{at}.{suffix}"));
         let arguments = attributes.token(&member_name(&arguments));
         Some(ChatCall {
             name: token(&name)?,

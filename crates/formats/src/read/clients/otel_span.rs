@@ -18,10 +18,10 @@ pub(super) struct SpanAttributes<'a> {
 
 impl<'a> SpanAttributes<'a> {
     pub(super) fn of(span: &ObjectFields<'a>) -> Self {
-        let mut found = Self { input: span.bytes(), values: HashMap::new() };
-        span.objects("events").for_each(|(_, event)| found.add(&event));
-        found.add(span);
-        found
+        let mut attributes = Self { input: span.bytes(), values: HashMap::new() };
+        span.objects("events").for_each(|(_, event)| attributes.add(&event));
+        attributes.add(span);
+        attributes
     }
 
     /// Adds the attributes of OTLP, which are a list, or those of an SDK, which are an object.

@@ -70,19 +70,19 @@ struct QwenGroup {
 
 fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let (lines, mut groups) = lines(source.input, records);
-    let mut found: Vec<(bool, Conversation)> = Vec::new();
+    let mut out: Vec<(bool, Conversation)> = Vec::new();
     for (at, group) in groups.drain(..).enumerate() {
         let path = path(source, &lines, at);
         let Some(first) = path.first() else { continue };
         let mut about = Conversation::new(TranscriptFormat::Qwen, lines[*first].line);
         let is_agent = group.agent.is_some();
         about.id = group.agent.or(group.session);
-        let told = conversations(source, &lines, &path, about);
-        found.extend(told.into_iter().map(|conversation| (is_agent, conversation)));
+        let group_conversations = conversations(source, &lines, &path, about);
+        out.extend(group_conversations.into_iter().map(|conversation| (is_agent, conversation)));
     }
     // The main conversation comes first, then the subagents in the order of the file.
-    found.sort_by_key(|found| found.0);
-    found.into_iter().map(|found| found.1).collect()
+    out.sort_by_key(|entry| entry.0);
+    out.into_iter().map(|entry| entry.1).collect()
 }
 
 /// The subtypes of records that are no node of the tree: no conversation continues from them.
@@ -132,8 +132,8 @@ fn path(source: &mut InputSource<'_>, lines: &[QwenLine], group: usize) -> Vec<u
     let path = tree::path(newest, |at| lines[at].parent);
     let Some(first) = path.first().map(|at| &lines[*at]) else { return path };
     if first.is_cut {
-        let told = format!("what was before `{}` is not in this file", first.uuid);
-        source.note(first.range.start, "missing-parent", told);
+        let detail = format!("what was before `{}` is not in this file", first.uuid);
+        source.note(first.range.start, "missing-parent", detail);
     }
     let on_path: HashSet<usize> = path.iter().copied().collect();
     let input = source.input;
@@ -144,8 +144,8 @@ fn path(source: &mut InputSource<'_>, lines: &[QwenLine], group: usize) -> Vec<u
     };
     let off: Vec<_> = lines.iter().enumerate().filter(is_off).map(|(_, line)| line).collect();
     if let Some(first) = off.first() {
-        let told = format!("{} messages of branches that the user went back from", off.len());
-        source.note(first.range.start, "abandoned-branch", format!("{told} are left out"));
+        let detail = format!("{} messages of branches that the user went back from", off.len());
+        source.note(first.range.start, "abandoned-branch", format!("{detail} are left out"));
     }
     path
 }
@@ -160,7 +160,7 @@ fn conversations(
 ) -> Vec<Conversation> {
     let input = source.input;
     let mut turns = QwenTurns::default();
-    let mut found = Vec::new();
+    let mut out = Vec::new();
     let mut local = UnsentCount::default();
     for line in path.iter().map(|at| &lines[*at]) {
         let fields = ObjectFields::of(input, line.range.clone());
@@ -173,9 +173,9 @@ fn conversations(
             "chat_compression" => {
                 let Some(history) = payload.array("compressedHistory") else { continue };
                 if source.recorded {
-                    let mut sent = about.beside();
-                    sent.events = turns.events(source);
-                    found.push(sent);
+                    let mut snapshot = about.beside();
+                    snapshot.events = turns.events(source);
+                    out.push(snapshot);
                 } else {
                     source.note_compacted(line.range.start, turns.len(), "messages");
                 }
@@ -195,10 +195,10 @@ fn conversations(
         }
     }
     about.events = turns.events(source);
-    found.push(about);
-    let told = "{} commands that the client itself answered are left out";
-    local.note(source, "not-sent", told);
-    found
+    out.push(about);
+    let detail = "{} commands that the client itself answered are left out";
+    local.note(source, "not-sent", detail);
+    out
 }
 
 /// The subtypes of records in the user's role that no person typed.

@@ -127,7 +127,7 @@ impl QwenTurns {
     pub(super) fn restart(&mut self, input: &[u8], history: Range<usize>) {
         let before = std::mem::take(self);
         // The new history does not say who wrote a text, so a text that was there before keeps its origin.
-        let kept: HashMap<&[u8], Option<TextOrigin>> = before
+        let origins: HashMap<&[u8], Option<TextOrigin>> = before
             .turns
             .iter()
             .filter(|turn| turn.kind == QwenKind::User)
@@ -137,7 +137,7 @@ impl QwenTurns {
         for content in scan::elements(input, history) {
             let mut origin = None;
             if kind(input, &content) == QwenKind::User {
-                origin = kept.get(written(input, &content)).copied().unwrap_or_else(|| {
+                origin = origins.get(written(input, &content)).copied().unwrap_or_else(|| {
                     let first = parts(input, &content).next();
                     let text = first.and_then(|part| part.text("text")).unwrap_or_default();
                     let is_recap = !has_recap && !text.starts_with(SETUP);

@@ -19,7 +19,7 @@ pub(super) struct TracedCall {
     pub format: TranscriptFormat,
     pub envelope: Envelope,
     /// The messages that it was sent.
-    pub sent: Vec<RawEvent>,
+    pub inputs: Vec<RawEvent>,
     /// The messages that came back.
     pub replies: Vec<RawEvent>,
     /// When it began and ended.
@@ -44,10 +44,10 @@ pub(super) fn conversations(
         }
     }
     let mut others = UnsentCount::default();
-    let found = groups.into_iter().filter_map(|group| conversation(source, group, &mut others));
-    let found = found.collect();
+    let out = groups.into_iter().filter_map(|group| conversation(source, group, &mut others));
+    let out = out.collect();
     others.note(source, "other-calls", "{} calls of other conversations in a trace are left out");
-    found
+    out
 }
 
 /// The conversation of the longest call. The other calls say when its messages were added, and what they cost.
@@ -57,29 +57,29 @@ fn conversation(
     others: &mut UnsentCount,
 ) -> Option<Conversation> {
     calls.sort_by_key(|call| call.times.0);
-    let longest = calls.iter().max_by_key(|call| call.sent.len())?;
-    let mut found = Conversation::new(longest.format, source.line_of(longest.place));
-    found.id = Some(longest.group.clone());
-    found.envelope = longest.envelope.clone();
-    found.events = longest.sent.iter().chain(&longest.replies).cloned().collect();
+    let longest = calls.iter().max_by_key(|call| call.inputs.len())?;
+    let mut traced = Conversation::new(longest.format, source.line_of(longest.place));
+    traced.id = Some(longest.group.clone());
+    traced.envelope = longest.envelope.clone();
+    traced.events = longest.inputs.iter().chain(&longest.replies).cloned().collect();
     let mut known = 0;
     for call in &calls {
-        let end = call.sent.len();
-        let is_start = call.sent.iter().zip(&found.events).all(|(a, b)| a.bytes == b.bytes);
+        let end = call.inputs.len();
+        let is_start = call.inputs.iter().zip(&traced.events).all(|(a, b)| a.bytes == b.bytes);
         if !is_start {
             others.add(call.place);
             continue;
         }
-        for event in found.events.iter_mut().take(end).skip(known) {
+        for event in traced.events.iter_mut().take(end).skip(known) {
             event.at = call.times.0;
         }
-        for (at, event) in found.events.iter_mut().skip(end).take(call.replies.len()).enumerate() {
+        for (at, event) in traced.events.iter_mut().skip(end).take(call.replies.len()).enumerate() {
             event.at = call.times.1.or(call.times.0);
             event.usage = call.usage.filter(|_| at == 0);
         }
         known = known.max(end + call.replies.len());
     }
-    Some(found)
+    Some(traced)
 }
 
 /// A JSON value, which may be written as a text that holds it. A text that holds none is `None`.

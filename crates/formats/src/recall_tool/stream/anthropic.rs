@@ -27,7 +27,7 @@ pub(super) struct MessagesStream {
     /// The usage at the start of this answer, which has the counts of the prompt.
     usage: Vec<u8>,
     /// The end of this answer, which is held back.
-    held: Vec<HeldEvent>,
+    end_events: Vec<HeldEvent>,
     pub(super) unrun: UnrunNumbers,
 }
 
@@ -60,7 +60,7 @@ impl MessagesStream {
             // The end is also held back for every later answer: the caller may have to note something before the client
             // continues.
             Some("message_delta" | "message_stop") if self.hides || self.ended > 0 => {
-                self.held.push(event.held(event.data));
+                self.end_events.push(event.held_event(event.data));
             }
             _ => event.pass(out),
         }
@@ -116,21 +116,21 @@ impl MessagesStream {
     }
 
     pub(super) fn next(&mut self) {
-        let written = |held: &HeldEvent| {
-            let fields = ObjectFields::of(&held.data, 0..held.data.len());
+        let written = |event: &HeldEvent| {
+            let fields = ObjectFields::of(&event.data, 0..event.data.len());
             fields.inner("usage").number("output_tokens")
         };
         // The counts of `message_delta` are cumulative, so the greatest one counts the whole answer.
-        let output = self.output + self.held.iter().map(written).max().unwrap_or(0);
+        let output = self.output + self.end_events.iter().map(written).max().unwrap_or(0);
         *self = Self { ended: self.ended + 1, output, shown: self.shown, ..Self::default() };
     }
 
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
-        for held in std::mem::take(&mut self.held) {
-            let data = ObjectFields::of(&held.data, 0..held.data.len());
+        for event in std::mem::take(&mut self.end_events) {
+            let data = ObjectFields::of(&event.data, 0..event.data.len());
             match data.is("type", "message_delta") {
-                true => held.write(&self.end(&held.data), out),
-                false => held.write(&held.data, out),
+                true => event.write(&self.end(&event.data), out),
+                false => event.write(&event.data, out),
             }
         }
     }

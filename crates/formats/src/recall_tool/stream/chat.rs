@@ -33,7 +33,7 @@ pub(super) struct ChatStream {
     /// Whether this answer has hidden calls.
     hides: bool,
     /// The end of this answer, which is held back.
-    held: Vec<HeldEvent>,
+    end_events: Vec<HeldEvent>,
     pub(super) unrun: UnrunNumbers,
 }
 
@@ -62,7 +62,7 @@ impl ChatStream {
     pub(super) fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<u8>) {
         if event.data == b"[DONE]" {
             match self.holds() {
-                true => self.held.push(event.held(event.data)),
+                true => self.end_events.push(event.held_event(event.data)),
                 false => event.pass(out),
             }
             return;
@@ -76,9 +76,9 @@ impl ChatStream {
         let used = fields.inner("usage");
         self.written = used.count("completion_tokens").unwrap_or(self.written);
         let piece = self.piece(event.data);
-        let kept = ObjectFields::of(&piece.data, 0..piece.data.len());
+        let piece_fields = ObjectFields::of(&piece.data, 0..piece.data.len());
         let is_end = finish(&piece.data).is_some();
-        let is_usage = kept.object("usage").is_some() && !piece.says;
+        let is_usage = piece_fields.object("usage").is_some() && !piece.says;
         if !self.holds() || !(is_end || is_usage) {
             // A piece that held nothing but a hidden call is left out.
             if piece.says || is_end || !piece.is_cut {
@@ -93,7 +93,7 @@ impl ChatStream {
             true => silent(&piece.data),
             false => piece.data,
         };
-        self.held.push(event.held(end));
+        self.end_events.push(event.held_event(end));
     }
 
     /// Whether the end of the answer is held back. It is also held back for every later answer: the caller may have to
@@ -140,7 +140,7 @@ impl ChatStream {
     /// The piece of a message with only the calls that the client gets. `None` where it needs no change.
     fn calls(&mut self, delta: &Bytes) -> Option<Bytes> {
         let array = ObjectFields::of(delta, 0..delta.len()).array("tool_calls")?;
-        let (mut kept, mut is_other) = (Vec::new(), false);
+        let (mut client_calls, mut is_other) = (Vec::new(), false);
         for at in scan::elements(delta, array.clone()) {
             let call = ObjectFields::of(delta, at.clone());
             let (own, shown) = (call.number("index"), self.place(&call));
@@ -153,16 +153,16 @@ impl ChatStream {
             // The positions are those of the delta: all of it up to the call's end is patched, and the call is cut out
             // after that.
             let whole = splices.apply(&delta[..at.end]);
-            kept.push(whole[at.start..].to_vec());
+            client_calls.push(whole[at.start..].to_vec());
         }
         if !is_other {
             return None;
         }
-        if kept.is_empty() {
+        if client_calls.is_empty() {
             return Some(without_member(delta, "tool_calls"));
         }
         let mut splices = Splices::default();
-        splices.replace(array, list(kept));
+        splices.replace(array, list(client_calls));
         Some(Bytes::from(splices.apply(delta)))
     }
 
@@ -195,13 +195,13 @@ impl ChatStream {
     }
 
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
-        for held in std::mem::take(&mut self.held) {
+        for event in std::mem::take(&mut self.end_events) {
             let mut splices = Splices::default();
-            let reason = finish(&held.data).filter(|_| self.hides && self.shown == 0);
-            if let Some(at) = reason.filter(|at| held.data[at.clone()] == *b"\"tool_calls\"") {
+            let reason = finish(&event.data).filter(|_| self.hides && self.shown == 0);
+            if let Some(at) = reason.filter(|at| event.data[at.clone()] == *b"\"tool_calls\"") {
                 splices.replace(at, *b"\"stop\"");
             }
-            held.write(&splices.apply(&held.data), out);
+            event.write(&splices.apply(&event.data), out);
         }
     }
 }

@@ -29,7 +29,7 @@ impl SseEvent<'_> {
         }
     }
 
-    pub fn held(&self, data: impl Into<Vec<u8>>) -> HeldEvent {
+    pub fn held_event(&self, data: impl Into<Vec<u8>>) -> HeldEvent {
         HeldEvent { name: self.name.to_vec(), data: data.into() }
     }
 }

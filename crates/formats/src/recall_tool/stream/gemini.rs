@@ -34,7 +34,7 @@ pub(super) struct GeminiStream {
     hides: bool,
     signature: Signature,
     /// The end of this answer, which is held back.
-    held: Vec<HeldEvent>,
+    end_events: Vec<HeldEvent>,
     pub(super) unrun: UnrunNumbers,
 }
 
@@ -68,30 +68,30 @@ impl GeminiStream {
         }
         let parts = parts(data, &chunk);
         let all: Vec<_> = scan::elements(data, parts.clone().unwrap_or(0..0)).collect();
-        let kept: Vec<_> = all.iter().filter_map(|at| self.part(data, at)).collect();
-        let is_cut = kept.len() < all.len();
-        let is_other = !kept.iter().eq(all.iter().map(|at| &data[at.clone()]));
+        let shown: Vec<_> = all.iter().filter_map(|at| self.part(data, at)).collect();
+        let is_cut = shown.len() < all.len();
+        let is_other = !shown.iter().eq(all.iter().map(|at| &data[at.clone()]));
         self.hides |= is_cut;
         let finish = finish(data, &chunk);
         if let Some(parts) = parts.filter(|_| is_other) {
-            splices.replace(parts, if kept.is_empty() { NOTHING.to_vec() } else { list(&kept) });
+            splices.replace(parts, if shown.is_empty() { NOTHING.to_vec() } else { list(&shown) });
         }
         let whole = splices.apply(data);
         // The end is also held back for every later answer: the caller may have to note something before the client
         // continues.
         if !(finish && (self.hides || self.ended > 0)) {
             // A chunk of nothing but hidden calls is left out.
-            if !(is_cut && kept.is_empty()) {
+            if !(is_cut && shown.is_empty()) {
                 event.write(&whole, out);
             }
             return;
         }
-        if kept.is_empty() {
-            self.held.push(event.held(whole));
+        if shown.is_empty() {
+            self.end_events.push(event.held_event(whole));
             return;
         }
         event.write(&open(&whole), out);
-        self.held.push(event.held(silent(&whole)));
+        self.end_events.push(event.held_event(silent(&whole)));
     }
 
     /// A part as the client gets it. `None` for a hidden call.
@@ -113,8 +113,8 @@ impl GeminiStream {
     }
 
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
-        for held in std::mem::take(&mut self.held) {
-            held.write(&held.data, out);
+        for event in std::mem::take(&mut self.end_events) {
+            event.write(&event.data, out);
         }
     }
 }
@@ -131,7 +131,7 @@ fn candidate<'a>(data: &'a [u8], chunk: &ObjectFields<'_>) -> Option<ObjectField
 }
 
 fn finish(data: &[u8], chunk: &ObjectFields<'_>) -> bool {
-    candidate(data, chunk).is_some_and(|it| it.string("finishReason").is_some())
+    candidate(data, chunk).is_some_and(|fields| fields.string("finishReason").is_some())
 }
 
 /// The range of a chunk's parts.

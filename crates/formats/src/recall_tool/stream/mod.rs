@@ -33,7 +33,7 @@ pub struct JoinedStream {
     /// Whether the calls of an answer are held back until its end.
     holds_calls: bool,
     /// The events of an answer from the client's first call on, where those are held back.
-    held: RawBytes,
+    held_bytes: RawBytes,
 }
 
 /// The bytes of events that are held back; `None` before the first of them.
@@ -63,7 +63,7 @@ impl JoinedStream {
             DialectKind::Gemini => JoinedPart::Gemini(gemini::GeminiStream::default()),
             DialectKind::Bedrock | DialectKind::Ollama | DialectKind::ShareGpt => JoinedPart::Plain,
         };
-        Self { events: RawEvents::default(), part, holds_calls: false, held: None }
+        Self { events: RawEvents::default(), part, holds_calls: false, held_bytes: None }
     }
 
     /// Whether the client's calls are held back until the end of their answer, so that some of them may be left out.
@@ -76,10 +76,10 @@ impl JoinedStream {
     /// that were held back can be left out.
     pub fn leave_out(&mut self, numbers: &[usize]) {
         let unrun = match &mut self.part {
-            JoinedPart::Anthropic(it) => &mut it.unrun,
-            JoinedPart::Chat(it) => &mut it.unrun,
-            JoinedPart::Responses(it) => &mut it.unrun,
-            JoinedPart::Gemini(it) => &mut it.unrun,
+            JoinedPart::Anthropic(part) => &mut part.unrun,
+            JoinedPart::Chat(part) => &mut part.unrun,
+            JoinedPart::Responses(part) => &mut part.unrun,
+            JoinedPart::Gemini(part) => &mut part.unrun,
             JoinedPart::Plain => return,
         };
         unrun.numbers = numbers.to_vec();
@@ -97,10 +97,10 @@ impl JoinedStream {
     pub fn next(&mut self, out: &mut Vec<u8>) {
         self.rest(out);
         match &mut self.part {
-            JoinedPart::Anthropic(it) => it.next(),
-            JoinedPart::Chat(it) => it.next(),
-            JoinedPart::Responses(it) => it.next(),
-            JoinedPart::Gemini(it) => it.next(),
+            JoinedPart::Anthropic(part) => part.next(),
+            JoinedPart::Chat(part) => part.next(),
+            JoinedPart::Responses(part) => part.next(),
+            JoinedPart::Gemini(part) => part.next(),
             JoinedPart::Plain => {}
         }
     }
@@ -109,10 +109,10 @@ impl JoinedStream {
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.rest(out);
         match &mut self.part {
-            JoinedPart::Anthropic(it) => it.finish(out),
-            JoinedPart::Chat(it) => it.finish(out),
-            JoinedPart::Responses(it) => it.finish(out),
-            JoinedPart::Gemini(it) => it.finish(out),
+            JoinedPart::Anthropic(part) => part.finish(out),
+            JoinedPart::Chat(part) => part.finish(out),
+            JoinedPart::Responses(part) => part.finish(out),
+            JoinedPart::Gemini(part) => part.finish(out),
             JoinedPart::Plain => {}
         }
     }
@@ -121,10 +121,10 @@ impl JoinedStream {
         // A provider may end a stream without the blank line of its last event.
         let events = std::mem::take(&mut self.events);
         events.finish(&mut |event| self.event(event, out));
-        let Some(held) = self.held.take() else { return };
+        let Some(bytes) = self.held_bytes.take() else { return };
         let holds = std::mem::replace(&mut self.holds_calls, false);
         let mut events = RawEvents::default();
-        events.push(&held, &mut |event| self.event(event, out));
+        events.push(&bytes, &mut |event| self.event(event, out));
         events.finish(&mut |event| self.event(event, out));
         self.holds_calls = holds;
     }
@@ -135,7 +135,7 @@ impl JoinedStream {
             return false;
         }
         let fields = ObjectFields::of(event.data, 0..event.data.len());
-        if self.held.is_some() {
+        if self.held_bytes.is_some() {
             return !fields.is("type", "ping");
         }
         match &self.part {
@@ -150,22 +150,22 @@ impl JoinedStream {
     fn event(&mut self, event: StreamEvent<'_>, out: &mut Vec<u8>) {
         let raw = event.bytes;
         let Some((name, data)) = event.read() else {
-            match &mut self.held {
-                Some(held) if event.is_part() => held.extend_from_slice(raw),
+            match &mut self.held_bytes {
+                Some(bytes) if event.is_part() => bytes.extend_from_slice(raw),
                 _ => out.extend_from_slice(raw),
             }
             return;
         };
         let event = SseEvent { raw, name: &name, data: &data };
         if self.holds(&event) {
-            self.held.get_or_insert_default().extend_from_slice(raw);
+            self.held_bytes.get_or_insert_default().extend_from_slice(raw);
             return;
         }
         match &mut self.part {
-            JoinedPart::Anthropic(it) => it.event(&event, out),
-            JoinedPart::Chat(it) => it.event(&event, out),
-            JoinedPart::Responses(it) => it.event(&event, out),
-            JoinedPart::Gemini(it) => it.event(&event, out),
+            JoinedPart::Anthropic(part) => part.event(&event, out),
+            JoinedPart::Chat(part) => part.event(&event, out),
+            JoinedPart::Responses(part) => part.event(&event, out),
+            JoinedPart::Gemini(part) => part.event(&event, out),
             JoinedPart::Plain => event.pass(out),
         }
     }

@@ -32,7 +32,7 @@ pub(super) struct ResponsesStream {
     /// Whether this answer has hidden calls.
     hides: bool,
     /// The end of this answer, which is held back.
-    held: Vec<HeldEvent>,
+    end_events: Vec<HeldEvent>,
     pub(super) unrun: UnrunNumbers,
 }
 
@@ -65,7 +65,7 @@ impl ResponsesStream {
         if ENDS.contains(&&*kind) && (self.hides || self.ended > 0) {
             // The end is also held back for every later answer: the caller may have to note something before the client
             // continues.
-            self.held.push(event.held(event.data));
+            self.end_events.push(event.held_event(event.data));
             return;
         }
         if kind == "response.output_item.added" {
@@ -132,20 +132,20 @@ impl ResponsesStream {
     }
 
     pub(super) fn next(&mut self) {
-        let written = |held: &HeldEvent| {
-            let fields = ObjectFields::of(&held.data, 0..held.data.len());
+        let written = |event: &HeldEvent| {
+            let fields = ObjectFields::of(&event.data, 0..event.data.len());
             fields.inner("response").inner("usage").number("output_tokens")
         };
-        self.output += self.held.iter().map(written).max().unwrap_or(0);
+        self.output += self.end_events.iter().map(written).max().unwrap_or(0);
         self.ended += 1;
-        (self.places, self.held, self.hides) = (Vec::new(), Vec::new(), false);
+        (self.places, self.end_events, self.hides) = (Vec::new(), Vec::new(), false);
         self.unrun = UnrunNumbers::default();
     }
 
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
-        for held in std::mem::take(&mut self.held) {
-            let data = self.patched(&held.data, None);
-            held.write(&data, out);
+        for event in std::mem::take(&mut self.end_events) {
+            let data = self.patched(&event.data, None);
+            event.write(&data, out);
         }
     }
 }

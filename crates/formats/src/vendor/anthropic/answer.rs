@@ -43,16 +43,16 @@ pub fn applied_edits(edits: &[AppliedEdit]) -> Vec<u8> {
             ObjectWriter::of("clear_tool_uses_20250919")
                 .number("cleared_tool_uses", tool_uses)
                 .number("cleared_input_tokens", input_tokens)
-                .done()
+                .finish()
         }
         AppliedEdit::ClearThinking { turns, input_tokens } => {
             ObjectWriter::of("clear_thinking_20251015")
                 .number("cleared_thinking_turns", turns)
                 .number("cleared_input_tokens", input_tokens)
-                .done()
+                .finish()
         }
     };
-    ObjectWriter::new().raw("applied_edits", &list(edits.iter().map(edit))).done()
+    ObjectWriter::new().raw("applied_edits", &list(edits.iter().map(edit))).finish()
 }
 
 /// The purpose of one call to a model.
@@ -81,7 +81,7 @@ pub fn iterations(all: &[Iteration]) -> Vec<u8> {
             IterationKind::Compaction => "compaction",
             IterationKind::Message => "message",
         };
-        counts(ObjectWriter::of(kind), &one.usage).done()
+        counts(ObjectWriter::of(kind), &one.usage).finish()
     };
     list(all.iter().map(one))
 }
@@ -115,7 +115,7 @@ impl CompactionBlock {
             .text_or_null("content", self.content.as_deref())
             .text_if("encrypted_content", self.encrypted_content.as_deref())
             .text_if("signature", self.signature.as_deref())
-            .done()
+            .finish()
     }
 }
 
@@ -145,7 +145,7 @@ impl MessageHead {
             .text_or_null("stop_reason", stop_reason)
             .raw("stop_sequence", b"null")
             .raw("usage", usage)
-            .done()
+            .finish()
     }
 }
 
@@ -156,7 +156,7 @@ pub(super) fn no_reply(all: Option<&[Iteration]>) -> Vec<u8> {
         Some(all) => usage.raw("iterations", &iterations(all)),
         None => usage,
     }
-    .done()
+    .finish()
 }
 
 /// An answer that holds nothing but a summary. The summary was made on demand, or the request wants a pause after it
@@ -190,8 +190,8 @@ pub fn counted(body: &[u8], cleared: u64) -> Vec<u8> {
         return body.to_vec();
     };
     let original = tokens.saturating_add(cleared);
-    let told = ObjectWriter::new().number("original_input_tokens", original).done();
+    let management = ObjectWriter::new().number("original_input_tokens", original).finish();
     let mut splices = Splices::default();
-    splices.set(body, whole, "context_management", &told);
+    splices.set(body, whole, "context_management", &management);
     splices.apply(body)
 }

@@ -110,16 +110,16 @@ pub(super) fn read(
     if request.get(edits.start) != Some(&b'[') {
         return Err(AnthropicRefusal::invalid("context_management.edits: must be a list of edits"));
     }
-    let mut found = Vec::new();
+    let mut parsed = Vec::new();
     for (at, edit) in scan::elements(request, edits).enumerate() {
         let place = EditPlace { at, fields: ObjectFields::of(request, edit), request };
         let edit = place.edit()?;
         if at > 0 && matches!(edit, ContextEdit::ClearThinking(_)) {
             return Err(place.refuse("clear_thinking_20251015 must be the first edit"));
         }
-        found.push(edit);
+        parsed.push(edit);
     }
-    Ok(found)
+    Ok(parsed)
 }
 
 /// The range of the value. `None` where it is missing or `null`.
@@ -135,8 +135,8 @@ struct EditPlace<'a> {
 }
 
 impl EditPlace<'_> {
-    fn refuse(&self, what: &str) -> AnthropicRefusal {
-        AnthropicRefusal::invalid(format!("context_management.edits.{}: {what}", self.at))
+    fn refuse(&self, reason: &str) -> AnthropicRefusal {
+        AnthropicRefusal::invalid(format!("context_management.edits.{}: {reason}", self.at))
     }
 
     fn edit(&self) -> Result<ContextEdit, AnthropicRefusal> {

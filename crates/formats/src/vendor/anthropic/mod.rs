@@ -19,8 +19,8 @@ pub use edits::{
 pub use insert::{BlockInsertion, insert};
 pub use refusal::{AnthropicRefusal, ErrorCode};
 pub use request::{
-    AnthropicRequest, INSTRUCTIONS_LIMIT, PlacedBlock, SummarizeOption, asked, check_placement,
-    compaction_blocks, message_behind, without_asked,
+    AnthropicRequest, INSTRUCTIONS_LIMIT, PlacedBlock, SummarizeOption, check_placement,
+    compaction_blocks, message_behind, read_request, without_asked,
 };
 pub use stream::{StreamStyle, block_events, message_events};
 
@@ -39,7 +39,7 @@ pub const ON_DEMAND_BETA: &str = "compact-2026-09-04";
 /// ```
 #[must_use]
 pub fn without_betas(header: &str) -> String {
-    let ours = [EDITING_BETA, THRESHOLD_BETA, ON_DEMAND_BETA];
+    let own_betas = [EDITING_BETA, THRESHOLD_BETA, ON_DEMAND_BETA];
     let members = header.split(',').map(str::trim);
-    members.filter(|member| !ours.contains(member)).collect::<Vec<_>>().join(",")
+    members.filter(|member| !own_betas.contains(member)).collect::<Vec<_>>().join(",")
 }

@@ -100,12 +100,12 @@ impl AnthropicRefusal {
         let mut error = ObjectWriter::of(kind).text("message", &self.message);
         if let Some(code) = self.code {
             error =
-                error.raw("details", &ObjectWriter::new().text("error_code", code.name()).done());
+                error.raw("details", &ObjectWriter::new().text("error_code", code.name()).finish());
         }
         ObjectWriter::of("error")
-            .raw("error", &error.done())
+            .raw("error", &error.finish())
             .text_if("request_id", request_id)
-            .done()
+            .finish()
     }
 }
 

@@ -54,7 +54,7 @@ pub struct SummarizeOption {
 /// assert!(matches!(&asked.edits[..], [ContextEdit::Compact(compact)] if compact.trigger == 150_000));
 /// # Ok::<(), midfold_formats::vendor::anthropic::AnthropicRefusal>(())
 /// ```
-pub fn asked(request: &[u8]) -> Result<AnthropicRequest, AnthropicRefusal> {
+pub fn read_request(request: &[u8]) -> Result<AnthropicRequest, AnthropicRefusal> {
     let fields = ObjectFields::of(request, 0..request.len());
     let management = present(&fields, "context_management");
     let summarize = match present(&fields, "compaction") {
@@ -154,7 +154,7 @@ fn open_call(request: &[u8], last: Range<usize>) -> Option<String> {
     })
 }
 
-/// The request without the members that [`asked`] reads. Edits of other types stay.
+/// The request without the members that [`read_request`] reads. Edits of other types stay.
 #[must_use]
 pub fn without_asked(request: &Bytes) -> Bytes {
     let request = without_member(request, "compaction");
@@ -223,7 +223,7 @@ pub fn compaction_blocks(request: &[u8]) -> Vec<PlacedBlock> {
         return Vec::new();
     }
     let messages = ObjectFields::of(request, 0..request.len()).array("messages").unwrap_or(0..0);
-    let mut found = Vec::new();
+    let mut blocks = Vec::new();
     for (at, message) in scan::elements(request, messages).enumerate() {
         if memmem::find(&request[message.clone()], b"compaction").is_none() {
             continue;
@@ -234,7 +234,7 @@ pub fn compaction_blocks(request: &[u8]) -> Vec<PlacedBlock> {
             let block = ObjectFields::of(request, range.clone());
             if block.is("type", "compaction") {
                 let text = |name| block.text(name).map(std::borrow::Cow::into_owned);
-                found.push(PlacedBlock {
+                blocks.push(PlacedBlock {
                     message: at,
                     block: place,
                     in_system: message.is("role", "system"),
@@ -246,7 +246,7 @@ pub fn compaction_blocks(request: &[u8]) -> Vec<PlacedBlock> {
             }
         }
     }
-    found
+    blocks
 }
 
 /// Checks the places of signed blocks: a signed block has to be the only one with content, and the first of all. Blocks

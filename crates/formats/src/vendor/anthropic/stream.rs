@@ -21,17 +21,17 @@ pub fn block_events(block: &CompactionBlock, index: u64, style: StreamStyle) -> 
         StreamStyle::Threshold => CompactionBlock::default().json(),
         StreamStyle::OnDemand => block.json(),
     };
-    let start = on("content_block_start").raw("content_block", &opening).done();
+    let start = on("content_block_start").raw("content_block", &opening).finish();
     event("content_block_start", &start, &mut out);
     if style == StreamStyle::Threshold {
         let delta = ObjectWriter::of("compaction_delta")
             .text_or_null("content", block.content.as_deref())
             .text_if("encrypted_content", block.encrypted_content.as_deref())
-            .done();
-        let delta = on("content_block_delta").raw("delta", &delta).done();
+            .finish();
+        let delta = on("content_block_delta").raw("delta", &delta).finish();
         event("content_block_delta", &delta, &mut out);
     }
-    event("content_block_stop", &on("content_block_stop").done(), &mut out);
+    event("content_block_stop", &on("content_block_stop").finish(), &mut out);
     out
 }
 
@@ -48,18 +48,18 @@ pub fn message_events(
     let message = head.message(b"[]", None, &no_reply(None));
     event(
         "message_start",
-        &ObjectWriter::of("message_start").raw("message", &message).done(),
+        &ObjectWriter::of("message_start").raw("message", &message).finish(),
         &mut out,
     );
     if let Some(block) = block {
         out.extend_from_slice(&block_events(block, 0, style));
     }
     let delta =
-        ObjectWriter::new().text("stop_reason", stop_reason).raw("stop_sequence", b"null").done();
+        ObjectWriter::new().text("stop_reason", stop_reason).raw("stop_sequence", b"null").finish();
     let usage =
-        ObjectWriter::new().number("output_tokens", 0).raw("iterations", &iterations(all)).done();
-    let end = ObjectWriter::of("message_delta").raw("delta", &delta).raw("usage", &usage).done();
+        ObjectWriter::new().number("output_tokens", 0).raw("iterations", &iterations(all)).finish();
+    let end = ObjectWriter::of("message_delta").raw("delta", &delta).raw("usage", &usage).finish();
     event("message_delta", &end, &mut out);
-    event("message_stop", &ObjectWriter::of("message_stop").done(), &mut out);
+    event("message_stop", &ObjectWriter::of("message_stop").finish(), &mut out);
     out
 }

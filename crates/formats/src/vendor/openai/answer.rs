@@ -25,7 +25,7 @@ impl CompactionItem {
         ObjectWriter::of("compaction")
             .text("id", &self.id)
             .text("encrypted_content", &self.encrypted_content)
-            .done()
+            .finish()
     }
 }
 
@@ -45,14 +45,14 @@ fn counts(usage: &Usage) -> Vec<u8> {
     let input = ObjectWriter::new()
         .number("cached_tokens", usage.cache_read)
         .number("cache_write_tokens", usage.cache_write)
-        .done();
+        .finish();
     ObjectWriter::new()
         .number("input_tokens", usage.prompt)
         .raw("input_tokens_details", &input)
         .number("output_tokens", usage.output)
-        .raw("output_tokens_details", &ObjectWriter::new().number("reasoning_tokens", 0).done())
+        .raw("output_tokens_details", &ObjectWriter::new().number("reasoning_tokens", 0).finish())
         .number("total_tokens", usage.prompt.saturating_add(usage.output))
-        .done()
+        .finish()
 }
 
 /// The answer of `POST /v1/responses/compact`: the messages that stay (items, byte for byte), followed by the
@@ -60,19 +60,19 @@ fn counts(usage: &Usage) -> Vec<u8> {
 #[must_use]
 pub fn compacted(
     head: &ResponseHead,
-    kept: &[&[u8]],
+    kept_items: &[&[u8]],
     item: &CompactionItem,
     usage: &Usage,
 ) -> Vec<u8> {
     let item = item.json();
-    let output = list(kept.iter().copied().chain([&item[..]]));
+    let output = list(kept_items.iter().copied().chain([&item[..]]));
     ObjectWriter::new()
         .text("id", &head.id)
         .text("object", "response.compaction")
         .number("created_at", head.created_at)
         .raw("output", &output)
         .raw("usage", &counts(usage))
-        .done()
+        .finish()
 }
 
 /// The answer of `POST /v1/responses` to a trigger, not streamed: one compaction item.
@@ -98,7 +98,7 @@ fn state(head: &ResponseHead, status: &str, answer: Option<(&CompactionItem, &Us
         .text("tool_choice", "auto")
         .raw("tools", b"[]")
         .raw("usage", &usage)
-        .done()
+        .finish()
 }
 
 /// The two events of an item: it was added, and it is done. The second event has the next sequence number.
@@ -112,7 +112,7 @@ pub fn item_events(item: &CompactionItem, output_index: u64, sequence_number: u6
             .number("sequence_number", at)
             .number("output_index", output_index)
             .raw("item", &item.json())
-            .done();
+            .finish();
         event(name, &data, &mut out);
     }
     out
@@ -124,7 +124,7 @@ pub fn response_events(head: &ResponseHead, item: &CompactionItem, usage: &Usage
     let mut out = Vec::new();
     let say = |name: &str, number: u64, state: &[u8], out: &mut Vec<u8>| {
         let data = ObjectWriter::of(name).number("sequence_number", number).raw("response", state);
-        event(name, &data.done(), out);
+        event(name, &data.finish(), out);
     };
     let started = state(head, "in_progress", None);
     say("response.created", 0, &started, &mut out);

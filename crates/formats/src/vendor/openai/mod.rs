@@ -7,6 +7,6 @@ mod request;
 pub use answer::{CompactionItem, ResponseHead, compacted, item_events, response, response_events};
 pub use insert::{ItemInsertion, insert};
 pub use request::{
-    OpenaiRefusal, OpenaiRequest, PlacedItem, THRESHOLD_MIN, asked, compaction_items, instructs,
-    is_users, with_input, without_management,
+    OpenaiRefusal, OpenaiRequest, PlacedItem, THRESHOLD_MIN, compaction_items, instructs, is_users,
+    read_request, with_input, without_management,
 };

@@ -54,8 +54,8 @@ impl OpenaiRefusal {
             .text("type", "invalid_request_error")
             .text("param", &self.param)
             .text_or_null("code", self.code.as_deref())
-            .done();
-        ObjectWriter::new().raw("error", &error).done()
+            .finish();
+        ObjectWriter::new().raw("error", &error).finish()
     }
 
     /// The refusal of a compaction item that cannot be opened.
@@ -101,21 +101,21 @@ impl std::error::Error for OpenaiRefusal {}
 /// assert!(asked.trigger.is_some());
 /// # Ok::<(), midfold_formats::vendor::openai::OpenaiRefusal>(())
 /// ```
-pub fn asked(request: &[u8]) -> Result<OpenaiRequest, OpenaiRefusal> {
+pub fn read_request(request: &[u8]) -> Result<OpenaiRequest, OpenaiRefusal> {
     let fields = ObjectFields::of(request, 0..request.len());
-    let mut asked = OpenaiRequest::default();
+    let mut parsed = OpenaiRequest::default();
     let management = fields.array("context_management").unwrap_or(0..0);
     for (at, entry) in scan::elements(request, management).enumerate() {
         let entry = ObjectFields::of(request, entry);
         if !entry.is("type", "compaction") {
             continue;
         }
-        asked.compacts = true;
-        asked.threshold = match entry.raw("compact_threshold") {
+        parsed.compacts = true;
+        parsed.threshold = match entry.raw("compact_threshold") {
             None | Some(b"null") => None,
             Some(_) => {
-                let told = entry.count("compact_threshold").filter(|n| *n >= THRESHOLD_MIN);
-                Some(told.ok_or_else(|| {
+                let threshold = entry.count("compact_threshold").filter(|n| *n >= THRESHOLD_MIN);
+                Some(threshold.ok_or_else(|| {
                     OpenaiRefusal::invalid(
                         format!("context_management[{at}].compact_threshold"),
                         format!("It must be a whole number of tokens, at least {THRESHOLD_MIN}."),
@@ -133,9 +133,9 @@ pub fn asked(request: &[u8]) -> Result<OpenaiRequest, OpenaiRefusal> {
         if scan::elements(request, input).last().as_ref() != Some(&trigger) {
             return Err(misplaced(at));
         }
-        asked.trigger = Some(trigger);
+        parsed.trigger = Some(trigger);
     }
-    Ok(asked)
+    Ok(parsed)
 }
 
 /// The refusal of a trigger at this index of the input, which is not the last one.
@@ -146,7 +146,7 @@ fn misplaced(at: usize) -> OpenaiRefusal {
     )
 }
 
-/// The request without the entries of `context_management` that [`asked`] reads. Entries of other types stay.
+/// The request without the entries of `context_management` that [`read_request`] reads. Entries of other types stay.
 ///
 /// ```
 /// use midfold_formats::vendor::openai::without_management;
@@ -234,14 +234,14 @@ pub struct PlacedItem {
 #[must_use]
 pub fn compaction_items(request: &[u8]) -> Vec<PlacedItem> {
     let fields = ObjectFields::of(request, 0..request.len());
-    let mut found = Vec::new();
+    let mut placed = Vec::new();
     for (at, range) in items(request, &fields, b"compaction") {
         let item = ObjectFields::of(request, range.clone());
         if item.is("type", "compaction") {
             let text = |name| item.text(name).map(std::borrow::Cow::into_owned);
             let (id, content) = (text("id"), text("encrypted_content").unwrap_or_default());
-            found.push(PlacedItem { item: at, id, encrypted_content: content, range });
+            placed.push(PlacedItem { item: at, id, encrypted_content: content, range });
         }
     }
-    found
+    placed
 }

@@ -38,23 +38,23 @@ pub(super) fn body(agent: &ClientAgent, history: &[Value], ephemeral: Option<Str
     body
 }
 
-pub(super) fn said(agent: &ClientAgent, whole: &Value) -> ReplyContent {
+pub(super) fn reply_content(agent: &ClientAgent, whole: &Value) -> ReplyContent {
     let mut message = whole["choices"][0]["message"].clone();
-    let mut said = ReplyContent { usage: whole["usage"].clone(), ..ReplyContent::default() };
-    message["content"].as_str().unwrap_or_default().clone_into(&mut said.text);
+    let mut reply = ReplyContent { usage: whole["usage"].clone(), ..ReplyContent::default() };
+    message["content"].as_str().unwrap_or_default().clone_into(&mut reply.text);
     if let Some(calls) = message["tool_calls"].as_array_mut() {
         for call in calls {
             let id = kept_id(agent, &call["id"]);
             call["id"] = json!(id);
-            said.calls.push(RequestedCall {
+            reply.calls.push(RequestedCall {
                 id,
                 name: call["function"]["name"].as_str().unwrap_or_default().to_owned(),
                 command: command(&call["function"]["arguments"]),
             });
         }
     }
-    said.kept.push(message);
-    said
+    reply.history.push(message);
+    reply
 }
 
 pub(super) fn results(agent: &ClientAgent, outputs: Vec<(RequestedCall, String)>) -> Vec<Value> {
@@ -102,8 +102,8 @@ pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, ReplyTrouble> 
             }
         }
     }
-    let done = events.last().is_some_and(|(_, event)| event == "[DONE]");
-    if !done || finish.is_null() {
+    let is_done = events.last().is_some_and(|(_, event)| event == "[DONE]");
+    if !is_done || finish.is_null() {
         return Err(ReplyTrouble::Broken("the stream has no end".to_owned()));
     }
     if !calls.is_empty() {

@@ -99,7 +99,7 @@ pub(super) struct ReplyContent {
     pub text: String,
     pub calls: Vec<RequestedCall>,
     /// The messages or items that go into the client's history.
-    pub kept: Vec<Value>,
+    pub history: Vec<Value>,
     pub usage: Value,
     /// The id of the reply.
     pub reply: String,

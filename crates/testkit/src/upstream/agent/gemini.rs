@@ -37,19 +37,19 @@ pub(super) fn body(agent: &ClientAgent, history: &[Value], ephemeral: Option<Str
     body
 }
 
-pub(super) fn said(whole: &Value) -> ReplyContent {
+pub(super) fn reply_content(whole: &Value) -> ReplyContent {
     let content = &whole["candidates"][0]["content"];
-    let mut said =
+    let mut reply =
         ReplyContent { usage: whole["usageMetadata"].clone(), ..ReplyContent::default() };
-    let mut kept = content.clone();
+    let mut message = content.clone();
     // Thoughts are only for reading: clients do not send them back.
-    if let Some(parts) = kept["parts"].as_array_mut() {
+    if let Some(parts) = message["parts"].as_array_mut() {
         parts.retain(|part| part["thought"] != true);
         for part in parts {
-            said.text.push_str(part["text"].as_str().unwrap_or_default());
+            reply.text.push_str(part["text"].as_str().unwrap_or_default());
             let call = &part["functionCall"];
             if call.is_object() {
-                said.calls.push(RequestedCall {
+                reply.calls.push(RequestedCall {
                     id: call["id"].as_str().unwrap_or_default().to_owned(),
                     name: call["name"].as_str().unwrap_or_default().to_owned(),
                     command: command(&call["args"]),
@@ -57,8 +57,8 @@ pub(super) fn said(whole: &Value) -> ReplyContent {
             }
         }
     }
-    said.kept.push(kept);
-    said
+    reply.history.push(message);
+    reply
 }
 
 pub(super) fn results(outputs: Vec<(RequestedCall, String)>) -> Vec<Value> {

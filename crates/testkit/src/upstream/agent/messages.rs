@@ -66,16 +66,16 @@ pub(super) fn body(agent: &ClientAgent, history: &[Value], ephemeral: Option<Str
     body
 }
 
-pub(super) fn said(agent: &ClientAgent, whole: &Value) -> ReplyContent {
-    let mut said = ReplyContent { usage: whole["usage"].clone(), ..ReplyContent::default() };
+pub(super) fn reply_content(agent: &ClientAgent, whole: &Value) -> ReplyContent {
+    let mut content = ReplyContent { usage: whole["usage"].clone(), ..ReplyContent::default() };
     let mut blocks = whole["content"].clone();
     for block in blocks.as_array_mut().into_iter().flatten() {
         match block["type"].as_str() {
-            Some("text") => said.text.push_str(block["text"].as_str().unwrap_or_default()),
+            Some("text") => content.text.push_str(block["text"].as_str().unwrap_or_default()),
             Some("tool_use") => {
                 let id = kept_id(agent, &block["id"]);
                 block["id"] = json!(id);
-                said.calls.push(RequestedCall {
+                content.calls.push(RequestedCall {
                     id,
                     name: block["name"].as_str().unwrap_or_default().to_owned(),
                     command: command(&block["input"]),
@@ -84,8 +84,8 @@ pub(super) fn said(agent: &ClientAgent, whole: &Value) -> ReplyContent {
             _ => {}
         }
     }
-    said.kept.push(json!({"role": "assistant", "content": blocks}));
-    said
+    content.history.push(json!({"role": "assistant", "content": blocks}));
+    content
 }
 
 pub(super) fn results(agent: &ClientAgent, outputs: Vec<(RequestedCall, String)>) -> Vec<Value> {

@@ -41,20 +41,20 @@ pub(super) fn body(agent: &ClientAgent, history: &[Value], ephemeral: Option<Str
 }
 
 /// Reads a whole reply: its text, its calls, and the items for the history.
-pub(super) fn said(agent: &ClientAgent, whole: &Value) -> ReplyContent {
-    let mut said = ReplyContent { usage: whole["usage"].clone(), ..ReplyContent::default() };
+pub(super) fn reply_content(agent: &ClientAgent, whole: &Value) -> ReplyContent {
+    let mut content = ReplyContent { usage: whole["usage"].clone(), ..ReplyContent::default() };
     for item in array(&whole["output"]) {
         let mut item = item.clone();
         match item["type"].as_str() {
             Some("message") => {
                 for part in array(&item["content"]) {
-                    said.text.push_str(part["text"].as_str().unwrap_or_default());
+                    content.text.push_str(part["text"].as_str().unwrap_or_default());
                 }
             }
             Some("function_call") => {
                 let id = kept_id(agent, &item["call_id"]);
                 item["call_id"] = json!(id);
-                said.calls.push(RequestedCall {
+                content.calls.push(RequestedCall {
                     id,
                     name: item["name"].as_str().unwrap_or_default().to_owned(),
                     command: command(&item["arguments"]),
@@ -68,9 +68,9 @@ pub(super) fn said(agent: &ClientAgent, whole: &Value) -> ReplyContent {
             item.remove("id");
             item.remove("status");
         }
-        said.kept.push(item);
+        content.history.push(item);
     }
-    said
+    content
 }
 
 pub(super) fn results(agent: &ClientAgent, outputs: Vec<(RequestedCall, String)>) -> Vec<Value> {

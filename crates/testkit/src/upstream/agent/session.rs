@@ -33,9 +33,9 @@ impl ClientAgent {
             http: HttpClient::new(),
             history: Vec::new(),
             run: AgentRun::default(),
-            sent: 0,
+            requests: 0,
             end: None,
-            held: None,
+            stored: None,
             threads: self.server_state && self.dialect == WireDialect::Messages,
             agent: self,
         };
@@ -146,10 +146,10 @@ pub struct AgentSession {
     /// Messages, items or contents, as the client keeps them.
     pub history: Vec<Value>,
     run: AgentRun,
-    sent: u32,
+    requests: u32,
     end: Option<RunEnd>,
     /// The id of the last reply that the server keeps, and the length of the history up to it.
-    held: Option<(String, usize)>,
+    stored: Option<(String, usize)>,
     /// Whether requests ask for an Anthropic thread.
     threads: bool,
 }
@@ -211,12 +211,11 @@ impl AgentSession {
     /// The body of the next request.
     #[must_use]
     pub fn body(&self) -> Value {
-        let ephemeral =
-            self.agent.habits.ephemeral.then(|| {
-                format!("<<<INTERNAL CONTEXT {}: nothing that the user said>>>", self.sent)
-            });
+        let ephemeral = self.agent.habits.ephemeral.then(|| {
+            format!("<<<INTERNAL CONTEXT {}: nothing that the user said>>>", self.requests)
+        });
         let agent = &self.agent;
-        let from = self.held.as_ref().map_or(0, |(_, held)| *held);
+        let from = self.stored.as_ref().map_or(0, |(_, length)| *length);
         let history = &self.history[from..];
         let mut body = match agent.dialect {
             WireDialect::Chat => chat::body(agent, history, ephemeral),
@@ -226,13 +225,13 @@ impl AgentSession {
         };
         if agent.server_state && agent.dialect == WireDialect::Responses {
             body["store"] = json!(true);
-            if let Some((id, _)) = &self.held {
+            if let Some((id, _)) = &self.stored {
                 body["previous_response_id"] = json!(id);
             }
         }
         if self.threads {
             body["thread"] = json!({"type": "create"});
-            if let (Some((id, _)), Some(fields)) = (&self.held, body.as_object_mut()) {
+            if let (Some((id, _)), Some(fields)) = (&self.stored, body.as_object_mut()) {
                 fields.remove("system");
                 fields.remove("tools");
                 fields["thread"] = json!({"type": "continue", "previous_message_id": id});
@@ -243,14 +242,14 @@ impl AgentSession {
 
     /// Sends one request, with retries, and does what the reply asks for.
     pub async fn turn(&mut self) {
-        let mut left = self.agent.retries;
-        let said = loop {
-            if self.sent >= self.agent.max_requests {
+        let mut retries = self.agent.retries;
+        let content = loop {
+            if self.requests >= self.agent.max_requests {
                 self.end = Some(RunEnd::Exhausted);
                 return;
             }
             match self.ask().await {
-                Ok(said) => break said,
+                Ok(content) => break content,
                 Err(ReplyTrouble::Failed { body, .. }) if self.unthreaded(&body) => {}
                 Err(trouble) => {
                     let again = match &trouble {
@@ -260,8 +259,8 @@ impl AgentSession {
                         }
                         ReplyTrouble::Broken(_) => true,
                     };
-                    if again && left > 0 {
-                        left -= 1;
+                    if again && retries > 0 {
+                        retries -= 1;
                         continue;
                     }
                     self.end = Some(match trouble {
@@ -272,21 +271,21 @@ impl AgentSession {
                 }
             }
         };
-        self.go_on(said);
+        self.go_on(content);
     }
 
     /// Adds the reply to the history, and the results of its calls.
-    fn go_on(&mut self, said: ReplyContent) {
-        self.run.usages.push(said.usage);
-        self.history.extend(said.kept);
+    fn go_on(&mut self, content: ReplyContent) {
+        self.run.usages.push(content.usage);
+        self.history.extend(content.history);
         if self.threads || self.agent.server_state && self.agent.dialect == WireDialect::Responses {
-            self.held = Some((said.reply, self.history.len()));
+            self.stored = Some((content.reply, self.history.len()));
         }
-        if said.calls.is_empty() {
-            self.end = Some(RunEnd::Finished(said.text));
+        if content.calls.is_empty() {
+            self.end = Some(RunEnd::Finished(content.text));
             return;
         }
-        let outputs = said.calls.into_iter().map(|call| {
+        let outputs = content.calls.into_iter().map(|call| {
             let output = shell::output(&call.command);
             self.run.steps = self.run.steps.max(shell::highest(&output).unwrap_or(0));
             (call, output)
@@ -304,7 +303,10 @@ impl AgentSession {
             WireDialect::Messages => messages::results(agent, outputs),
             WireDialect::Gemini => gemini::results(outputs),
         });
-        if agent.habits.reminders && agent.dialect == WireDialect::Messages && self.sent % 4 == 1 {
+        if agent.habits.reminders
+            && agent.dialect == WireDialect::Messages
+            && self.requests % 4 == 1
+        {
             self.history.push(json!({"role": "system", "content": "Keep your list of tasks."}));
         }
     }
@@ -316,15 +318,15 @@ impl AgentSession {
         }
         // A thread that the server has lost is started again. If a thread cannot be started at all, the client stops
         // asking for one.
-        self.threads = body.contains("thread_not_found") && self.held.is_some();
-        self.held = None;
+        self.threads = body.contains("thread_not_found") && self.stored.is_some();
+        self.stored = None;
         true
     }
 
     /// The next request, for a test that brings it to the server itself.
     pub fn request(&mut self) -> Letter {
         let body = self.body().to_string();
-        self.sent += 1;
+        self.requests += 1;
         let agent = &self.agent;
         let (target, mut headers) = match agent.dialect {
             WireDialect::Chat => chat::target(),
@@ -341,11 +343,11 @@ impl AgentSession {
     /// # Errors
     /// With the text of an answer that is no reply. The session then stays as it was.
     pub fn hear(&mut self, status: u16, text: &str) -> Result<(), String> {
-        let said = self.read(status, text).map_err(|trouble| match trouble {
+        let content = self.read(status, text).map_err(|trouble| match trouble {
             ReplyTrouble::Failed { body, .. } => body,
             ReplyTrouble::Broken(why) => why,
         })?;
-        self.go_on(said);
+        self.go_on(content);
         Ok(())
     }
 
@@ -382,17 +384,17 @@ impl AgentSession {
         } else {
             serde_json::from_str(text).map_err(|error| ReplyTrouble::Broken(error.to_string()))?
         };
-        let mut said = match agent.dialect {
-            WireDialect::Chat => chat::said(agent, &whole),
-            WireDialect::Responses => responses::said(agent, &whole),
-            WireDialect::Messages => messages::said(agent, &whole),
-            WireDialect::Gemini => gemini::said(&whole),
+        let mut content = match agent.dialect {
+            WireDialect::Chat => chat::reply_content(agent, &whole),
+            WireDialect::Responses => responses::reply_content(agent, &whole),
+            WireDialect::Messages => messages::reply_content(agent, &whole),
+            WireDialect::Gemini => gemini::reply_content(&whole),
         };
-        whole["id"].as_str().unwrap_or_default().clone_into(&mut said.reply);
+        whole["id"].as_str().unwrap_or_default().clone_into(&mut content.reply);
         if agent.habits.toolless {
-            said.calls = fenced(&said.text);
+            content.calls = fenced(&content.text);
         }
-        Ok(said)
+        Ok(content)
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 /// The events of a stream, each with its name (empty where it has none) and its data. `[DONE]` is returned as a JSON
 /// string. Fails where other data is not JSON.
 pub(super) fn events(text: &str) -> Result<Vec<(String, Value)>, String> {
-    let mut found = Vec::new();
+    let mut out = Vec::new();
     let text = text.replace("\r\n", "\n");
     for block in text.split("\n\n").filter(|block| !block.trim().is_empty()) {
         let mut name = String::new();
@@ -28,7 +28,7 @@ pub(super) fn events(text: &str) -> Result<Vec<(String, Value)>, String> {
             serde_json::from_str(&data)
                 .map_err(|error| format!("no JSON in an event: {error}: {data}"))?
         };
-        found.push((name, value));
+        out.push((name, value));
     }
-    Ok(found)
+    Ok(out)
 }

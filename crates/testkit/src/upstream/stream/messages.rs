@@ -8,14 +8,14 @@ use crate::upstream::request_parts::{AskedParts, fnv, parts, unmarked};
 /// The signature of a thinking block in the message with the index `at`.
 ///
 /// With `bind` it depends on the instructions, the tools and all messages before it, but not on their thinking.
-pub(crate) fn signature(asked: &AskedParts, at: usize, block: &Value, bind: bool) -> String {
+pub(crate) fn signature(request: &AskedParts, at: usize, block: &Value, bind: bool) -> String {
     let text = block["thinking"].as_str().unwrap_or_default();
     let own = fnv(text.as_bytes());
     if !bind {
         return format!("sigu{own:016x}");
     }
-    let mut before = format!("{}{}", unmarked(&asked.tools), system(&asked.system));
-    for message in &asked.items[..at] {
+    let mut before = format!("{}{}", unmarked(&request.tools), system(&request.system));
+    for message in &request.items[..at] {
         let mut blocks = parts(&message["content"]);
         blocks.retain(|block| block["type"] != "thinking" && block["type"] != "redacted_thinking");
         if blocks.is_empty() {
@@ -45,66 +45,66 @@ pub(crate) fn bound(signature: &str) -> bool {
     signature.starts_with("sigb")
 }
 
-pub(crate) fn content(made: &NumberedReply<'_>) -> Vec<Value> {
+pub(crate) fn content(numbered: &NumberedReply<'_>) -> Vec<Value> {
     let mut blocks = Vec::new();
-    if let Some(thinking) = made.thinking {
+    if let Some(thinking) = numbered.thinking {
         let mut block = json!({"type": "thinking", "thinking": thinking});
-        let at = made.asked.items.len();
-        block["signature"] = json!(signature(made.asked, at, &block, made.bind));
+        let at = numbered.request.items.len();
+        block["signature"] = json!(signature(numbered.request, at, &block, numbered.bind));
         blocks.push(block);
     }
-    if !made.text.is_empty() {
-        blocks.push(json!({"type": "text", "text": made.text}));
+    if !numbered.text.is_empty() {
+        blocks.push(json!({"type": "text", "text": numbered.text}));
     }
-    for (index, call) in made.reply.calls.iter().enumerate() {
-        blocks.push(json!({"type": "tool_use", "id": format!("toolu_{}_{index}", made.seed),
+    for (index, call) in numbered.reply.calls.iter().enumerate() {
+        blocks.push(json!({"type": "tool_use", "id": format!("toolu_{}_{index}", numbered.seed),
             "name": call.name, "input": call.arguments}));
     }
     blocks
 }
 
-fn stop(made: &NumberedReply<'_>) -> &'static str {
-    if made.cut {
+fn stop(numbered: &NumberedReply<'_>) -> &'static str {
+    if numbered.cut {
         "max_tokens"
-    } else if made.reply.calls.is_empty() {
+    } else if numbered.reply.calls.is_empty() {
         "end_turn"
     } else {
         "tool_use"
     }
 }
 
-fn usage(made: &NumberedReply<'_>, output: u64) -> Value {
-    let written = made.written;
-    let input = made.prompt - made.cached - written;
+fn usage(numbered: &NumberedReply<'_>, output: u64) -> Value {
+    let written = numbered.written;
+    let input = numbered.prompt - numbered.cached - written;
     json!({
         "input_tokens": input, "cache_creation_input_tokens": written,
-        "cache_read_input_tokens": made.cached,
+        "cache_read_input_tokens": numbered.cached,
         "cache_creation": {"ephemeral_5m_input_tokens": written, "ephemeral_1h_input_tokens": 0},
         "output_tokens": output, "service_tier": "standard",
     })
 }
 
 /// The id of the message.
-pub(crate) fn id(made: &NumberedReply<'_>) -> String {
-    format!("msg_{}", made.seed)
+pub(crate) fn id(numbered: &NumberedReply<'_>) -> String {
+    format!("msg_{}", numbered.seed)
 }
 
-pub(crate) fn whole(made: &NumberedReply<'_>) -> Value {
+pub(crate) fn whole(numbered: &NumberedReply<'_>) -> Value {
     json!({
-        "id": id(made), "type": "message", "role": "assistant", "model": made.asked.model,
-        "content": content(made), "stop_reason": stop(made), "stop_sequence": null,
-        "usage": usage(made, made.output),
+        "id": id(numbered), "type": "message", "role": "assistant", "model": numbered.request.model,
+        "content": content(numbered), "stop_reason": stop(numbered), "stop_sequence": null,
+        "usage": usage(numbered, numbered.output),
     })
 }
 
-pub(crate) fn events(made: &NumberedReply<'_>) -> Vec<String> {
-    let mut start = whole(made);
+pub(crate) fn events(numbered: &NumberedReply<'_>) -> Vec<String> {
+    let mut start = whole(numbered);
     start["content"] = json!([]);
     start["stop_reason"] = Value::Null;
-    start["usage"] = usage(made, 1);
+    start["usage"] = usage(numbered, 1);
     let mut events =
         vec![json!({"type": "message_start", "message": start}), json!({"type": "ping"})];
-    for (index, block) in content(made).into_iter().enumerate() {
+    for (index, block) in content(numbered).into_iter().enumerate() {
         let mut empty = block.clone();
         let delta =
             |delta: Value| json!({"type": "content_block_delta", "index": index, "delta": delta});
@@ -138,8 +138,8 @@ pub(crate) fn events(made: &NumberedReply<'_>) -> Vec<String> {
         events.push(json!({"type": "content_block_stop", "index": index}));
     }
     events.push(json!({"type": "message_delta",
-        "delta": {"stop_reason": stop(made), "stop_sequence": null},
-        "usage": {"output_tokens": made.output}}));
+        "delta": {"stop_reason": stop(numbered), "stop_sequence": null},
+        "usage": {"output_tokens": numbered.output}}));
     events.push(json!({"type": "message_stop"}));
     events.iter().map(named).collect()
 }

@@ -16,7 +16,7 @@ pub(crate) use self::numbered_reply::{CREATED, NumberedReply};
 impl NumberedReply<'_> {
     /// The reply as one JSON object.
     pub fn whole(&self) -> Value {
-        match self.asked.dialect {
+        match self.request.dialect {
             WireDialect::Chat => chat::whole(self),
             WireDialect::Responses => responses::whole(self),
             WireDialect::Messages => messages::whole(self),
@@ -26,7 +26,7 @@ impl NumberedReply<'_> {
 
     /// The reply as the events of a stream, each with its line breaks.
     pub fn events(&self) -> Vec<String> {
-        match self.asked.dialect {
+        match self.request.dialect {
             WireDialect::Chat => chat::events(self),
             WireDialect::Responses => responses::events(self),
             WireDialect::Messages => messages::events(self),

@@ -18,7 +18,7 @@ const THOUGHT: &str = "The last result is there, so the next part comes now.";
 /// A reply with its numbers of tokens and the seed of its ids.
 #[derive(Clone, Debug)]
 pub(crate) struct NumberedReply<'a> {
-    pub asked: &'a AskedParts,
+    pub request: &'a AskedParts,
     pub reply: &'a ScriptedReply,
     /// The common part of all ids. It depends only on the prompt, so a retry gets the same ids.
     pub seed: String,
@@ -37,19 +37,19 @@ pub(crate) struct NumberedReply<'a> {
 
 impl<'a> NumberedReply<'a> {
     pub fn new(
-        asked: &'a AskedParts,
+        request: &'a AskedParts,
         reply: &'a ScriptedReply,
         prompt: u64,
         cached: u64,
         thinks: bool,
     ) -> Self {
-        let mut read = asked.model.clone();
-        for item in &asked.items {
+        let mut read = request.model.clone();
+        for item in &request.items {
             read.push_str(&item.to_string());
         }
         let thinking = thinks.then_some(THOUGHT);
-        let mut made = Self {
-            asked,
+        let mut numbered = Self {
+            request,
             reply,
             seed: format!("{:016x}", fnv(read.as_bytes())),
             text: reply.text.clone(),
@@ -61,14 +61,14 @@ impl<'a> NumberedReply<'a> {
             cut: false,
             bind: false,
         };
-        made.measure();
-        if let Some(room) = asked.max_tokens()
-            && room < made.output
+        numbered.measure();
+        if let Some(room) = request.max_tokens()
+            && room < numbered.output
             && reply.calls.is_empty()
         {
-            made.cut(room);
+            numbered.cut(room);
         }
-        made
+        numbered
     }
 
     fn measure(&mut self) {

@@ -19,23 +19,24 @@ pub(crate) fn reasoning_of(id: &str) -> Option<String> {
 }
 
 /// The items of a reply in their final form.
-pub(crate) fn output(made: &NumberedReply<'_>) -> Vec<Value> {
-    let seed = &made.seed;
-    let with = if made.thinking.is_some() { "r" } else { "" };
+pub(crate) fn output(numbered_reply: &NumberedReply<'_>) -> Vec<Value> {
+    let seed = &numbered_reply.seed;
+    let with = if numbered_reply.thinking.is_some() { "r" } else { "" };
     let mut items = Vec::new();
-    if let Some(thinking) = made.thinking {
+    if let Some(thinking) = numbered_reply.thinking {
         let id = format!("rs_{seed}");
         items.push(json!({"id": id, "type": "reasoning", "encrypted_content": sealed(&id),
             "summary": [{"type": "summary_text", "text": thinking}]}));
     }
-    if !made.text.is_empty() {
-        let phase = if made.reply.calls.is_empty() { "final_answer" } else { "commentary" };
+    if !numbered_reply.text.is_empty() {
+        let phase =
+            if numbered_reply.reply.calls.is_empty() { "final_answer" } else { "commentary" };
         items.push(json!({"id": format!("msg_{with}{seed}"), "type": "message",
             "status": "completed", "role": "assistant", "phase": phase,
-            "content": [{"type": "output_text", "text": made.text, "annotations": [],
+            "content": [{"type": "output_text", "text": numbered_reply.text, "annotations": [],
                 "logprobs": []}]}));
     }
-    for (index, call) in made.reply.calls.iter().enumerate() {
+    for (index, call) in numbered_reply.reply.calls.iter().enumerate() {
         let call_id = format!("call_{seed}_{index}");
         items.push(if call.custom {
             json!({"id": format!("ctc_{seed}_{index}"), "type": "custom_tool_call",
@@ -50,59 +51,59 @@ pub(crate) fn output(made: &NumberedReply<'_>) -> Vec<Value> {
     items
 }
 
-fn usage(made: &NumberedReply<'_>) -> Value {
+fn usage(numbered_reply: &NumberedReply<'_>) -> Value {
     json!({
-        "input_tokens": made.prompt, "input_tokens_details": {"cached_tokens": made.cached,
+        "input_tokens": numbered_reply.prompt, "input_tokens_details": {"cached_tokens": numbered_reply.cached,
             "cache_write_tokens": 0},
-        "output_tokens": made.output, "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": made.prompt + made.output,
+        "output_tokens": numbered_reply.output, "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": numbered_reply.prompt + numbered_reply.output,
     })
 }
 
-fn response(made: &NumberedReply<'_>, status: &str, output: &[Value]) -> Value {
-    let body = &made.asked.body;
+fn response(numbered_reply: &NumberedReply<'_>, status: &str, output: &[Value]) -> Value {
+    let body = &numbered_reply.request.body;
     let or = |name: &str, value: Value| body.get(name).cloned().unwrap_or(value);
     let details =
         if status == "incomplete" { json!({"reason": "max_output_tokens"}) } else { Value::Null };
     json!({
-        "id": id(made), "object": "response", "created_at": CREATED, "status": status,
+        "id": id(numbered_reply), "object": "response", "created_at": CREATED, "status": status,
         "background": false, "error": null, "incomplete_details": details,
         "instructions": or("instructions", Value::Null), "metadata": or("metadata", json!({})),
-        "max_output_tokens": or("max_output_tokens", Value::Null), "model": made.asked.model,
+        "max_output_tokens": or("max_output_tokens", Value::Null), "model": numbered_reply.request.model,
         "output": output, "parallel_tool_calls": or("parallel_tool_calls", json!(true)),
         "previous_response_id": or("previous_response_id", Value::Null),
         "store": or("store", json!(true)), "temperature": 1.0, "top_p": 1.0,
         "tool_choice": or("tool_choice", json!("auto")), "tools": or("tools", json!([])),
         "truncation": "disabled", "reasoning": or("reasoning", json!({"effort": null, "summary": null})),
         "text": {"format": {"type": "text"}}, "user": null,
-        "usage": if status == "in_progress" { Value::Null } else { usage(made) },
+        "usage": if status == "in_progress" { Value::Null } else { usage(numbered_reply) },
     })
 }
 
 /// The id of the response.
-pub(crate) fn id(made: &NumberedReply<'_>) -> String {
-    format!("resp_{}", made.seed)
+pub(crate) fn id(numbered_reply: &NumberedReply<'_>) -> String {
+    format!("resp_{}", numbered_reply.seed)
 }
 
-fn status(made: &NumberedReply<'_>) -> &'static str {
-    if made.cut { "incomplete" } else { "completed" }
+fn status(numbered_reply: &NumberedReply<'_>) -> &'static str {
+    if numbered_reply.cut { "incomplete" } else { "completed" }
 }
 
-pub(crate) fn whole(made: &NumberedReply<'_>) -> Value {
-    response(made, status(made), &output(made))
+pub(crate) fn whole(numbered_reply: &NumberedReply<'_>) -> Value {
+    response(numbered_reply, status(numbered_reply), &output(numbered_reply))
 }
 
-pub(crate) fn events(made: &NumberedReply<'_>) -> Vec<String> {
+pub(crate) fn events(numbered_reply: &NumberedReply<'_>) -> Vec<String> {
     let mut events = vec![
-        json!({"type": "response.created", "response": response(made, "in_progress", &[])}),
-        json!({"type": "response.in_progress", "response": response(made, "in_progress", &[])}),
+        json!({"type": "response.created", "response": response(numbered_reply, "in_progress", &[])}),
+        json!({"type": "response.in_progress", "response": response(numbered_reply, "in_progress", &[])}),
     ];
-    let output = output(made);
+    let output = output(numbered_reply);
     for (index, item) in output.iter().enumerate() {
         added(item, index, &mut events);
     }
-    let last = response(made, status(made), &output);
-    events.push(json!({"type": format!("response.{}", status(made)), "response": last}));
+    let last = response(numbered_reply, status(numbered_reply), &output);
+    events.push(json!({"type": format!("response.{}", status(numbered_reply)), "response": last}));
     numbered(events)
 }
 
@@ -190,24 +191,24 @@ fn added(item: &Value, index: usize, events: &mut Vec<Value>) {
             for piece in pieces(text) {
                 events.push(part(&format!("{name}.delta"), json!({"delta": piece})));
             }
-            let mut done = json!({field: text});
+            let mut done_event = json!({field: text});
             if field == "arguments" {
-                done["name"] = item["name"].clone();
+                done_event["name"] = item["name"].clone();
             }
-            events.push(part(&format!("{name}.done"), done));
+            events.push(part(&format!("{name}.done"), done_event));
         }
     }
     events.push(json!({"type": "response.output_item.done", "output_index": index, "item": item}));
 }
 
 /// A stream that reports that the prompt does not fit.
-pub(crate) fn refused(made: &NumberedReply<'_>, broken: &BrokenRule) -> Vec<String> {
-    let mut last = response(made, "failed", &[]);
+pub(crate) fn refused(numbered_reply: &NumberedReply<'_>, broken: &BrokenRule) -> Vec<String> {
+    let mut last = response(numbered_reply, "failed", &[]);
     last["error"] = json!({"code": broken.code, "message": broken.message});
     last["usage"] = Value::Null;
     numbered(vec![
-        json!({"type": "response.created", "response": response(made, "in_progress", &[])}),
-        json!({"type": "response.in_progress", "response": response(made, "in_progress", &[])}),
+        json!({"type": "response.created", "response": response(numbered_reply, "in_progress", &[])}),
+        json!({"type": "response.in_progress", "response": response(numbered_reply, "in_progress", &[])}),
         json!({"type": "response.failed", "response": last}),
     ])
 }

@@ -10,19 +10,19 @@ use crate::upstream::request_parts::{AskedParts, array};
 /// The most characters of a call's id.
 const MAX_ID: usize = 40;
 
-pub(super) fn check(asked: &AskedParts) -> Result<(), BrokenRule> {
-    if asked.items.is_empty() {
+pub(super) fn check(request: &AskedParts) -> Result<(), BrokenRule> {
+    if request.items.is_empty() {
         let text = "Invalid 'messages': empty array. Expected an array with minimum length 1, but got \
                     an empty array instead.";
         return Err(BrokenRule::at(text, "messages".to_owned()));
     }
-    if asked.tools.as_array().is_some_and(Vec::is_empty) {
+    if request.tools.as_array().is_some_and(Vec::is_empty) {
         let text = "[] is too short - 'tools'";
         return Err(BrokenRule::at(text, "tools".to_owned()));
     }
     let mut seen = BTreeSet::new();
     let mut open: Vec<&str> = Vec::new();
-    for (at, message) in asked.items.iter().enumerate() {
+    for (at, message) in request.items.iter().enumerate() {
         let role = message["role"].as_str().unwrap_or_default();
         if role == "tool" {
             answers(message, at, &mut open)?;
@@ -130,8 +130,8 @@ fn filled(message: &Value, at: usize) -> Result<(), BrokenRule> {
 
 /// The rules of chat templates of open models: roles alternate, and either all messages of the assistant have reasoning
 /// or none has.
-pub(super) fn alternates(asked: &AskedParts) -> Result<(), BrokenRule> {
-    let messages = || asked.items.iter().enumerate().filter(|(_, m)| m["role"] == "assistant");
+pub(super) fn alternates(request: &AskedParts) -> Result<(), BrokenRule> {
+    let messages = || request.items.iter().enumerate().filter(|(_, m)| m["role"] == "assistant");
     let thinks = messages().any(|(_, message)| message["reasoning_content"].is_string());
     let mute = messages().find(|(_, message)| !message["reasoning_content"].is_string());
     if let Some((at, _)) = mute.filter(|_| thinks) {
@@ -139,7 +139,7 @@ pub(super) fn alternates(asked: &AskedParts) -> Result<(), BrokenRule> {
             "Missing `reasoning_content` field in the assistant message at message index {at}"
         )));
     }
-    let roles = asked.items.iter().map(|message| message["role"].as_str().unwrap_or_default());
+    let roles = request.items.iter().map(|message| message["role"].as_str().unwrap_or_default());
     let mut last = "";
     for (at, role) in roles.enumerate() {
         let wrong = match (last, role) {

@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::upstream::errors::BrokenRule;
 use crate::upstream::request_parts::{AskedParts, array};
 
-pub(super) fn check(asked: &AskedParts) -> Result<(), BrokenRule> {
-    let items = &asked.items;
+pub(super) fn check(request: &AskedParts) -> Result<(), BrokenRule> {
+    let items = &request.items;
     let Some(first) = items.first() else {
         return Err(BrokenRule::new(
             "* GenerateContentRequest.contents: contents is not specified",
@@ -58,8 +58,8 @@ pub(super) fn check(asked: &AskedParts) -> Result<(), BrokenRule> {
 }
 
 /// Checks that roles alternate. Google required that once; now its own CLI sends two contents of the user in a row.
-pub(super) fn alternates(asked: &AskedParts) -> Result<(), BrokenRule> {
-    if asked.items.windows(2).all(|pair| side(&pair[0]) != side(&pair[1])) {
+pub(super) fn alternates(request: &AskedParts) -> Result<(), BrokenRule> {
+    if request.items.windows(2).all(|pair| side(&pair[0]) != side(&pair[1])) {
         return Ok(());
     }
     Err(BrokenRule::new("Please ensure that multiturn requests alternate between user and model."))

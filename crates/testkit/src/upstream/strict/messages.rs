@@ -14,26 +14,27 @@ const MAX_MARKS: usize = 4;
 /// The most characters of a call's id.
 const MAX_ID: usize = 64;
 
-pub(super) fn check(asked: &AskedParts) -> Result<(), BrokenRule> {
-    if asked.max_tokens().is_none() {
+pub(super) fn check(request: &AskedParts) -> Result<(), BrokenRule> {
+    if request.max_tokens().is_none() {
         return Err(BrokenRule::new("max_tokens: Field required"));
     }
-    if asked.items.is_empty() {
+    if request.items.is_empty() {
         return Err(BrokenRule::new("messages: at least one message is required"));
     }
-    let marks =
-        marks(&asked.tools) + marks(&asked.system) + asked.items.iter().map(marks).sum::<usize>();
+    let marks = marks(&request.tools)
+        + marks(&request.system)
+        + request.items.iter().map(marks).sum::<usize>();
     if marks > MAX_MARKS {
         return Err(BrokenRule::new(format!(
             "A maximum of {MAX_MARKS} blocks with cache_control may be provided. Found {marks}."
         )));
     }
-    blocks(asked)?;
-    let turns = turns(&asked.items);
+    blocks(request)?;
+    let turns = turns(&request.items);
     check_ends(&turns)?;
     paired(&turns)?;
     instructed(&turns)?;
-    thought(asked, &turns)
+    thought(request, &turns)
 }
 
 /// Neighbouring messages of the same role, as one turn: the index of the first, the role, the blocks.
@@ -68,9 +69,9 @@ fn marks(value: &Value) -> usize {
 }
 
 /// Checks the rules for single messages.
-fn blocks(asked: &AskedParts) -> Result<(), BrokenRule> {
-    let last = asked.items.len() - 1;
-    for (at, message) in asked.items.iter().enumerate() {
+fn blocks(request: &AskedParts) -> Result<(), BrokenRule> {
+    let last = request.items.len() - 1;
+    for (at, message) in request.items.iter().enumerate() {
         let role = message["role"].as_str().unwrap_or_default();
         if !matches!(role, "user" | "assistant" | "system") {
             return Err(BrokenRule::new(format!(
@@ -201,8 +202,8 @@ fn unanswered(turn: &RoleTurn, open: &[&str], answered: &BTreeSet<&str>) -> Resu
 }
 
 /// Checks that thinking is unchanged, and that it comes before the calls of the last turn.
-fn thought(asked: &AskedParts, turns: &[RoleTurn]) -> Result<(), BrokenRule> {
-    for (at, message) in asked.items.iter().enumerate() {
+fn thought(request: &AskedParts, turns: &[RoleTurn]) -> Result<(), BrokenRule> {
+    for (at, message) in request.items.iter().enumerate() {
         for (index, block) in parts(&message["content"]).iter().enumerate() {
             if block["type"] != "thinking" {
                 continue;
@@ -213,7 +214,7 @@ fn thought(asked: &AskedParts, turns: &[RoleTurn]) -> Result<(), BrokenRule> {
                     "messages.{at}.content.{index}: Invalid `signature` in `thinking` block"
                 )));
             }
-            if bound(given) && given != signature(asked, at, block, true) {
+            if bound(given) && given != signature(request, at, block, true) {
                 return Err(BrokenRule::new(format!(
                     "messages.{at}.content.{index}: Invalid `signature` in `thinking` block. The block \
                      is bound to a different conversation."
@@ -221,7 +222,7 @@ fn thought(asked: &AskedParts, turns: &[RoleTurn]) -> Result<(), BrokenRule> {
             }
         }
     }
-    if !thinks(asked) {
+    if !thinks(request) {
         return Ok(());
     }
     let Some(last) = turns.iter().rev().find(|turn| turn.role == "assistant") else {
@@ -242,6 +243,6 @@ fn thought(asked: &AskedParts, turns: &[RoleTurn]) -> Result<(), BrokenRule> {
 }
 
 /// Whether the request asks for thinking with a budget. With `adaptive` thinking the model may leave it out.
-fn thinks(asked: &AskedParts) -> bool {
-    asked.body["thinking"]["type"] == "enabled"
+fn thinks(request: &AskedParts) -> bool {
+    request.body["thinking"]["type"] == "enabled"
 }

@@ -23,23 +23,23 @@ pub enum Strictness {
 }
 
 /// Fails with the first rule that a request breaks.
-pub(crate) fn check(asked: &AskedParts, strictness: Strictness) -> Result<(), BrokenRule> {
+pub(crate) fn check(request: &AskedParts, strictness: Strictness) -> Result<(), BrokenRule> {
     if strictness == Strictness::Off {
         return Ok(());
     }
-    match asked.dialect {
+    match request.dialect {
         WireDialect::Chat => {
-            chat::check(asked)?;
-            if strictness == Strictness::Templates { chat::alternates(asked) } else { Ok(()) }
+            chat::check(request)?;
+            if strictness == Strictness::Templates { chat::alternates(request) } else { Ok(()) }
         }
         WireDialect::Responses => {
-            responses::check(asked)?;
-            if strictness == Strictness::Templates { responses::adjacent(asked) } else { Ok(()) }
+            responses::check(request)?;
+            if strictness == Strictness::Templates { responses::adjacent(request) } else { Ok(()) }
         }
-        WireDialect::Messages => messages::check(asked),
+        WireDialect::Messages => messages::check(request),
         WireDialect::Gemini => {
-            gemini::check(asked)?;
-            if strictness == Strictness::Templates { gemini::alternates(asked) } else { Ok(()) }
+            gemini::check(request)?;
+            if strictness == Strictness::Templates { gemini::alternates(request) } else { Ok(()) }
         }
     }
 }

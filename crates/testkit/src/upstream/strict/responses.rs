@@ -11,13 +11,13 @@ use crate::upstream::stream::responses::{reasoning_of, sealed};
 /// The most characters of a call's id.
 const MAX_ID: usize = 64;
 
-pub(super) fn check(asked: &AskedParts) -> Result<(), BrokenRule> {
-    let items = &asked.items;
+pub(super) fn check(request: &AskedParts) -> Result<(), BrokenRule> {
+    let items = &request.items;
     if items.is_empty() {
         return Err(BrokenRule::at("Missing required parameter: 'input'.", "input".to_owned()));
     }
     let added = items.iter().any(|item| item["type"] == "additional_tools");
-    if asked.tools.as_array().is_some_and(Vec::is_empty) && !added {
+    if request.tools.as_array().is_some_and(Vec::is_empty) && !added {
         return Err(BrokenRule::at("[] is too short - 'tools'", "tools".to_owned()));
     }
     let mut ids = BTreeSet::new();
@@ -25,7 +25,7 @@ pub(super) fn check(asked: &AskedParts) -> Result<(), BrokenRule> {
     let mut answered = BTreeSet::new();
     for (at, item) in items.iter().enumerate() {
         let kind = item["type"].as_str().unwrap_or("message");
-        identified(asked, item, kind, at, &mut ids)?;
+        identified(request, item, kind, at, &mut ids)?;
         let call = item["call_id"].as_str().unwrap_or_default();
         if kind == "reasoning" {
             followed(items, at)?;
@@ -80,7 +80,7 @@ fn is_call(kind: &str) -> bool {
 
 /// Checks that an id begins as its kind requires, is unique, and comes after the reasoning item that it was made with.
 fn identified<'a>(
-    asked: &AskedParts,
+    request: &AskedParts,
     item: &'a Value,
     kind: &str,
     at: usize,
@@ -108,7 +108,7 @@ fn identified<'a>(
                      content item_id did not match the target item id."
                 )));
             }
-            None if asked.body["store"] == false => {
+            None if request.body["store"] == false => {
                 return Err(input(format!(
                     "Item with id '{id}' not found. Items are not persisted when `store` is set to \
                      false. Try again with `store` set to true, or remove this item from your input."
@@ -136,13 +136,13 @@ fn identified<'a>(
 /// Checks that the item after a reasoning item is one that the model made with it.
 fn followed(items: &[Value], at: usize) -> Result<(), BrokenRule> {
     // This server makes one reasoning item for each reply, so two in a row mean that the items between them are lost.
-    let done = items.get(at + 1).is_some_and(|item| {
+    let is_followed = items.get(at + 1).is_some_and(|item| {
         let kind = item["type"].as_str().unwrap_or("message");
         is_call(kind)
             || kind == "message" && item["role"] == "assistant"
             || kind.ends_with("_search_call")
     });
-    if done {
+    if is_followed {
         return Ok(());
     }
     Err(input(format!(
@@ -182,9 +182,9 @@ fn spoken(item: &Value, at: usize) -> Result<(), BrokenRule> {
 }
 
 /// Checks that results follow their calls without other items between.
-pub(super) fn adjacent(asked: &AskedParts) -> Result<(), BrokenRule> {
+pub(super) fn adjacent(request: &AskedParts) -> Result<(), BrokenRule> {
     let mut open: Vec<&str> = Vec::new();
-    for item in &asked.items {
+    for item in &request.items {
         let kind = item["type"].as_str().unwrap_or("message");
         let call = item["call_id"].as_str().unwrap_or_default();
         if is_call(kind) {

@@ -63,11 +63,11 @@ fn string<'a>(text: &'a str, prefix: &str, out: &mut Vec<ScriptToken<'a>>) -> us
     let mut end = start;
     let mut escaped = false;
     loop {
-        let Some(found) = text[end..].find(|c| c == '\\' || quote.starts_with(c)) else {
+        let Some(offset) = text[end..].find(|c| c == '\\' || quote.starts_with(c)) else {
             out.push(ScriptToken::Built); // never closed
             return text.len();
         };
-        end += found;
+        end += offset;
         if text[end..].starts_with('\\') {
             escaped = true;
             end += 1;

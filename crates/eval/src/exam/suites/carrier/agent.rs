@@ -41,8 +41,8 @@ pub const NAMES: [&str; 3] = ["code", "operations", "research"];
 /// There is no such trade.
 pub fn session(trade: &str, seed: u64, tokens: usize) -> ExamResult<Vec<CarrierMessage>> {
     let trades: AgentTrades = toml::from_str(TRADES).at("agents.toml")?;
-    let found = trades.trade.into_iter().find(|one| one.name == trade);
-    let trade = found.ok_or_else(|| ExamError(format!("no trade {trade}")))?;
+    let chosen = trades.trade.into_iter().find(|one| one.name == trade);
+    let trade = chosen.ok_or_else(|| ExamError(format!("no trade {trade}")))?;
     let rng = &mut Rng::new(seed);
     let mut out = vec![CarrierMessage::system(trade.system.clone())];
     let (mut size, mut calls) = (0, 0);

@@ -85,16 +85,16 @@ impl CarrierTalk {
         self.exchange(rng, (1, 2), (1, 2))
     }
 
-    /// A message of the user and its answer. `said` and `answered` are the ranges of their numbers of sentences.
+    /// A message of the user and its answer. `user_length` and `answered` are the ranges of their numbers of sentences.
     fn exchange(
         &self,
         rng: &mut Rng,
-        said: (usize, usize),
+        user_length: (usize, usize),
         answered: (usize, usize),
     ) -> [CarrierMessage; 2] {
         let topic = rng.below(self.topic.len());
         let mut user = Vec::new();
-        for _ in 0..rng.between(said.0, said.1) {
+        for _ in 0..rng.between(user_length.0, user_length.1) {
             let asks = rng.chance(45);
             let of = if asks { &self.talk.ask } else { &self.talk.chat };
             user.push(self.sentence(rng, topic, of));
