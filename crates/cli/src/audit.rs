@@ -1,6 +1,6 @@
 //! `midfold check session`: checks every record of a session against its log, and shows what each fold lost.
 
-use midfold::core::audit::{Audit, FoldReceipt, audit};
+use midfold::core::audit::{Audit, FoldReceipt, RemovedByRule, audit};
 use midfold::core::ledger::CallRecord;
 use midfold::core::references::NameReference;
 use midfold::store::StoredError;
@@ -147,85 +147,84 @@ fn text(id: &str, audit: &Audit, alone: bool, style: &OutputStyle) -> String {
     page.text
 }
 
-fn receipt(page: &mut LabelledPage<'_>, fold_receipt: &FoldReceipt) {
-    let wide = |n: u32| number(u64::from(n));
+fn receipt(page: &mut LabelledPage<'_>, receipt: &FoldReceipt) {
     let title = format!(
         "\n  fold {} ({}), policy {}",
-        wide(fold_receipt.fold.number),
-        short(fold_receipt.fold.id),
-        fold_receipt.policy
+        wide(receipt.fold.number),
+        short(receipt.fold.id),
+        receipt.policy
     );
     page.text += &format!("{}\n", page.style.paint(OutputColor::Bold, &title));
-    if !fold_receipt.standing.is_in_force() {
-        return page.field("stands", &fold_receipt.standing.to_string());
+    if !receipt.standing.is_in_force() {
+        return page.field("stands", &receipt.standing.to_string());
     }
-    page.field(
-        "span",
-        &format!(
-            "messages {} to {} of {}",
-            wide(fold_receipt.start),
-            wide(fold_receipt.end.saturating_sub(1)),
-            wide(fold_receipt.fold.events)
-        ),
-    );
-    page.field(
-        "messages",
-        &format!("{} → {}", wide(fold_receipt.messages_before), wide(fold_receipt.messages_after)),
-    );
-    page.field(
-        "tokens",
-        &format!("{} → {}", number(fold_receipt.tokens_before), number(fold_receipt.tokens_after)),
-    );
-    for (at, removed) in fold_receipt.removed.iter().enumerate() {
-        let label = if at == 0 { "taken out" } else { "" };
-        let reason = if removed.reason.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", removed.reason)
-        };
-        let text = format!(
-            "{} by {}{reason}: {} → {} tokens",
-            plural(
-                u64::from(removed.items),
-                if is_stand_in(&removed.rule) { "message" } else { "block" }
-            ),
-            removed.rule,
-            number(removed.tokens_before),
-            number(removed.tokens_after)
-        );
-        page.field(label, &text);
+    let (first, last) = (wide(receipt.start), wide(receipt.end.saturating_sub(1)));
+    page.field("span", &format!("messages {first} to {last} of {}", wide(receipt.fold.events)));
+    let messages = format!("{} → {}", wide(receipt.messages_before), wide(receipt.messages_after));
+    page.field("messages", &messages);
+    let tokens = format!("{} → {}", number(receipt.tokens_before), number(receipt.tokens_after));
+    page.field("tokens", &tokens);
+    for (at, removed) in receipt.removed.iter().enumerate() {
+        page.field(if at == 0 { "taken out" } else { "" }, &removed_text(removed));
     }
-    if !fold_receipt.pins.is_empty() {
-        let pins: Vec<_> = fold_receipt.pins.iter().map(|pin| wide(*pin)).collect();
+    if !receipt.pins.is_empty() {
+        let pins: Vec<_> = receipt.pins.iter().map(|pin| wide(*pin)).collect();
         let noun = if pins.len() == 1 { "message" } else { "messages" };
         page.field("untouched", &format!("{noun} {}", pins.join(", ")));
     }
-    if !fold_receipt.asked_again.is_empty() {
-        let again = |one: &NameReference| format!("{} at {}", one.name, wide(one.seq));
-        let again: Vec<String> = fold_receipt.asked_again.iter().take(6).map(again).collect();
-        let more = fold_receipt.asked_again.len() - again.len();
-        let more = if more > 0 { format!(", {more} more") } else { String::new() };
-        let folded = wide(fold_receipt.fold.events);
-        page.field("asked again", &format!("folded at {folded}; {}{more}", again.join(", ")));
+    if !receipt.asked_again.is_empty() {
+        page.field("asked again", &asked_again(receipt));
     }
     // Identifiers that were used again come first in these lists: the audit sorts them.
-    ids(page, "still named", &fold_receipt.kept_ids);
-    ids(page, "not named", &fold_receipt.lost_ids);
+    ids(page, "still named", &receipt.kept_ids);
+    ids(page, "not named", &receipt.lost_ids);
+    page.field("ends", &ends(receipt));
+    page.field("originals", &originals(receipt));
+}
+
+fn wide(n: u32) -> String {
+    number(u64::from(n))
+}
+
+fn removed_text(removed: &RemovedByRule) -> String {
+    let reason = match removed.reason.as_str() {
+        "" => String::new(),
+        reason => format!(" ({reason})"),
+    };
+    let noun = if is_stand_in(&removed.rule) { "message" } else { "block" };
+    format!(
+        "{} by {}{reason}: {} → {} tokens",
+        plural(u64::from(removed.items), noun),
+        removed.rule,
+        number(removed.tokens_before),
+        number(removed.tokens_after)
+    )
+}
+
+fn asked_again(receipt: &FoldReceipt) -> String {
+    let name = |reference: &NameReference| format!("{} at {}", reference.name, wide(reference.seq));
+    let names: Vec<String> = receipt.asked_again.iter().take(IDS).map(name).collect();
+    let more = receipt.asked_again.len() - names.len();
+    let more = if more > 0 { format!(", {more} more") } else { String::new() };
+    format!("folded at {}; {}{more}", wide(receipt.fold.events), names.join(", "))
+}
+
+fn ends(receipt: &FoldReceipt) -> String {
     let how = |verbatim| if verbatim { "byte for byte" } else { "NOT byte for byte" };
-    let ends = match (fold_receipt.head_verbatim, fold_receipt.tail_verbatim) {
+    match (receipt.head_verbatim, receipt.tail_verbatim) {
         (head, tail) if head == tail => format!("head and tail {}", how(head)),
         (head, tail) => format!("head {}, tail {}", how(head), how(tail)),
-    };
-    page.field("ends", &ends);
-    let count = fold_receipt.recallable.len() as u64;
-    let can = match (fold_receipt.intact, count) {
+    }
+}
+
+fn originals(receipt: &FoldReceipt) -> String {
+    match (receipt.intact, receipt.recallable.len() as u64) {
         (true, 0) => "nothing to bring back".to_owned(),
         (true, count) => format!("{} can be brought back as they were", plural(count, "message")),
         (false, _) => {
             "NOT all can be brought back: the log differs from what was folded".to_owned()
         }
-    };
-    page.field("originals", &can);
+    }
 }
 
 /// Whether a rule replaces whole messages. All other rules shorten blocks of a message.

@@ -10,6 +10,8 @@ use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Frame;
+use hyper::header::CONTENT_LENGTH;
+use hyper::http::request::Parts;
 
 /// At most so many bytes are reserved because of a request's `content-length`. More memory is only taken for bytes that
 /// arrive.
@@ -144,4 +146,9 @@ impl hyper::body::Body for BufferedBody {
             None => Pin::new(&mut self.body).poll_frame(context),
         }
     }
+}
+
+/// The `content-length` of a request; `None` if it has none.
+pub(crate) fn content_length(parts: &Parts) -> Option<usize> {
+    parts.headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }

@@ -33,6 +33,7 @@ pub mod config;
 mod console;
 mod desk;
 mod forward;
+mod generate;
 mod guard;
 mod handlers;
 mod headers;

@@ -12,6 +12,7 @@ use crate::answers::error;
 use crate::app::SharedApp;
 use crate::guard::BodyWatch;
 use crate::metric_labels::RequestLabels;
+use crate::pass_cause::PassCause;
 use crate::route_hints::{NoKey, RequestGoal, RouteHints};
 use crate::traces::RequestTrace;
 use crate::upstream::NoAnswer;
@@ -44,6 +45,15 @@ pub(crate) fn no_key(app: &SharedApp, NoKey(name): NoKey) -> Response {
     let refused = AdmitRefusal::NoProviderKey(name);
     tracing::info!(why = %refused, "a request was not let in");
     refused.response()
+}
+
+/// The refusal of a request that cannot be folded, where only folded ones are sent (`--strict`).
+pub(crate) fn not_folded(cause: PassCause) -> Response {
+    let text = format!(
+        "midfold: the request cannot be folded ({}), and --strict sends nothing that is not",
+        cause.name()
+    );
+    error(StatusCode::UNPROCESSABLE_ENTITY, "midfold_strict", &text)
 }
 
 /// The response if the upstream gave no answer.

@@ -197,86 +197,119 @@ pub fn text(
         number(totals.compressed),
         number(totals.trajectories - totals.compressed)
     );
+    let mut fields = token_fields(manifest, job);
+    fields.extend(model_fields(manifest, job));
+    fields.extend(left_out_fields(manifest, job, paths));
+    fields.extend(transcript_fields(job));
+    if resumed > 0 {
+        fields.push(("resumed", format!("after {} rows that were done before", number(resumed))));
+    }
+    let metrics = paths.metrics.as_ref().map(|path| format!(", metrics in {}", path.display()));
+    let took = format!("{:.1} s", took.as_secs_f64());
+    let output = paths.output.display();
+    fields.push(("wrote", format!("{output} in {took}{}", metrics.unwrap_or_default())));
     let mut out = style.paint(OutputColor::Green, &title) + "\n";
-    let mut field = |name: &str, text: &str| {
+    for (name, text) in fields {
         out += &format!("{} {text}\n", style.paint(OutputColor::Dim, &format!("{name:>9}")));
+    }
+    out
+}
+
+/// A line of the summary: its name, empty where it goes on with the line above, and its text.
+type SummaryField = (&'static str, String);
+
+/// The tokens before and after, and how they spread over the rows.
+fn token_fields(manifest: &RunManifest, job: &TrajectoryJob) -> Vec<SummaryField> {
+    let totals = &manifest.totals;
+    let estimated = match totals.trajectories - manifest.counted {
+        0 => String::new(),
+        more => format!(" ({} short rows not counted: a quarter of their bytes)", number(more)),
     };
-    field(
-        "tokens",
-        &format!(
-            "{} → {}, counted with {}{}",
-            number(totals.tokens_before),
-            number(totals.tokens_after),
-            job.counter.name(),
-            match totals.trajectories - manifest.counted {
-                0 => String::new(),
-                more =>
-                    format!(" ({} short rows not counted: a quarter of their bytes)", number(more)),
-            }
-        ),
+    let tokens = format!(
+        "{} → {}, counted with {}{estimated}",
+        number(totals.tokens_before),
+        number(totals.tokens_after),
+        job.counter.name(),
     );
-    field("", "      median        90 %        99 %         max");
-    for (name, spread) in [("before", &totals.before), ("after", &totals.after)] {
-        let columns = QUANTILES.map(|p| format!("{:>12}", number(spread.quantile(p))));
-        field(name, &columns.concat());
+    let spread = |spread: &LogHistogram| {
+        QUANTILES.map(|p| format!("{:>12}", number(spread.quantile(p)))).concat()
+    };
+    vec![
+        ("tokens", tokens),
+        ("", "      median        90 %        99 %         max".to_owned()),
+        ("before", spread(&totals.before)),
+        ("after", spread(&totals.after)),
+    ]
+}
+
+/// What a model was asked, and how many of its summaries were computed instead.
+fn model_fields(manifest: &RunManifest, job: &TrajectoryJob) -> Vec<SummaryField> {
+    let Some(ask_outcome) = &job.ask_outcome else { return Vec::new() };
+    let asked = format!(
+        "{} to be written by {}; asked about {} in {}",
+        plural(ask_outcome.rows, "row"),
+        ask_outcome.model,
+        plural(ask_outcome.spans, "span"),
+        plural(ask_outcome.calls, "call")
+    );
+    let mut fields = vec![("model", asked)];
+    let refused = &manifest.totals.refused;
+    if !refused.is_empty() {
+        let count: u64 = refused.values().sum();
+        fields.push(("", format!("{} computed instead: {}", number(count), counts(refused))));
     }
-    if let Some(ask_outcome) = &job.ask_outcome {
-        let words = format!(
-            "{} to be written by {}; asked about {} in {}",
-            plural(ask_outcome.rows, "row"),
-            ask_outcome.model,
-            plural(ask_outcome.spans, "span"),
-            plural(ask_outcome.calls, "call")
-        );
-        field("model", &words);
-        if !totals.refused.is_empty() {
-            let count: u64 = totals.refused.values().sum();
-            let computed =
-                format!("{} computed instead: {}", number(count), counts(&totals.refused));
-            field("", &computed);
-        }
-    }
+    fields
+}
+
+/// Rows that are still too long, and rows that were rejected.
+fn left_out_fields(
+    manifest: &RunManifest,
+    job: &TrajectoryJob,
+    paths: &OutputPaths,
+) -> Vec<SummaryField> {
+    let totals = &manifest.totals;
+    let mut fields = Vec::new();
     if totals.still_over_limit > 0 {
         let count = number(totals.still_over_limit);
         let target = number(job.settings.limits.target);
-        field(
-            "over",
-            &format!(
-                "{count} still longer than {target}: what is kept is too long \
-                 (--reject-over-limit leaves them out)"
-            ),
+        let text = format!(
+            "{count} still longer than {target}: what is kept is too long \
+             (--reject-over-limit leaves them out)"
         );
+        fields.push(("over", text));
     }
     if totals.failed > 0 {
-        let count = number(totals.failed);
-        let reasons = counts(&totals.rejected);
+        let (count, reasons) = (number(totals.failed), counts(&totals.rejected));
         let file = paths.rejects.display();
-        field("rejected", &format!("{count} ({reasons}), with line and reason in {file}"));
-        for (count, code, remedy) in remedies(job, &totals.rejected) {
-            field("", &format!("{} {code}: {remedy}", number(count)));
-        }
+        let text = format!("{count} ({reasons}), with line and reason in {file}");
+        fields.push(("rejected", text));
+        let remedies = remedies(job, &totals.rejected).into_iter();
+        fields.extend(
+            remedies
+                .map(|(count, code, remedy)| ("", format!("{} {code}: {remedy}", number(count)))),
+        );
     }
-    for (at, (code, count, example)) in job.transcripts.losses().into_iter().enumerate() {
-        let name = if at == 0 { "lost" } else { "" };
-        field(name, &format!("{} {code}: {example}", number(count)));
-    }
+    fields
+}
+
+/// What rows could not hold of transcripts, and whether rows of two shapes were written.
+fn transcript_fields(job: &TrajectoryJob) -> Vec<SummaryField> {
+    let losses = job.transcripts.losses().into_iter().enumerate();
+    let mut fields: Vec<SummaryField> = losses
+        .map(|(at, (code, count, example))| {
+            (if at == 0 { "lost" } else { "" }, format!("{} {code}: {example}", number(count)))
+        })
+        .collect();
     if let Some(other) = job.transcripts.other_shape() {
-        let words = format!(
+        let text = format!(
             "two were written: rows stay {}, and those of transcripts are {} (--shape {} makes them alike)",
             other.name(),
             job.transcripts.shape.name(),
             other.name()
         );
-        field("shapes", &words);
+        fields.push(("shapes", text));
     }
-    if resumed > 0 {
-        field("resumed", &format!("after {} rows that were done before", number(resumed)));
-    }
-    let metrics = paths.metrics.as_ref().map(|path| format!(", metrics in {}", path.display()));
-    let took = format!("{:.1} s", took.as_secs_f64());
-    let output = paths.output.display();
-    field("wrote", &format!("{output} in {took}{}", metrics.unwrap_or_default()));
-    out
+    fields
 }
 
 /// What would help rows that were rejected for these reasons.

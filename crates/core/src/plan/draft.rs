@@ -9,10 +9,13 @@ use super::last_resort::{self, CutEvents};
 use super::limits::{CounterScale, DraftLimits};
 use super::memo::GatherMemo;
 use super::outcome::FloorError;
-use super::reducing::{MiddleRoom, ReducedMiddle, covered_for_recap, pruned, reduce};
+use super::reducing::{
+    MiddleEdits, MiddleRoom, ReducedMiddle, covered_for_recap, pruned_counts, reduce,
+};
 use super::request::PlanRequest;
 use super::shares::{FRAME, FoldAim, FoldShares};
 use crate::budget::TierName;
+use crate::event::Event;
 use crate::fold::PrunedCount;
 use crate::layout::{Layout, layout};
 use crate::log::EventLog;
@@ -107,7 +110,7 @@ pub(super) fn draft(
     if !cuts && middle.iter().all(|unit| is_pinned(unit) || (fits && only_recaps(log, unit))) {
         return None;
     }
-    let ReducedMiddle { mut keep_from, mut edits } = grounds.reduce(request, scale);
+    let ReducedMiddle { mut keep_from, edits } = grounds.reduce(request, scale);
     // A prepared fold covers exactly the narrated span; there is none where the span reaches into the tail.
     if let Some(through) = limits.through {
         if through > layout.cover_end {
@@ -115,38 +118,10 @@ pub(super) fn draft(
         }
         keep_from = through;
     }
-    let stays = |unit: &EventUnit| unit.events.start >= keep_from || is_pinned(unit);
-    let covered: Vec<usize> =
-        middle.iter().filter(|unit| !stays(unit)).flat_map(|unit| unit.events.clone()).collect();
-    let reads_reduced = request.policy.recap.reads == RecapSource::Reduced;
-    let reduced = reads_reduced.then(|| covered_for_recap(log, &covered, &edits)).flatten();
-    let cut_events = match limits.cut {
-        Some(room) => {
-            last_resort::cut(request, &grounds.tools, layout.carried_user, room, &mut edits)
-        }
-        None => CutEvents::default(),
-    };
-    // The edits of kept events are taken out, so that the rest is those of covered events, which `pruned` counts.
-    let kept: Vec<_> = middle
-        .iter()
-        .filter(|unit| stays(unit))
-        .flat_map(|unit| unit.events.clone())
-        .chain(cut_events.newest.clone())
-        .map(|at| (at, edits.remove(&at).unwrap_or_default()))
-        .collect();
-    let read = if reads_reduced { pruned(&edits) } else { Vec::new() };
-    // An event that is shown cut is no pin: a pin is verbatim.
-    let is_whole = |at: &usize| !cut_events.carried.contains(at);
-    let pinned = middle.iter().filter(|unit| is_pinned(unit)).flat_map(|unit| unit.events.clone());
-    let pinned: Vec<usize> = pinned.filter(is_whole).collect();
-    let (narrated, mut unused) = match request
-        .narrated
-        .map(|narration| (narration, unfit(request, layout, keep_from, narration)))
-    {
-        Some((narrated, None)) => (Some(narrated), None),
-        Some((_, why)) => (None, why),
-        None => (None, None),
-    };
+    let MiddleParts { covered, kept, pinned, cut_events, reduced, read } =
+        grounds.split(request, limits, keep_from, edits);
+    let unfit = request.narrated.and_then(|it| unfit(request, layout, keep_from, it));
+    let (narrated, mut unused) = (request.narrated.filter(|_| unfit.is_none()), unfit);
     let cap = grounds.room.cap;
     let (tools, reduced) = (&grounds.tools, reduced.as_deref());
     let composing = RecapInputs { request, layout, narrated, cap, tools, reduced };
@@ -162,7 +137,7 @@ pub(super) fn draft(
         true => layout.untouched,
         false => log.len(),
     };
-    let carried_user = layout.carried_user.filter(is_whole);
+    let carried_user = layout.carried_user.filter(|at| !cut_events.carried.contains(at));
     Some(FoldDraft {
         covered,
         kept,
@@ -231,6 +206,52 @@ impl DraftGrounds {
         let is_pinned = |unit: &EventUnit| self.cut.pinned.contains(&unit.events.start);
         let Self { cut, room, tools, .. } = self;
         reduce(request, scale, &cut.layout, &cut.middle, &is_pinned, *room, tools)
+    }
+}
+
+/// The middle of a draft, by what becomes of its events.
+struct MiddleParts {
+    covered: Vec<usize>,
+    /// Events that stay, with their edits; also those of the newest unit that are shown cut.
+    kept: Vec<(usize, Vec<(usize, MiddleEdit)>)>,
+    pinned: Vec<usize>,
+    cut_events: CutEvents,
+    /// The covered events as reducers left them, for a policy whose recap reads these.
+    reduced: Option<Vec<Event>>,
+    /// What reducers removed from the covered events, for such a policy.
+    read: Vec<PrunedCount>,
+}
+
+impl DraftGrounds {
+    /// Splits the middle: what comes before `keep_from` is covered, unless it is pinned.
+    fn split(
+        &self,
+        request: &PlanRequest<'_>,
+        limits: DraftLimits,
+        keep_from: usize,
+        mut edits: MiddleEdits,
+    ) -> MiddleParts {
+        let FoldCut { layout, middle, pinned, .. } = &self.cut;
+        let is_pinned = |unit: &&EventUnit| pinned.contains(&unit.events.start);
+        let stays = |unit: &&EventUnit| unit.events.start >= keep_from || is_pinned(unit);
+        let events = |units: &mut dyn Iterator<Item = &EventUnit>| -> Vec<usize> {
+            units.flat_map(|unit| unit.events.clone()).collect()
+        };
+        let covered = events(&mut middle.iter().filter(|unit| !stays(unit)));
+        let reads_reduced = request.policy.recap.reads == RecapSource::Reduced;
+        let reduced = reads_reduced.then(|| covered_for_recap(request.log, &covered, &edits));
+        let cut_events = limits.cut.map_or_else(CutEvents::default, |room| {
+            last_resort::cut(request, &self.tools, layout.carried_user, room, &mut edits)
+        });
+        // The edits of kept events are taken out, so that the rest is those of covered events, which `pruned` counts.
+        let kept = events(&mut middle.iter().filter(stays)).into_iter();
+        let kept = kept.chain(cut_events.newest.clone());
+        let kept = kept.map(|at| (at, edits.remove(&at).unwrap_or_default())).collect();
+        let read = if reads_reduced { pruned_counts(&edits) } else { Vec::new() };
+        let mut pinned = events(&mut middle.iter().filter(is_pinned));
+        // An event that is shown cut is no pin: a pin is verbatim.
+        pinned.retain(|at| !cut_events.carried.contains(at));
+        MiddleParts { covered, kept, pinned, cut_events, reduced: reduced.flatten(), read }
     }
 }
 

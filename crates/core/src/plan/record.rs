@@ -1,5 +1,7 @@
 //! Turns a draft into a fold: final bytes, final token counts, accounts.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashSet;
 
 use super::draft::FoldDraft;
@@ -13,6 +15,7 @@ use crate::fold::{
     RegionRecord, RepairRecord, Span, StandIn, VERSION, VerdictCode, VerdictRecord,
 };
 use crate::ids::identifiers;
+use crate::log::EventLog;
 use crate::meter::Meter;
 use crate::narrate::AcceptedNarration;
 use crate::policy::{Policy, RecapFallback};
@@ -40,12 +43,6 @@ pub(super) fn record(
     let stand_in = draft.recap.is_some().then(|| stand_in(request, &draft));
     let (entries, edits) = entries(request, &draft, stand_in.as_ref());
     let recap = stand_in.map(|stand_in| stand_in.record);
-    let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let region = |range: std::ops::Range<usize>| RegionRecord {
-        start: number(range.start),
-        end: number(range.end),
-        tokens: log.tokens_in(range),
-    };
     let composed = draft.recap.as_ref();
     let fallback = fallback(request, &draft);
     let void = voided(log, request.reasoning);
@@ -56,24 +53,12 @@ pub(super) fn record(
         id: Hash::ROOT,
         prev: request.prior.map(|fold| fold.id),
         joining: request.joining.clone(),
-        span: Span {
-            start: number(open_range.start),
-            end: number(open_range.end),
-            before: log.hash_before(open_range.start),
-            through: log.hash_before(open_range.end),
-        },
+        span: span(log, &open_range),
         entries,
         edits,
         read: draft.read.clone(),
         repairs: Vec::new(),
-        layout: LayoutRecord {
-            head: region(0..middle.start),
-            middle: region(middle.clone()),
-            tail: region(middle.end..log.len()),
-            floor: draft.layout.floor,
-            carried_user: draft.layout.carried_user.map(number),
-            pinned: draft.pinned.iter().map(|at| number(*at)).collect(),
-        },
+        layout: layout_record(log, &draft),
         void_reasoning: void.before,
         told_round: void.told_round,
         void_before: request.void,
@@ -111,6 +96,37 @@ pub(super) fn record(
     };
     let after = settle(request, &draft, base, &mut fold);
     (fold, after)
+}
+
+fn number(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// The span of the fold: the events that it may change.
+fn span(log: &EventLog, open: &Range<usize>) -> Span {
+    Span {
+        start: number(open.start),
+        end: number(open.end),
+        before: log.hash_before(open.start),
+        through: log.hash_before(open.end),
+    }
+}
+
+fn layout_record(log: &EventLog, draft: &FoldDraft) -> LayoutRecord {
+    let middle = draft.layout.middle();
+    let region = |range: Range<usize>| RegionRecord {
+        start: number(range.start),
+        end: number(range.end),
+        tokens: log.tokens_in(range),
+    };
+    LayoutRecord {
+        head: region(0..middle.start),
+        middle: region(middle.clone()),
+        tail: region(middle.end..log.len()),
+        floor: draft.layout.floor,
+        carried_user: draft.layout.carried_user.map(number),
+        pinned: draft.pinned.iter().map(|at| number(*at)).collect(),
+    }
 }
 
 /// Whether the fixed marker replaces the covered span.

@@ -146,7 +146,7 @@ fn after_last_recap(log: &EventLog, layout: &Layout) -> usize {
 }
 
 /// The edits of covered events, summed up by reducer and reason.
-pub(super) fn pruned(edits: &MiddleEdits) -> Vec<PrunedCount> {
+pub(super) fn pruned_counts(edits: &MiddleEdits) -> Vec<PrunedCount> {
     let mut sums: BTreeMap<(ReducerName, &str), PrunedCount> = BTreeMap::new();
     for (_, edited) in edits.values().flatten() {
         let sum = sums.entry((edited.reducer, edited.reason)).or_insert_with(|| PrunedCount {

@@ -149,97 +149,149 @@ fn violation(
 
 /// The provider's own error text for a broken rule. Empty where none is known.
 fn provider_text(profile: &ProviderProfile, rule: &str) -> &'static str {
-    const MISTRAL: &str = "After the optional system message, conversation roles must alternate \
-                           user and assistant roles except for tool calls and results";
-    match (profile.name, rule) {
-        ("anthropic", "orphan-result" | "results-not-adjacent") => {
+    let own = match profile.name {
+        "anthropic" => anthropic_text(rule),
+        "responses" => responses_text(rule),
+        "strict" => strict_text(rule),
+        "deepseek" => deepseek_text(rule),
+        "gemini" => gemini_text(rule),
+        "bedrock" => bedrock_text(rule),
+        // No provider reads `sharegpt`, and Ollama's templates refuse nothing.
+        "sharegpt" | "ollama" => Some(""),
+        _ => None,
+    };
+    own.or_else(|| openai_text(rule)).unwrap_or_default()
+}
+
+fn anthropic_text(rule: &str) -> Option<&'static str> {
+    let text = match rule {
+        "orphan-result" | "results-not-adjacent" => {
             "unexpected `tool_use_id` found in `tool_result` blocks. Each `tool_result` block \
              must have a corresponding `tool_use` block in the previous message."
         }
-        ("anthropic", "unanswered-call") => {
+        "unanswered-call" => {
             "`tool_use` ids were found without `tool_result` blocks immediately after. Each \
              `tool_use` block must have a corresponding `tool_result` block in the next message."
         }
-        ("anthropic", "lone-server-result") => {
+        "lone-server-result" => {
             "unexpected `tool_use_id` found in `web_search_tool_result` blocks. Each \
              `web_search_tool_result` block must have a corresponding `server_tool_use` block \
              before it."
         }
-        ("anthropic", "lone-server-call") => {
+        "lone-server-call" => {
             "`web_search` tool use was found without a corresponding `web_search_tool_result` block"
         }
-        ("anthropic", "double-result") => "each tool_use must have a single result",
-        ("anthropic", "duplicate-id") => "messages: `tool_use` ids must be unique",
-        ("anthropic", "first-role") => "messages: first message must use the \"user\" role",
-        ("anthropic", "system-inside") => "messages: Unexpected role \"system\"",
-        ("anthropic", "half-character") => {
-            "The request body is not valid JSON: no low surrogate in string"
-        }
-        ("anthropic", "empty-text") => "messages: text content blocks must be non-empty",
-        ("anthropic", "no-messages") => "messages: at least one message is required",
-        ("responses", "orphan-result" | "double-result" | "wrong-result") => {
+        "double-result" => "each tool_use must have a single result",
+        "duplicate-id" => "messages: `tool_use` ids must be unique",
+        "first-role" => "messages: first message must use the \"user\" role",
+        "system-inside" => "messages: Unexpected role \"system\"",
+        "half-character" => "The request body is not valid JSON: no low surrogate in string",
+        "empty-text" => "messages: text content blocks must be non-empty",
+        "no-messages" => "messages: at least one message is required",
+        _ => return None,
+    };
+    Some(text)
+}
+
+fn responses_text(rule: &str) -> Option<&'static str> {
+    let text = match rule {
+        "orphan-result" | "double-result" | "wrong-result" => {
             "No tool call found for function call output with call_id"
         }
-        ("responses", "unanswered-call") => "No tool output found for function call",
-        ("responses", "reasoning-alone") => {
+        "unanswered-call" => "No tool output found for function call",
+        "reasoning-alone" => {
             "Item of type 'reasoning' was provided without its required following item."
         }
-        (_, "no-reasoning") => {
-            "The `reasoning_content` in the thinking mode must be passed back to the API."
-        }
-        ("strict", "orphan-result") => "Unexpected role 'tool' after role 'user'",
-        ("strict", "user-after-tool") => "Unexpected role 'user' after role 'tool'",
-        ("strict", "alternation" | "first-role" | "system-inside") => MISTRAL,
-        ("deepseek", "orphan-result" | "double-result" | "results-not-adjacent") => {
+        _ => return None,
+    };
+    Some(text)
+}
+
+fn strict_text(rule: &str) -> Option<&'static str> {
+    const MISTRAL: &str = "After the optional system message, conversation roles must alternate \
+                           user and assistant roles except for tool calls and results";
+    let text = match rule {
+        "orphan-result" => "Unexpected role 'tool' after role 'user'",
+        "user-after-tool" => "Unexpected role 'user' after role 'tool'",
+        "alternation" | "first-role" | "system-inside" => MISTRAL,
+        _ => return None,
+    };
+    Some(text)
+}
+
+fn deepseek_text(rule: &str) -> Option<&'static str> {
+    let text = match rule {
+        "orphan-result" | "double-result" | "results-not-adjacent" => {
             "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
         }
-        ("gemini", "orphan-result" | "double-result" | "unanswered-call" | "duplicate-id") => {
+        _ => return None,
+    };
+    Some(text)
+}
+
+fn gemini_text(rule: &str) -> Option<&'static str> {
+    let text = match rule {
+        "orphan-result" | "double-result" | "unanswered-call" | "duplicate-id" => {
             "Please ensure that the number of function response parts is equal to the number of \
              function call parts of the function call turn."
         }
-        ("gemini", "results-not-adjacent") => {
+        "results-not-adjacent" => {
             "Please ensure that function response turn comes immediately after a function call turn."
         }
-        ("gemini", "alternation" | "first-role") => {
+        "alternation" | "first-role" => {
             "Please ensure that multiturn requests alternate between user and model"
         }
-        ("gemini", "system-inside") => "Please use a valid role: user, model.",
-        ("gemini", "empty-text") => {
-            "Unable to submit request because it has an empty text parameter."
-        }
-        ("gemini", "no-messages") => "contents is not specified",
-        ("bedrock", "orphan-result" | "double-result" | "results-not-adjacent") => {
+        "system-inside" => "Please use a valid role: user, model.",
+        "empty-text" => "Unable to submit request because it has an empty text parameter.",
+        "no-messages" => "contents is not specified",
+        _ => return None,
+    };
+    Some(text)
+}
+
+fn bedrock_text(rule: &str) -> Option<&'static str> {
+    let text = match rule {
+        "orphan-result" | "double-result" | "results-not-adjacent" => {
             "The number of toolResult blocks exceeds the number of toolUse blocks of previous turn."
         }
-        ("bedrock", "unanswered-call" | "duplicate-id") => {
+        "unanswered-call" | "duplicate-id" => {
             "Expected toolResult blocks for each of the toolUse blocks of the previous turn."
         }
-        ("bedrock", "alternation") => {
+        "alternation" => {
             "A conversation must alternate between user and assistant roles. Make sure the \
              conversation alternates between user and assistant roles and try again."
         }
-        ("bedrock", "first-role" | "system-inside") => {
+        "first-role" | "system-inside" => {
             "A conversation must start with a user message. Try again with a conversation that \
              starts with a user message."
         }
-        ("bedrock", "empty-text") => {
+        "empty-text" => {
             "The text field in the ContentBlock object is blank. Add text to the text field, and \
              try again."
         }
-        ("bedrock", "no-messages") => "A conversation must have at least one message.",
-        // No provider reads `sharegpt`, and Ollama's templates refuse nothing.
-        ("sharegpt" | "ollama", _) => "",
-        (_, "orphan-result" | "double-result" | "results-not-adjacent") => {
+        "no-messages" => "A conversation must have at least one message.",
+        _ => return None,
+    };
+    Some(text)
+}
+
+fn openai_text(rule: &str) -> Option<&'static str> {
+    let text = match rule {
+        "no-reasoning" => {
+            "The `reasoning_content` in the thinking mode must be passed back to the API."
+        }
+        "orphan-result" | "double-result" | "results-not-adjacent" => {
             "Invalid parameter: messages with role 'tool' must be a response to a preceeding \
              message with 'tool_calls'."
         }
-        (_, "unanswered-call" | "duplicate-id") => {
+        "unanswered-call" | "duplicate-id" => {
             "An assistant message with 'tool_calls' must be followed by tool messages responding \
              to each 'tool_call_id'"
         }
-        (_, "empty-text") => "Invalid value for 'content': expected a string, got null.",
-        _ => "",
-    }
+        "empty-text" => "Invalid value for 'content': expected a string, got null.",
+        _ => return None,
+    };
+    Some(text)
 }
 
 #[cfg(test)]

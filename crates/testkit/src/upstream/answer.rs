@@ -13,7 +13,7 @@ use super::reply::{ReplyKind, ScriptedReply};
 use super::request_parts::{AskedParts, WireDialect, fnv};
 use super::settings::UpstreamSettings;
 use super::shared::{RecordedCall, SharedInner, SharedState};
-use super::stats::{RequestOutcome, StatsEntry, raw_messages};
+use super::stats::{RawMessage, RequestOutcome, StatsEntry, raw_messages};
 use super::stream::{self, CREATED, NumberedReply, failed};
 use super::strict::check;
 
@@ -224,6 +224,19 @@ fn refused(failure: ServerFailure, text: &str, entry: &mut StatsEntry) -> Server
     failure.into()
 }
 
+/// Notes what a turn has in common with the one before of its session.
+fn note_turn(
+    inner: &mut SharedInner,
+    entry: &mut StatsEntry,
+    prefix: &CachePrefix,
+    raw: Vec<RawMessage>,
+) {
+    let common = inner.turns.next(&entry.session, prefix, raw);
+    entry.append_only = common.map(|common| common.append_only);
+    entry.same_bytes = common.and_then(|common| common.same_bytes);
+    entry.shared = common.map(|common| common.shared);
+}
+
 fn replied(
     shared: &SharedState,
     inner: &mut SharedInner,
@@ -289,10 +302,7 @@ fn replied(
     if answered {
         if reply.kind == ReplyKind::Turn {
             let raw = raw_messages(&request.body, dialect, parts.items.len());
-            let common = inner.turns.next(&entry.session, &prefix, raw);
-            entry.append_only = common.map(|common| common.append_only);
-            entry.same_bytes = common.and_then(|common| common.same_bytes);
-            entry.shared = common.map(|common| common.shared);
+            note_turn(inner, entry, &prefix, raw);
             inner.stats.done |= reply.done;
         }
         inner.state.keep(&numbered, settings.keeps());

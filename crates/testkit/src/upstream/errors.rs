@@ -216,110 +216,19 @@ pub(crate) fn overflow(
     flavour: Flavour,
     sizes: OverflowSizes,
 ) -> Option<ServerFailure> {
-    let OverflowSizes { prompt, output, limit } = sizes;
-    let sum = prompt + output;
-    let simple = |message: String| Some(error(dialect, 400, &BrokenRule::new(message)));
-    let openai = |message: String| {
-        let code = Some("context_length_exceeded");
-        let param = Some("messages".to_owned());
-        Some(error(dialect, 400, &BrokenRule { message, param, code, details: None }))
-    };
+    let simple = |message: String| error(dialect, 400, &BrokenRule::new(message));
+    if let Some((_, body)) = BODIES.iter().find(|(of, _)| *of == flavour) {
+        let body = sizes.filled(body);
+        return Some(ServerFailure { status: 400, headers: Vec::new(), body });
+    }
+    if let Some((_, message)) = MESSAGES.iter().find(|(of, _)| *of == flavour) {
+        return Some(simple(sizes.filled(message)));
+    }
+    if let Some((_, message)) = CODED_MESSAGES.iter().find(|(of, _)| *of == flavour) {
+        return Some(coded(dialect, sizes.filled(message)));
+    }
     match flavour {
-        Flavour::SilentLength | Flavour::SilentTruncate => None,
-        Flavour::Native => match dialect {
-            WireDialect::Chat => openai(format!(
-                "This model's maximum context length is {limit} tokens. However, your messages \
-                 resulted in {prompt} tokens. Please reduce the length of the messages."
-            )),
-            WireDialect::Responses => Some(error(dialect, 400, &window())),
-            WireDialect::Messages if prompt > limit => {
-                simple(format!("prompt is too long: {prompt} tokens > {limit} maximum"))
-            }
-            WireDialect::Messages => simple(anthropic_sum(sizes)),
-            WireDialect::Gemini => simple(format!(
-                "The input token count ({prompt}) exceeds the maximum number of tokens allowed \
-                 ({limit})."
-            )),
-        },
-        Flavour::AnthropicSum => simple(anthropic_sum(sizes)),
-        Flavour::VllmOld => Some(ServerFailure::json(
-            400,
-            &json!({"object": "error",
-            "message": format!("This model's maximum context length is {limit} tokens. However, you \
-                requested {sum} tokens ({prompt} in the messages, {output} in the completion). Please \
-                reduce the length of the messages or completion."),
-            "type": "BadRequestError", "param": null, "code": 400}),
-        )),
-        Flavour::Vllm => Some(ServerFailure::json(
-            400,
-            &json!({"error": {
-            "message": format!("You passed {prompt} input tokens and requested {output} output tokens. \
-                However, the model's context length is only {limit} tokens, resulting in a maximum \
-                input length of {} tokens. Please reduce the length of the input prompt. \
-                (parameter=input_tokens, value={prompt})", limit.saturating_sub(output)),
-            "type": "BadRequestError", "param": "input_tokens", "code": 400}}),
-        )),
-        Flavour::Sglang => Some(ServerFailure::json(
-            400,
-            &json!({"object": "error",
-            "message": format!("The input ({prompt} tokens) is longer than the model's context \
-                length ({limit} tokens)."),
-            "type": "BadRequestError", "param": null, "code": 400}),
-        )),
-        Flavour::LlamaCpp => Some(ServerFailure::json(
-            400,
-            &json!({"error": {"code": 400,
-            "message": "the request exceeds the available context size, try increasing it",
-            "type": "exceed_context_size_error", "n_prompt_tokens": prompt, "n_ctx": limit}}),
-        )),
-        Flavour::Ollama => simple(format!(
-            "prompt too long; exceeded max context length by {} tokens",
-            prompt.saturating_sub(limit)
-        )),
-        Flavour::OpenRouter => Some(ServerFailure::json(
-            400,
-            &json!({"error": {"code": 400,
-            "message": format!("This endpoint's maximum context length is {limit} tokens. However, you \
-                requested about {sum} tokens ({prompt} of text input, {output} in the output). Please \
-                reduce the length of either one, or use the \"middle-out\" transform to compress your \
-                prompt automatically."), "metadata": {"provider_name": null}}}),
-        )),
-        Flavour::Xai => Some(ServerFailure::json(
-            400,
-            &json!({
-            "code": "Client specified an invalid argument",
-            "error": format!("This model's maximum prompt length is {limit} but the request contains \
-                {prompt} tokens.")}),
-        )),
-        Flavour::Groq => {
-            openai("Please reduce the length of the messages or completion.".to_owned())
-        }
-        Flavour::Together => simple(format!(
-            "Input length {prompt} exceeds the maximum allowed input length of {limit} tokens."
-        )),
-        Flavour::LmStudio => Some(ServerFailure::json(
-            400,
-            &json!({"error": format!(
-            "The number of tokens to keep from the initial prompt is greater than the context length \
-             ({prompt} > {limit}).")}),
-        )),
-        Flavour::Copilot => Some(ServerFailure::json(
-            400,
-            &json!({"error": {
-            "message": format!("prompt token count of {prompt} exceeds the limit of {limit}"),
-            "code": "model_max_prompt_tokens_exceeded"}}),
-        )),
-        Flavour::MiniMax => simple("invalid params, context window exceeds limit".to_owned()),
-        Flavour::Kimi => simple(format!(
-            "Your request exceeded model token limit: {limit} (requested: {prompt})"
-        )),
-        Flavour::Mistral => Some(ServerFailure::json(
-            400,
-            &json!({"object": "error",
-            "message": format!("Prompt contains {prompt} tokens and 0 draft tokens, too large for \
-                model with {limit} maximum context length"),
-            "type": "invalid_request_error", "param": null, "code": "3051"}),
-        )),
+        Flavour::Native => Some(native(dialect, sizes)),
         Flavour::Bedrock => Some(ServerFailure {
             headers: vec![("x-amzn-errortype", "ValidationException".to_owned())],
             ..ServerFailure::json(
@@ -327,57 +236,145 @@ pub(crate) fn overflow(
                 &json!({"message": "Input is too long for requested model."}),
             )
         }),
-        Flavour::Zai => Some(ServerFailure::json(
-            400,
-            &json!({"error": {"code": "1261",
-            "message": "Prompt exceeds max length"}}),
-        )),
-        Flavour::DashScope => simple(format!(
-            "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, {limit}]"
-        )),
-        Flavour::Cohere => Some(ServerFailure::json(
-            400,
-            &json!({"message": format!(
-            "too many tokens: total number of tokens in the prompt cannot exceed {limit} - received \
-             {prompt}.")}),
-        )),
         Flavour::CerebrasEmpty => {
             Some(ServerFailure { status: 400, headers: Vec::new(), body: String::new() })
         }
-        Flavour::Cerebras => openai(format!(
-            "Please reduce the length of the messages or completion. Current length is {prompt} \
-             while limit is {limit}"
-        )),
-        Flavour::LiteLlm => Some(ServerFailure::json(
-            400,
-            &json!({"error": {
-            "message": format!("litellm.ContextWindowExceededError: litellm.BadRequestError: \
-                ContextWindowExceededError: OpenAIException - This model's maximum context length is \
-                {limit} tokens. However, your messages resulted in {prompt} tokens."),
-            "type": null, "param": null, "code": "400"}}),
-        )),
         Flavour::TooLarge => {
             Some(error(dialect, 413, &BrokenRule::new("Request exceeds the maximum size")))
         }
-        Flavour::Throttled => Some(ServerFailure {
-            headers: vec![("retry-after", "1".to_owned())],
-            ..error(
-                dialect,
-                429,
-                &BrokenRule::new(
-                    "ThrottlingException: Too many tokens, please wait before trying again.",
-                ),
-            )
-        }),
+        Flavour::Throttled => {
+            let text = "ThrottlingException: Too many tokens, please wait before trying again.";
+            let headers = vec![("retry-after", "1".to_owned())];
+            Some(ServerFailure { headers, ..error(dialect, 429, &BrokenRule::new(text)) })
+        }
+        _ => None,
     }
 }
 
-fn anthropic_sum(OverflowSizes { prompt, output, limit }: OverflowSizes) -> String {
-    format!(
-        "input length and `max_tokens` exceed context limit: {prompt} + {output} > {limit}, decrease \
-         input length or `max_tokens` and try again"
-    )
+/// The refusal of the dialect's own provider.
+fn native(dialect: WireDialect, sizes: OverflowSizes) -> ServerFailure {
+    let simple = |message: &str| error(dialect, 400, &BrokenRule::new(sizes.filled(message)));
+    match dialect {
+        WireDialect::Chat => coded(
+            dialect,
+            sizes.filled(
+                "This model's maximum context length is {limit} tokens. However, your messages \
+                 resulted in {prompt} tokens. Please reduce the length of the messages.",
+            ),
+        ),
+        WireDialect::Responses => error(dialect, 400, &window()),
+        WireDialect::Messages if sizes.prompt > sizes.limit => {
+            simple("prompt is too long: {prompt} tokens > {limit} maximum")
+        }
+        WireDialect::Messages => simple(ANTHROPIC_SUM),
+        WireDialect::Gemini => simple(
+            "The input token count ({prompt}) exceeds the maximum number of tokens allowed ({limit}).",
+        ),
+    }
 }
+
+/// A refusal with the code of `OpenAI`.
+fn coded(dialect: WireDialect, message: String) -> ServerFailure {
+    let code = Some("context_length_exceeded");
+    let param = Some("messages".to_owned());
+    error(dialect, 400, &BrokenRule { message, param, code, details: None })
+}
+
+impl OverflowSizes {
+    /// A text with these sizes in the place of `{prompt}`, `{output}` and `{limit}`, of `{sum}` (prompt and output),
+    /// `{room}` (limit without output) and `{excess}` (prompt above the limit).
+    fn filled(self, text: &str) -> String {
+        let Self { prompt, output, limit } = self;
+        let sizes = [
+            ("{prompt}", prompt),
+            ("{output}", output),
+            ("{limit}", limit),
+            ("{sum}", prompt + output),
+            ("{room}", limit.saturating_sub(output)),
+            ("{excess}", prompt.saturating_sub(limit)),
+        ];
+        let fill = |text: String, (name, size): (&str, u64)| text.replace(name, &size.to_string());
+        sizes.into_iter().fold(text.to_owned(), fill)
+    }
+}
+
+const ANTHROPIC_SUM: &str = "input length and `max_tokens` exceed context limit: {prompt} + {output} > {limit}, decrease \
+     input length or `max_tokens` and try again";
+
+/// Refusals that are an error of the dialect with this message.
+const MESSAGES: [(Flavour, &str); 6] = [
+    (Flavour::AnthropicSum, ANTHROPIC_SUM),
+    (Flavour::Ollama, "prompt too long; exceeded max context length by {excess} tokens"),
+    (
+        Flavour::Together,
+        "Input length {prompt} exceeds the maximum allowed input length of {limit} tokens.",
+    ),
+    (Flavour::MiniMax, "invalid params, context window exceeds limit"),
+    (Flavour::Kimi, "Your request exceeded model token limit: {limit} (requested: {prompt})"),
+    (
+        Flavour::DashScope,
+        "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, {limit}]",
+    ),
+];
+
+/// Those that also have the code of `OpenAI`.
+const CODED_MESSAGES: [(Flavour, &str); 2] = [
+    (Flavour::Groq, "Please reduce the length of the messages or completion."),
+    (
+        Flavour::Cerebras,
+        "Please reduce the length of the messages or completion. Current length is {prompt} while \
+         limit is {limit}",
+    ),
+];
+
+/// Refusals with a body of the backend's own.
+const BODIES: [(Flavour, &str); 12] = [
+    (
+        Flavour::VllmOld,
+        r#"{"object":"error","message":"This model's maximum context length is {limit} tokens. However, you requested {sum} tokens ({prompt} in the messages, {output} in the completion). Please reduce the length of the messages or completion.","type":"BadRequestError","param":null,"code":400}"#,
+    ),
+    (
+        Flavour::Vllm,
+        r#"{"error":{"message":"You passed {prompt} input tokens and requested {output} output tokens. However, the model's context length is only {limit} tokens, resulting in a maximum input length of {room} tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value={prompt})","type":"BadRequestError","param":"input_tokens","code":400}}"#,
+    ),
+    (
+        Flavour::Sglang,
+        r#"{"object":"error","message":"The input ({prompt} tokens) is longer than the model's context length ({limit} tokens).","type":"BadRequestError","param":null,"code":400}"#,
+    ),
+    (
+        Flavour::LlamaCpp,
+        r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":{prompt},"n_ctx":{limit}}}"#,
+    ),
+    (
+        Flavour::OpenRouter,
+        r#"{"error":{"code":400,"message":"This endpoint's maximum context length is {limit} tokens. However, you requested about {sum} tokens ({prompt} of text input, {output} in the output). Please reduce the length of either one, or use the \"middle-out\" transform to compress your prompt automatically.","metadata":{"provider_name":null}}}"#,
+    ),
+    (
+        Flavour::Xai,
+        r#"{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is {limit} but the request contains {prompt} tokens."}"#,
+    ),
+    (
+        Flavour::LmStudio,
+        r#"{"error":"The number of tokens to keep from the initial prompt is greater than the context length ({prompt} > {limit})."}"#,
+    ),
+    (
+        Flavour::Copilot,
+        r#"{"error":{"message":"prompt token count of {prompt} exceeds the limit of {limit}","code":"model_max_prompt_tokens_exceeded"}}"#,
+    ),
+    (
+        Flavour::Mistral,
+        r#"{"object":"error","message":"Prompt contains {prompt} tokens and 0 draft tokens, too large for model with {limit} maximum context length","type":"invalid_request_error","param":null,"code":"3051"}"#,
+    ),
+    (Flavour::Zai, r#"{"error":{"code":"1261","message":"Prompt exceeds max length"}}"#),
+    (
+        Flavour::Cohere,
+        r#"{"message":"too many tokens: total number of tokens in the prompt cannot exceed {limit} - received {prompt}."}"#,
+    ),
+    (
+        Flavour::LiteLlm,
+        r#"{"error":{"message":"litellm.ContextWindowExceededError: litellm.BadRequestError: ContextWindowExceededError: OpenAIException - This model's maximum context length is {limit} tokens. However, your messages resulted in {prompt} tokens.","type":null,"param":null,"code":"400"}}"#,
+    ),
+];
 
 /// The overflow error of Responses, sent with status 400 or in the stream.
 pub(crate) fn window() -> BrokenRule {

@@ -221,17 +221,18 @@ impl StepLoop {
         let step = steps_done + 1;
         let looked_up = self.look_ups.and_then(|planned| planned.uses(step, request, &read));
         let mut uses: Vec<_> = looked_up.into_iter().collect();
+        let turn = |calls, uses, text| ScriptedReply {
+            calls,
+            uses,
+            ..ScriptedReply::of_text(ReplyKind::Turn, text)
+        };
         let looks_up = self
             .look_ups
             .zip(tools)
             .and_then(|(planned, tools)| planned.call(step, request, tools));
         if let Some((call, true)) = looks_up {
             let text = format!("For part {step} I look something up. ");
-            return ScriptedReply {
-                calls: vec![call],
-                uses,
-                ..ScriptedReply::of_text(ReplyKind::Turn, text)
-            };
+            return turn(vec![call], uses, text);
         }
         let wished_calls = |beside: bool| -> Vec<ReplyCall> {
             let due = self.wishes.iter().filter(|wanted| wanted.beside == beside);
@@ -240,11 +241,7 @@ impl StepLoop {
         let first = wished_calls(false);
         if !first.is_empty() {
             let text = format!("Before part {step} I say what should become of this. ");
-            return ScriptedReply {
-                calls: first,
-                uses,
-                ..ScriptedReply::of_text(ReplyKind::Turn, text)
-            };
+            return turn(first, uses, text);
         }
         let copies = self.copies.zip(tools).and_then(|(planned, tools)| {
             let call = self.call(step, &planned.command(step, request)?, tools)?;
@@ -252,11 +249,7 @@ impl StepLoop {
         });
         if let Some((call, true)) = copies {
             let text = format!("Before part {step} I write something down. ");
-            return ScriptedReply {
-                calls: vec![call],
-                uses,
-                ..ScriptedReply::of_text(ReplyKind::Turn, text)
-            };
+            return turn(vec![call], uses, text);
         }
         let mut text = String::new();
         // Like a real agent, the model repeats facts of the last results in its own words.
@@ -294,12 +287,7 @@ impl StepLoop {
             text.push_str(&format!("Next comes part {}.", steps_done + 1));
         }
         let text = text.trim().to_owned();
-        ScriptedReply {
-            calls,
-            uses,
-            step: Some(last),
-            ..ScriptedReply::of_text(ReplyKind::Turn, text)
-        }
+        ScriptedReply { step: Some(last), ..turn(calls, uses, text) }
     }
 
     /// The highest step that is done. Look-ups and wishes bring up earlier steps later on; with them the highest step

@@ -119,86 +119,88 @@ fn numbered(events: Vec<Value>) -> Vec<String> {
 
 /// Adds the events of one item.
 fn added(item: &Value, index: usize, events: &mut Vec<Value>) {
-    let id = &item["id"];
-    let mut empty = item.clone();
-    if item["type"] != "reasoning" {
-        empty["status"] = json!("in_progress");
-    }
-    let start = |empty: Value| json!({"type": "response.output_item.added", "output_index": index, "item": empty});
     let part = |kind: &str, fields: Value| {
-        let mut event = json!({"type": format!("response.{kind}"), "item_id": id,
+        let mut event = json!({"type": format!("response.{kind}"), "item_id": item["id"],
             "output_index": index});
         if let (Some(event), Value::Object(fields)) = (event.as_object_mut(), fields) {
             event.extend(fields);
         }
         event
     };
-    match item["type"].as_str().unwrap_or_default() {
-        "message" => {
-            empty["content"] = json!([]);
-            events.push(start(empty));
-            let text = item["content"][0]["text"].as_str().unwrap_or_default();
-            let none =
-                json!({"type": "output_text", "text": "", "annotations": [], "logprobs": []});
-            events.push(part("content_part.added", json!({"content_index": 0, "part": none})));
-            for piece in pieces(text) {
-                events.push(part(
-                    "output_text.delta",
-                    json!({"content_index": 0, "delta": piece, "logprobs": []}),
-                ));
-            }
-            events.push(part(
-                "output_text.done",
-                json!({"content_index": 0, "text": text, "logprobs": []}),
-            ));
-            let whole = &item["content"][0];
-            events.push(part("content_part.done", json!({"content_index": 0, "part": whole})));
-        }
-        "reasoning" => {
-            empty["summary"] = json!([]);
-            events.push(start(empty));
-            let whole = &item["summary"][0];
-            let text = whole["text"].as_str().unwrap_or_default();
-            let none = json!({"type": "summary_text", "text": ""});
-            events.push(part(
-                "reasoning_summary_part.added",
-                json!({"summary_index": 0, "part": none}),
-            ));
-            for piece in pieces(text) {
-                events.push(part(
-                    "reasoning_summary_text.delta",
-                    json!({"summary_index": 0, "delta": piece}),
-                ));
-            }
-            events.push(part(
-                "reasoning_summary_text.done",
-                json!({"summary_index": 0, "text": text}),
-            ));
-            events.push(part(
-                "reasoning_summary_part.done",
-                json!({"summary_index": 0, "part": whole}),
-            ));
-        }
-        kind => {
-            let (field, name) = if kind == "custom_tool_call" {
-                ("input", "custom_tool_call_input")
-            } else {
-                ("arguments", "function_call_arguments")
-            };
-            empty[field] = json!("");
-            events.push(start(empty));
-            let text = item[field].as_str().unwrap_or_default();
-            for piece in pieces(text) {
-                events.push(part(&format!("{name}.delta"), json!({"delta": piece})));
-            }
-            let mut done_event = json!({field: text});
-            if field == "arguments" {
-                done_event["name"] = item["name"].clone();
-            }
-            events.push(part(&format!("{name}.done"), done_event));
-        }
-    }
+    let mut empty = item.clone();
+    let parts = match item["type"].as_str().unwrap_or_default() {
+        "message" => message_parts(item, &mut empty, part),
+        "reasoning" => reasoning_parts(item, &mut empty, part),
+        kind => call_parts(kind, item, &mut empty, part),
+    };
+    events
+        .push(json!({"type": "response.output_item.added", "output_index": index, "item": empty}));
+    events.extend(parts);
     events.push(json!({"type": "response.output_item.done", "output_index": index, "item": item}));
+}
+
+/// The events of a message between its first and its last; `empty` becomes the item that the first one has.
+fn message_parts(
+    item: &Value,
+    empty: &mut Value,
+    part: impl Fn(&str, Value) -> Value,
+) -> Vec<Value> {
+    (empty["status"], empty["content"]) = (json!("in_progress"), json!([]));
+    let whole = &item["content"][0];
+    let text = whole["text"].as_str().unwrap_or_default();
+    let none = json!({"type": "output_text", "text": "", "annotations": [], "logprobs": []});
+    let mut events = vec![part("content_part.added", json!({"content_index": 0, "part": none}))];
+    events.extend(pieces(text).into_iter().map(|piece| {
+        let fields = json!({"content_index": 0, "delta": piece, "logprobs": []});
+        part("output_text.delta", fields)
+    }));
+    let fields = json!({"content_index": 0, "text": text, "logprobs": []});
+    events.push(part("output_text.done", fields));
+    events.push(part("content_part.done", json!({"content_index": 0, "part": whole})));
+    events
+}
+
+/// The same of reasoning.
+fn reasoning_parts(
+    item: &Value,
+    empty: &mut Value,
+    part: impl Fn(&str, Value) -> Value,
+) -> Vec<Value> {
+    empty["summary"] = json!([]);
+    let whole = &item["summary"][0];
+    let text = whole["text"].as_str().unwrap_or_default();
+    let none = json!({"type": "summary_text", "text": ""});
+    let fields = json!({"summary_index": 0, "part": none});
+    let mut events = vec![part("reasoning_summary_part.added", fields)];
+    events.extend(pieces(text).into_iter().map(|piece| {
+        part("reasoning_summary_text.delta", json!({"summary_index": 0, "delta": piece}))
+    }));
+    events.push(part("reasoning_summary_text.done", json!({"summary_index": 0, "text": text})));
+    events.push(part("reasoning_summary_part.done", json!({"summary_index": 0, "part": whole})));
+    events
+}
+
+/// The same of a call.
+fn call_parts(
+    kind: &str,
+    item: &Value,
+    empty: &mut Value,
+    part: impl Fn(&str, Value) -> Value,
+) -> Vec<Value> {
+    let (field, name) = match kind {
+        "custom_tool_call" => ("input", "custom_tool_call_input"),
+        _ => ("arguments", "function_call_arguments"),
+    };
+    (empty["status"], empty[field]) = (json!("in_progress"), json!(""));
+    let text = item[field].as_str().unwrap_or_default();
+    let delta = |piece| part(&format!("{name}.delta"), json!({"delta": piece}));
+    let mut events: Vec<Value> = pieces(text).into_iter().map(delta).collect();
+    let mut done_event = json!({field: text});
+    if field == "arguments" {
+        done_event["name"] = item["name"].clone();
+    }
+    events.push(part(&format!("{name}.done"), done_event));
+    events
 }
 
 /// A stream that reports that the prompt does not fit.
