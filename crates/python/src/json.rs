@@ -16,14 +16,14 @@ const DEEPEST: usize = 500;
 
 /// What cannot be written. The path is gathered on the way out.
 struct JsonFlaw {
-    flaw: String,
+    text: String,
     hint: &'static str,
     path: Vec<String>,
 }
 
 impl JsonFlaw {
-    fn new(flaw: impl Into<String>, hint: &'static str) -> Self {
-        Self { flaw: flaw.into(), hint, path: Vec::new() }
+    fn new(text: impl Into<String>, hint: &'static str) -> Self {
+        Self { text: text.into(), hint, path: Vec::new() }
     }
 
     fn at(mut self, step: String) -> Self {
@@ -41,14 +41,14 @@ pub fn write(
     any(value, out, DEEPEST).map_err(|flaw| {
         let mut path = place();
         flaw.path.iter().rev().for_each(|step| path.push_str(step));
-        Failure::input(format!("{path}: {}", flaw.flaw)).hint(flaw.hint).into()
+        Failure::input(format!("{path}: {}", flaw.text)).hint(flaw.hint).into()
     })
 }
 
 /// The characters of a text. `place` names it in an error.
 pub fn text<'a>(text: &'a Bound<'_, PyString>, place: &str) -> PyResult<Cow<'a, str>> {
     utf8(text)
-        .map_err(|flaw| Failure::input(format!("{place}: {}", flaw.flaw)).hint(flaw.hint).into())
+        .map_err(|flaw| Failure::input(format!("{place}: {}", flaw.text)).hint(flaw.hint).into())
 }
 
 /// As [`write`], on its own.

@@ -54,7 +54,7 @@ fn emit(
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
-    let context = &injected.injected;
+    let context = &injected.context;
     let messages = super::text::join(context.messages().map(|(bytes, _)| bytes));
     let result = match json {
         true => {

@@ -18,12 +18,11 @@ use crate::view::Role;
 pub use keep::{FileGlob, KeepRule, MessagePattern};
 pub use narration::{NarrationPolicy, NarrationStyle};
 pub use presets::PolicyError;
-pub use trigger::{ModelTrigger, TriggerPolicy};
-
 pub use reducers::{
     AgeUnit, ArgumentsPolicy, DedupPolicy, RetainPolicy, RetainRule, StubPolicy, SupersedePolicy,
     TerminalPolicy, WindowPolicy,
 };
+pub use trigger::{ModelTrigger, TriggerPolicy};
 
 /// When and how to fold. Every ratio is a share of the budget's tokens; a threshold is crossed when it is reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -176,19 +176,17 @@ pub fn plan(turns: &[PlannedTurn], envelope: u64, limits: &TrajectoryLimits) -> 
     let needed = total.saturating_sub(limits.target).saturating_add(limits.summary).max(least);
     let mut best: Option<(TurnSpan, u64)> = None;
     for part in untold(turns, middle(turns, limits)) {
-        let Some((span, tokens)) = taken_of(turns, part, needed, limits.placement) else {
-            continue;
-        };
-        if best.is_none_or(|(_, most)| tokens > most) {
-            best = Some((span, tokens));
+        let Some((span, sum)) = taken_of(turns, part, needed, limits.placement) else { continue };
+        if best.is_none_or(|(_, most)| sum > most) {
+            best = Some((span, sum));
         }
         // The first part that suffices is taken, even before a larger one, because older turns go first.
-        if tokens >= needed {
+        if sum >= needed {
             break;
         }
     }
     match best {
-        Some((span, tokens)) if tokens >= least => TrajectoryDecision::Fold(span),
+        Some((span, sum)) if sum >= least => TrajectoryDecision::Fold(span),
         _ => none,
     }
 }
@@ -341,11 +339,9 @@ mod tests {
         assert_eq!(plan(&turns("shgt gtg"), 0, &limits(10, 50)), TrajectoryDecision::NothingToFold);
         assert_eq!(plan(&[], 20, &limits(10, 50)), TrajectoryDecision::NothingToFold);
         // The turns cost no more than their summary.
-        assert_eq!(
-            plan(&turns("shgt gt gtgt"), 0, &limits(10, 200)),
-            TrajectoryDecision::NothingToFold
-        );
-        assert_eq!(plan(&turns("shgt gt gtgt"), 0, &limits(10, 199)), fold(4, 6));
+        let row = turns("shgt gt gtgt");
+        assert_eq!(plan(&row, 0, &limits(10, 200)), TrajectoryDecision::NothingToFold);
+        assert_eq!(plan(&row, 0, &limits(10, 199)), fold(4, 6));
     }
 
     #[test]

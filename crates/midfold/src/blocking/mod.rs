@@ -245,7 +245,7 @@ impl Session {
                 let with_texts = place.run(stored.context_with(texts, true, now));
                 // The reserve belongs to this request only.
                 stored.set_injections(Injections::default());
-                let InjectedRequest { injected: with_texts, call } = with_texts?;
+                let InjectedRequest { context: with_texts, call } = with_texts?;
                 (with_texts.history().clone(), with_texts, call)
             }
         };

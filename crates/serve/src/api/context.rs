@@ -133,13 +133,13 @@ async fn sending(
     }
     let injected = stored.context_with(texts, record, now).await?;
     let folded = stored.row().active.filter(|fold| Some(*fold) != before);
-    let messages = raw(injected.injected.messages().map(|(bytes, _)| bytes));
+    let messages = raw(injected.context.messages().map(|(bytes, _)| bytes));
     Ok(messages.map(|messages| SendingContext {
         messages,
         call: injected.call,
         folded,
-        tokens: injected.injected.tokens(),
-        injections: injected.injected.injections().to_vec(),
+        tokens: injected.context.tokens(),
+        injections: injected.context.injections().to_vec(),
     }))
 }
 

@@ -16,7 +16,7 @@ use crate::types::{CallRow, Millis, NewCall};
 #[derive(Debug)]
 pub struct InjectedRequest {
     /// The context to send.
-    pub injected: inject::InjectedContext,
+    pub context: inject::InjectedContext,
     /// The number of the recorded call; `None` where it was not recorded.
     pub call: Option<u64>,
 }
@@ -39,7 +39,7 @@ impl StoredSession {
             Some(injected) => injected,
             None => self.inject(&context, outputs)?,
         };
-        Ok(InjectedRequest { injected, call })
+        Ok(InjectedRequest { context: injected, call })
     }
 
     /// The context with the output of hooks at its end.

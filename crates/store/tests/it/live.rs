@@ -324,7 +324,7 @@ async fn hooks_speak_last_and_within_their_reserve() {
     assert_eq!(stored.budget().tokens(), WINDOW - 1_000);
     let plain = stored.context(false, 3).await.unwrap().context;
     let with = stored.context_with(&[("memory", "It rains.")], true, 3).await.unwrap();
-    let (plain, with) = (plain.bytes(), (with.injected.bytes(), with.call));
+    let (plain, with) = (plain.bytes(), (with.context.bytes(), with.call));
     assert_eq!(with.1, Some(1));
     assert!(with.0.starts_with(&plain[..plain.len() - 1]), "history stays a byte-stable prefix");
     assert!(String::from_utf8(with.0).unwrap().ends_with("It rains.\"}]"));
