@@ -1,5 +1,5 @@
 //! The way of a request with a history through the server. [`ProxyRequest::prepare`] lists its steps in order; each of
-//! them may end the way with a [`Detour`].
+//! them may end the way with a [`RequestDetour`].
 
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -30,7 +30,7 @@ use crate::upstream_call::UpstreamCall;
 use crate::vendor;
 
 /// The other ends that the way of a request may have.
-enum Detour {
+enum RequestDetour {
     /// It is forwarded as it came, because midfold cannot read or fold it.
     Open(Body, PassCause),
     /// It is forwarded whole, because it asks for nothing that midfold does.
@@ -58,8 +58,8 @@ struct BufferedRequest {
 
 impl BufferedRequest {
     /// The end for a request that is sent as it came.
-    fn open(&self, cause: PassCause) -> Detour {
-        Detour::Open(Body::from(self.body.clone()), cause)
+    fn open(&self, cause: PassCause) -> RequestDetour {
+        RequestDetour::Open(Body::from(self.body.clone()), cause)
     }
 }
 
@@ -86,9 +86,9 @@ impl ProxyRequest {
                 let request = self;
                 UpstreamCall { request, turn, room, packed, stream, is_answered, insert }.go().await
             }
-            Err(Detour::Open(body, cause)) => self.open(body, cause).await,
-            Err(Detour::Whole(body, packed)) => self.pass_whole(body, packed).await,
-            Err(Detour::Answer(response)) => response,
+            Err(RequestDetour::Open(body, cause)) => self.open(body, cause).await,
+            Err(RequestDetour::Whole(body, packed)) => self.pass_whole(body, packed).await,
+            Err(RequestDetour::Answer(response)) => response,
         }
     }
 
@@ -98,7 +98,7 @@ impl ProxyRequest {
         history: HistoryRequest,
         body: Body,
         purpose: RequestPurpose,
-    ) -> Result<PreparedRequest, Detour> {
+    ) -> Result<PreparedRequest, RequestDetour> {
         let (mut buffered, request, working) = self.read_body(history, body, purpose).await?;
         let model = request.model.clone().or_else(|| buffered.who.model.clone());
         self.choose_upstream(&mut buffered, model.as_deref())?;
@@ -106,7 +106,7 @@ impl ProxyRequest {
         let VendorRequest { request, work, is_replay, strips_betas } =
             self.take_compaction(request, &buffered).await?;
         if purpose == RequestPurpose::Compact && work.is_none() {
-            return Err(Detour::Whole(request.body().clone(), buffered.packed));
+            return Err(RequestDetour::Whole(request.body().clone(), buffered.packed));
         }
         let mut turn =
             self.match_and_fold(request, is_replay, work.as_ref(), &buffered, working).await?;
@@ -127,15 +127,15 @@ impl ProxyRequest {
         history: HistoryRequest,
         body: Body,
         purpose: RequestPurpose,
-    ) -> Result<(BufferedRequest, wire::Request, BodyRoom), Detour> {
+    ) -> Result<(BufferedRequest, wire::Request, BodyRoom), RequestDetour> {
         let packing = BodyPacking::of(&self.parts.headers);
         if packing == BodyPacking::Other {
-            return Err(Detour::Open(body, PassCause::Encoded));
+            return Err(RequestDetour::Open(body, PassCause::Encoded));
         }
         let (body, mut room) = match self.app.rooms.read(body, content_length(&self.parts)).await {
             BodyRead::Whole(body, room) => (body, room),
-            BodyRead::Large(body) => return Err(Detour::Open(body, PassCause::TooLarge)),
-            BodyRead::Broken => return Err(Detour::Answer(self.broken())),
+            BodyRead::Large(body) => return Err(RequestDetour::Open(body, PassCause::TooLarge)),
+            BodyRead::Broken => return Err(RequestDetour::Answer(self.broken())),
         };
         let start = Instant::now();
         let longest = KeyHolder::longest_body(&self.parts);
@@ -145,8 +145,8 @@ impl ProxyRequest {
         });
         let (plain, (request, working)) = read.map_err(|reason| match reason {
             // The packed body, not `plain`: the headers still name its compression.
-            UnreadReason::Open(cause) => Detour::Open(Body::from(body.clone()), cause),
-            UnreadReason::Ended(ended) => Detour::Answer(ended.response()),
+            UnreadReason::Open(cause) => RequestDetour::Open(Body::from(body.clone()), cause),
+            UnreadReason::Ended(ended) => RequestDetour::Answer(ended.response()),
         })?;
         let packed = (packing != BodyPacking::None).then(|| PackedBody::new(&body, plain.clone()));
         // Gemini and Vertex ask for a stream in the path, all others in the body.
@@ -161,14 +161,14 @@ impl ProxyRequest {
         &mut self,
         buffered: &mut BufferedRequest,
         model: Option<&str>,
-    ) -> Result<(), Detour> {
+    ) -> Result<(), RequestDetour> {
         match self.aim.goal(&self.app, model) {
             Ok(goal) => self.goal = goal,
-            Err(error) => return Err(Detour::Answer(no_answer(&self.app, &error))),
+            Err(error) => return Err(RequestDetour::Answer(no_answer(&self.app, &error))),
         }
         // Only now is the upstream certain. `give_key` takes its mark away, so the call in `pass` adds nothing.
         if let Err(no) = self.aim.give_key(&self.app, &self.goal, &mut self.parts) {
-            return Err(Detour::Answer(no_key(&self.app, no)));
+            return Err(RequestDetour::Answer(no_key(&self.app, no)));
         }
         buffered.who.upstream = self.goal.target.identity();
         buffered.who.is_local = self.goal.target.is_local();
@@ -204,14 +204,14 @@ impl ProxyRequest {
         &self,
         request: wire::Request,
         buffered: &BufferedRequest,
-    ) -> Result<VendorRequest, Detour> {
+    ) -> Result<VendorRequest, RequestDetour> {
         let BufferedRequest { who, purpose, .. } = buffered;
         if let Some(keeper) = &self.app.keeper {
             keeper.bring_history(&request, who).await;
         }
         match caught(|| self.app.proxy.vendor_request(request, who, *purpose)) {
             Some(Ok(vendor_request)) => Ok(vendor_request),
-            Some(Err(refusal)) => Err(Detour::Answer(vendor::refused(refusal))),
+            Some(Err(refusal)) => Err(RequestDetour::Answer(vendor::refused(refusal))),
             None => Err(buffered.open(PassCause::Panic)),
         }
     }
@@ -224,7 +224,7 @@ impl ProxyRequest {
         work: Option<&VendorWork>,
         buffered: &BufferedRequest,
         mut working: BodyRoom,
-    ) -> Result<MatchedRequest, Detour> {
+    ) -> Result<MatchedRequest, RequestDetour> {
         let keep = work.and_then(|work| work.standing().map(str::to_owned));
         // A compaction block belongs into one answer, so midfold's tools, which may join several answers, are left out.
         let is_plain = work.is_none_or(VendorWork::only_reports);
@@ -257,7 +257,7 @@ impl ProxyRequest {
         turn: &mut MatchedRequest,
         work: Option<VendorWork>,
         buffered: &BufferedRequest,
-    ) -> Result<VendorOutcome, Detour> {
+    ) -> Result<VendorOutcome, RequestDetour> {
         let Some(work) = work else { return Ok(VendorOutcome::Ask(None)) };
         if let Some(narrator) = &self.app.narrator {
             let verdicts = narrator.before(turn, &work).await;
@@ -275,7 +275,7 @@ impl ProxyRequest {
         &self,
         turn: &MatchedRequest,
         buffered: &mut BufferedRequest,
-    ) -> Result<(), Detour> {
+    ) -> Result<(), RequestDetour> {
         let app = &self.app;
         if !app.rooms.take(&mut buffered.room, beside(turn, &buffered.plain)) {
             return Err(buffered.open(PassCause::TooLarge));
@@ -298,26 +298,26 @@ impl ProxyRequest {
         &self,
         outcome: VendorOutcome,
         turn: &MatchedRequest,
-    ) -> Result<Option<AnswerInsert>, Detour> {
+    ) -> Result<Option<AnswerInsert>, RequestDetour> {
         match outcome {
             VendorOutcome::Ask(insert) => Ok(insert),
-            VendorOutcome::Refused(refusal) => Err(Detour::Answer(vendor::refused(refusal))),
+            VendorOutcome::Refused(refusal) => Err(RequestDetour::Answer(vendor::refused(refusal))),
             VendorOutcome::Answer(answer) => {
                 // No provider sees this request, so midfold's own answer counts as the acceptance.
                 turn.accept();
                 self.wait_until_written(turn).await;
-                Err(Detour::Answer(vendor::answered(answer, turn.sent())))
+                Err(RequestDetour::Answer(vendor::answered(answer, turn.sent())))
             }
         }
     }
 
     /// Counts a request that should have been folded and could not; with `--strict` it is refused.
-    fn refuse_unfolded(&self, turn: &MatchedRequest) -> Result<(), Detour> {
+    fn refuse_unfolded(&self, turn: &MatchedRequest) -> Result<(), RequestDetour> {
         let Some(fault) = turn.sent().fault else { return Ok(()) };
         let cause = cause(fault);
         self.app.metrics.count_passed_unread(cause);
         log_unfolded(self.parts.uri.path(), turn.sent().session.as_deref(), cause);
-        if self.app.is_strict { Err(Detour::Answer(not_folded(cause))) } else { Ok(()) }
+        if self.app.is_strict { Err(RequestDetour::Answer(not_folded(cause))) } else { Ok(()) }
     }
 }
 

@@ -245,14 +245,14 @@ fn token_fields(manifest: &RunManifest, job: &TrajectoryJob) -> Vec<SummaryField
 /// What a model was asked, and how many of its summaries were computed instead.
 fn model_fields(manifest: &RunManifest, job: &TrajectoryJob) -> Vec<SummaryField> {
     let Some(ask_outcome) = &job.ask_outcome else { return Vec::new() };
-    let asked = format!(
+    let question = format!(
         "{} to be written by {}; asked about {} in {}",
         plural(ask_outcome.rows, "row"),
         ask_outcome.model,
         plural(ask_outcome.spans, "span"),
         plural(ask_outcome.calls, "call")
     );
-    let mut fields = vec![("model", asked)];
+    let mut fields = vec![("model", question)];
     let refused = &manifest.totals.refused;
     if !refused.is_empty() {
         let count: u64 = refused.values().sum();

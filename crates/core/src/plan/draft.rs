@@ -120,8 +120,9 @@ pub(super) fn draft(
     }
     let MiddleParts { covered, kept, pinned, cut_events, reduced, read } =
         grounds.split(request, limits, keep_from, edits);
-    let unfit = request.narrated.and_then(|it| unfit(request, layout, keep_from, it));
-    let (narrated, mut unused) = (request.narrated.filter(|_| unfit.is_none()), unfit);
+    let narrated = request.narrated;
+    let mut unused = narrated.and_then(|narration| unfit(request, layout, keep_from, narration));
+    let narrated = narrated.filter(|_| unused.is_none());
     let cap = grounds.room.cap;
     let (tools, reduced) = (&grounds.tools, reduced.as_deref());
     let composing = RecapInputs { request, layout, narrated, cap, tools, reduced };
@@ -244,9 +245,9 @@ impl DraftGrounds {
             last_resort::cut(request, &self.tools, layout.carried_user, room, &mut edits)
         });
         // The edits of kept events are taken out, so that the rest is those of covered events, which `pruned` counts.
-        let kept = events(&mut middle.iter().filter(stays)).into_iter();
-        let kept = kept.chain(cut_events.newest.clone());
-        let kept = kept.map(|at| (at, edits.remove(&at).unwrap_or_default())).collect();
+        let staying = events(&mut middle.iter().filter(stays)).into_iter();
+        let staying = staying.chain(cut_events.newest.clone());
+        let kept = staying.map(|at| (at, edits.remove(&at).unwrap_or_default())).collect();
         let read = if reads_reduced { pruned_counts(&edits) } else { Vec::new() };
         let mut pinned = events(&mut middle.iter().filter(is_pinned));
         // An event that is shown cut is no pin: a pin is verbatim.

@@ -311,16 +311,17 @@ fn replied(
     if over.is_none() && entry.outcome != RequestOutcome::Fault {
         inner.stats.needed(&entry.session, &reply.uses);
     }
-    let body = match how {
-        ReplyMode::Array => {
-            ServerBody::Pieces("application/json; charset=UTF-8", listed(&numbered))
-        }
-        _ if parts.streams && !settings.ignores_stream => {
-            ServerBody::Pieces(EVENTS, numbered.events())
-        }
-        _ => ServerBody::Whole(numbered.whole().to_string()),
-    };
+    let body = body_of(&numbered, how, parts.streams && !settings.ignores_stream);
     ServerAnswer { status: 200, headers: extra(dialect, &numbered.seed), body, fault }
+}
+
+/// A reply as it is sent.
+fn body_of(reply: &NumberedReply<'_>, how: ReplyMode, streams: bool) -> ServerBody {
+    match how {
+        ReplyMode::Array => ServerBody::Pieces("application/json; charset=UTF-8", listed(reply)),
+        _ if streams => ServerBody::Pieces(EVENTS, reply.events()),
+        _ => ServerBody::Whole(reply.whole().to_string()),
+    }
 }
 
 /// The answer that a fault sends instead of a reply. `None` for faults that happen while the reply is sent.

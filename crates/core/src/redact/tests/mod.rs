@@ -16,14 +16,34 @@ fn uuid() -> String {
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
-/// For each rule: its name, the text before a secret, the secret, and the text after it.
-fn positives() -> Vec<(&'static str, String, String, &'static str)> {
-    let an = |n| random_text(ALNUM, n);
-    let hex = |n| random_text(LOWER_HEX, n);
-    let own = |name, parts: [&str; 2], rest: String| {
-        (name, "key is ".to_owned(), format!("{}{}{rest}", parts[0], parts[1]), " ok")
-    };
-    let after = |name, before: &str, secret: String, end| (name, before.to_owned(), secret, end);
+/// A rule: its name, the text before a secret, the secret, and the text after it.
+type SecretRow = (&'static str, String, String, &'static str);
+
+/// A secret that is known by how it begins, in two parts, and its rest.
+fn own(name: &'static str, parts: [&str; 2], rest: String) -> SecretRow {
+    (name, "key is ".to_owned(), format!("{}{}{rest}", parts[0], parts[1]), " ok")
+}
+
+/// A secret that is known by the text before it.
+fn after(name: &'static str, before: &str, secret: String, end: &'static str) -> SecretRow {
+    (name, before.to_owned(), secret, end)
+}
+
+fn an(n: usize) -> String {
+    random_text(ALNUM, n)
+}
+
+fn hex(n: usize) -> String {
+    random_text(LOWER_HEX, n)
+}
+
+/// A secret for each rule.
+fn positives() -> Vec<SecretRow> {
+    [clouds(), services(), places()].concat()
+}
+
+/// Of clouds and code hosts, mostly.
+fn clouds() -> Vec<SecretRow> {
     vec![
         own("aws-access-key", ["AK", "IA"], random_text(UPPER, 16)),
         after("aws-secret", "aws_secret_access_key = ", an(40), "\n"),
@@ -80,6 +100,12 @@ fn positives() -> Vec<(&'static str, String, String, &'static str)> {
         after("heroku-uuid", "HEROKU_KEY=", uuid(), "\n"),
         own("databricks", ["da", "pi"], hex(32)),
         own("linear", ["lin", "_api_"], an(40)),
+    ]
+}
+
+/// Of services.
+fn services() -> Vec<SecretRow> {
+    vec![
         own("notion", ["nt", "n_"], an(46)),
         own("notion", ["sec", "ret_"], an(43)),
         own("shopify", ["shp", "at_"], hex(32)),
@@ -116,6 +142,12 @@ fn positives() -> Vec<(&'static str, String, String, &'static str)> {
         after("aws-signature", "?X-Amz-Signature=", hex(64), "&x=1"),
         after("azure-client", "id ", format!("{}8Q~{}", an(3), an(34)), " ok"),
         after("azure-key", "id ", format!("{}JQQJ99{}", an(40), an(38)), " ok"),
+    ]
+}
+
+/// Secrets that are known by their place.
+fn places() -> Vec<SecretRow> {
+    vec![
         own("square", ["sq0", "atp-"], an(22)),
         own("square", ["EA", "AA"], an(60)),
         own("vendor", ["nf", "p_"], an(40)),
