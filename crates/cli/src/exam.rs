@@ -1,5 +1,6 @@
 //! `midfold measure exam`: tests whether an agent could carry on from what compaction leaves.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use midfold_args::{ExamArgs, ExamPart};
@@ -115,11 +116,10 @@ fn candidates(args: &ExamArgs) -> Result<Vec<(String, ExamCandidate)>, CommandEr
         let engine = engine::start(command, limit)?;
         named.push((engine.name().to_owned(), ExamCandidate::Engine(engine)));
     }
+    let mut taken = BTreeSet::new();
     for at in 0..named.len() {
-        let same = named[..at].iter().filter(|(name, _)| *name == named[at].0).count();
-        if same > 0 {
-            named[at].0 += &format!("-{}", same + 1);
-        }
+        named[at].0 = free_name(&taken, &named[at].0);
+        taken.insert(named[at].0.clone());
         if let (name, ExamCandidate::Engine(engine)) = &named[at] {
             engine.check().map_err(|why| {
                 CommandError::failed(format!(
@@ -130,4 +130,26 @@ fn candidates(args: &ExamArgs) -> Result<Vec<(String, ExamCandidate)>, CommandEr
         }
     }
     Ok(named)
+}
+
+/// The name, or where it is taken, the first free one of `NAME-2`, `NAME-3` …
+fn free_name(taken: &BTreeSet<String>, name: &str) -> String {
+    let numbered = (2_usize..).map(|number| format!("{name}-{number}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    names.find(|name| !taken.contains(name)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_strategies_get_one_name() {
+        let mut taken = BTreeSet::new();
+        for (name, free) in [("a", "a"), ("a", "a-2"), ("a-2", "a-2-2"), ("a", "a-3")] {
+            let found = free_name(&taken, name);
+            assert_eq!(found, free);
+            taken.insert(found);
+        }
+    }
 }

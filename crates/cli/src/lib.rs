@@ -99,6 +99,7 @@ mod words;
 #[cfg(feature = "sessions")]
 mod worker;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{ColorChoice, FromArgMatches};
@@ -187,7 +188,7 @@ pub mod inside {
 /// Runs the command with the arguments and streams of this process. Only the bin and the tests of the crate use it.
 pub fn main() -> ExitCode {
     let (args, renamed) = midfold_args::present(std::env::args_os().collect());
-    let command = midfold_args::command().color(help_color());
+    let command = midfold_args::command().color(help_color(&args));
     let parsed = command.try_get_matches_from(args).map_err(about::with_near_command);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
@@ -273,10 +274,11 @@ fn over_sessions(_: &Command, _: bool, _: &Output) -> Result<(), CommandError> {
 }
 
 /// The colours of help texts. Help is printed while arguments are parsed, so `--color` is looked up here before.
-fn help_color() -> ColorChoice {
-    let args: Vec<String> = std::env::args().collect();
-    let after = |name: &str| args.windows(2).any(|pair| pair[0] == "--color" && pair[1] == name);
-    let says = |name: &str| args.contains(&format!("--color={name}")) || after(name);
+fn help_color(args: &[OsString]) -> ColorChoice {
+    // Behind `--` are the arguments of a program that is run.
+    let own = args.split(|arg| arg == "--").next().unwrap_or_default();
+    let after = |name: &str| own.windows(2).any(|pair| pair[0] == "--color" && pair[1] == name);
+    let says = |name: &str| own.iter().any(|arg| *arg == *format!("--color={name}")) || after(name);
     match () {
         () if says("never") => ColorChoice::Never,
         () if says("always") => ColorChoice::Always,

@@ -160,7 +160,8 @@ impl<'de> Deserialize<'de> for Hash {
         use serde::de::Error;
         let text = String::deserialize(deserializer)?;
         let mut out = [0; 32];
-        if text.len() != 64 || !text.is_ascii() {
+        // The number parser alone would take a sign.
+        if text.len() != 64 || !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
             return Err(D::Error::custom("a hash is 64 hex digits"));
         }
         for (at, byte) in out.iter_mut().enumerate() {

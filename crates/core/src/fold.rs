@@ -220,7 +220,7 @@ pub struct FoldJoin {
     pub session: String,
     /// The turn in the session.
     pub turn: u32,
-    /// The step in the turn: the number of the request.
+    /// The number of the request: the steps of the session so far.
     pub request: u32,
 }
 

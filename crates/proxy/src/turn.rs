@@ -74,6 +74,12 @@ impl OutgoingRequest {
         self.fold.is_some()
     }
 
+    /// Whether each message of the client's is sent as it came.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        !self.is_folded() && self.cut == 0 && !self.is_mended
+    }
+
     /// Whether it has to fit a window that is only the default, because nothing is known about the model.
     #[must_use]
     pub fn is_window_unknown(&self) -> bool {

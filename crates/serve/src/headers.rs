@@ -145,7 +145,10 @@ pub(crate) fn tell(headers: &mut HeaderMap, outgoing: &OutgoingRequest) {
     }
     if outgoing.window.is_some() {
         set(BEFORE, &outgoing.tokens_before.to_string());
-        set(AFTER, &outgoing.tokens_after.to_string());
+        // One request has one size, and the two estimates are made of different counts.
+        let after =
+            if outgoing.is_whole() { outgoing.tokens_before } else { outgoing.tokens_after };
+        set(AFTER, &after.to_string());
     }
     if let Some((window, from)) = &outgoing.window {
         set(WINDOW, &format!("{window}; from={}", from.name()));

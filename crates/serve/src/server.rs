@@ -178,10 +178,12 @@ impl RunningServer {
     /// [`ServeConfig::drain`](crate::ServeConfig::drain). Returns the totals.
     pub async fn stop(self) -> ServerTotals {
         let _ = self.stop.send(true);
-        let abort = self.task.abort_handle();
-        if tokio::time::timeout(self.drain, self.task).await.is_err() {
+        let mut task = self.task;
+        if tokio::time::timeout(self.drain, &mut task).await.is_err() {
             tracing::warn!("requests were still under way, and are cut off");
-            abort.abort();
+            task.abort();
+            // Only then does no request note anything any more.
+            let _ = task.await;
         }
         self.app.proxy.append_last_steps();
         let _ = self.end.send(true);

@@ -209,22 +209,31 @@ impl UpstreamTable {
 impl std::fmt::Display for UpstreamTable {
     /// The upstreams that were set; if there are none, the providers.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(base) = self.base_of_all() {
+            return f.write_str(&base.url());
+        }
         let usual = Provider::ALL.iter().filter(|provider| **provider != Provider::Ollama);
         let all: Vec<String> = match self.named.as_slice() {
             [] => {
                 usual.map(|provider| format!("{}={}", provider.name(), provider.origin())).collect()
             }
-            [first, rest @ ..]
-                if rest.len() + 1 == Provider::ALL.len()
-                    && rest
-                        .iter()
-                        .all(|place| place.base == first.base && place.models.is_empty()) =>
-            {
-                vec![first.base.url()]
-            }
             named => named.iter().map(NamedUpstream::to_string).collect(),
         };
         f.write_str(&all.join(" "))
+    }
+}
+
+impl UpstreamTable {
+    /// The address to which all requests go, whatever their format: that of each provider, where nothing else is set.
+    fn base_of_all(&self) -> Option<&BaseAddress> {
+        let base = &self.named.first()?.base;
+        let is_there = |provider: &Provider| {
+            let mut named = self.named.iter();
+            named.any(|place| place.name == provider.name() && place.base == *base)
+        };
+        let is_plain = self.named.len() == Provider::ALL.len()
+            && self.named.iter().all(|place| place.models.is_empty());
+        (is_plain && Provider::ALL.iter().all(is_there)).then_some(base)
     }
 }
 
@@ -249,8 +258,6 @@ impl UpstreamTarget {
         format!("{origin}{path}{}", self.base.rest_of(path_and_query)).parse().ok()
     }
 
-    /// Whether it is on this machine or in its own network, as servers of local models are: a private address, or a
-    /// name that only a network of one's own resolves (`ollama`, `host.docker.internal`).
     /// What tells it from others: its name and, where somebody set it, its address. Nothing that is learned of a server
     /// is used for another one that gets its name.
     pub(crate) fn identity(&self) -> String {
@@ -260,11 +267,13 @@ impl UpstreamTarget {
         format!("{} {}{}", self.name, self.base.origin, self.base.path)
     }
 
+    /// Whether it is on this machine or in its own network, as servers of local models are: a private address, or a
+    /// name that only a network of one's own resolves (`ollama`, `host.docker.internal`).
     pub(crate) fn is_local(&self) -> bool {
         let host = self.base.origin.split_once("://").map_or("", |(_, authority)| authority);
         let host = host.parse::<Authority>().map(|parsed| parsed.host().to_ascii_lowercase());
         let host = host.unwrap_or_default();
-        match host.trim_matches(['[', ']']).parse::<IpAddr>() {
+        match host.trim_matches(['[', ']']).parse::<IpAddr>().map(|ip| ip.to_canonical()) {
             Ok(IpAddr::V4(ip)) => {
                 ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified()
             }
@@ -318,7 +327,8 @@ impl BaseAddress {
         if let Some(rest) = shared.into_iter().find(|rest| ends(rest)) {
             return rest;
         }
-        let is_versioned = self.path.rsplit('/').next().is_some_and(is_version);
+        // Google's base for clients of OpenAI is `/v1beta/openai`.
+        let is_versioned = self.path.split('/').any(is_version);
         let rest = path_and_query.strip_prefix("/v1").filter(|rest| ends(rest));
         rest.filter(|_| is_versioned).unwrap_or(path_and_query)
     }
@@ -351,4 +361,31 @@ pub(crate) fn decoded(path: &str) -> Vec<u8> {
 
 fn is_version(segment: &str) -> bool {
     segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(given: &[&str]) -> UpstreamTable {
+        let mut table = UpstreamTable::default();
+        table.set_all(&ServingUpstreams::from_texts(given.iter().copied())).unwrap();
+        table
+    }
+
+    #[test]
+    fn one_address_is_shown_only_where_all_requests_go_there() {
+        assert_eq!(table(&["http://h:1"]).to_string(), "http://h:1");
+        let names = ["a=http://h:1", "b=http://h:1", "c=http://h:1", "d=http://h:1"];
+        assert_eq!(table(&names).to_string(), names.join(" "));
+    }
+
+    #[test]
+    fn a_version_inside_of_a_base_stands_for_that_of_the_client() {
+        let base = BaseAddress::read("http://h/v1beta/openai").unwrap();
+        assert_eq!(base.rest_of("/v1/chat/completions"), "/chat/completions");
+        assert_eq!(base.rest_of("/chat/completions"), "/chat/completions");
+        let plain = BaseAddress::read("http://h/openai").unwrap();
+        assert_eq!(plain.rest_of("/v1/chat/completions"), "/v1/chat/completions");
+    }
 }

@@ -30,6 +30,18 @@ fn files() {
     sees!("stdin-empty", ["compact", "-"]);
 }
 
+/// Linux allows any bytes in names.
+#[cfg(unix)]
+#[test]
+fn a_name_that_is_not_utf_8_is_a_name() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let path = folder("bad-names").join(OsStr::from_bytes(b"a\xff.jsonl"));
+    std::fs::copy(crate::root().join("examples/coding-session.jsonl"), &path).unwrap();
+    let output = midfold(&["inspect"]).arg(&path).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 #[test]
 fn names() {
     let file = "fixtures/openai-chat.json";

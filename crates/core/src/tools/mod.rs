@@ -15,6 +15,7 @@ mod patch;
 pub(crate) mod programs;
 mod pure_read;
 pub(crate) mod shell;
+mod shell_lexer;
 mod todo;
 mod words;
 

@@ -74,6 +74,31 @@ fn claude_code_restarts_at_a_boundary_and_parts_sidechains() {
     assert_eq!(found.problems[0].at, Some(3));
 }
 
+/// The client writes the boundary first, and its summary some time later.
+#[test]
+fn claude_code_that_ends_at_a_boundary_is_read_before_it() {
+    let found = outcome(&[
+        r#"{"type":"user","uuid":"1","parentUuid":null,"message":{"role":"user","content":"hello"}}"#,
+        r#"{"type":"assistant","uuid":"2","parentUuid":"1","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"hi"}]}}"#,
+        r#"{"type":"system","subtype":"compact_boundary","uuid":"3","parentUuid":null,"logicalParentUuid":"2"}"#,
+    ]);
+    assert_eq!(events(only(&found)).len(), 2);
+    assert!(codes(&found).is_empty(), "{:?}", found.problems);
+}
+
+#[test]
+fn claude_code_reply_with_an_id_of_an_earlier_turn_stays_behind_its_question() {
+    let found = outcome(&[
+        r#"{"type":"user","uuid":"1","parentUuid":null,"message":{"role":"user","content":"first"}}"#,
+        r#"{"type":"assistant","uuid":"2","parentUuid":"1","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"one"}]}}"#,
+        r#"{"type":"user","uuid":"3","parentUuid":"2","message":{"role":"user","content":"second"}}"#,
+        r#"{"type":"assistant","uuid":"4","parentUuid":"3","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"two"}]}}"#,
+    ]);
+    let all = events(only(&found));
+    assert_eq!(all.len(), 4);
+    assert!(all[1].contains("one") && !all[1].contains("two") && all[3].contains("two"));
+}
+
 #[test]
 fn claude_code_drops_what_was_taken_back() {
     let found = outcome(&[

@@ -32,7 +32,7 @@ pub struct MessageView {
     pub role: String,
     /// The turn that the message belongs to.
     pub turn: u32,
-    /// The step in the turn.
+    /// The steps of the session so far, this one included: one message of the model and its results are one step.
     pub step: u32,
     /// The tokens of the message.
     pub tokens: u32,

@@ -10,7 +10,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use midfold::core::spending::{PLAIN, PromptCost, READ, WRITE};
 use midfold::store::{MemoryStore, Store};
-use midfold_testkit::upstream::agent::{AgentRun, ClientAgent, Habits};
+use midfold_testkit::upstream::agent::{AgentExchange, AgentRun, ClientAgent, Habits};
 use midfold_testkit::upstream::{
     LookUps, RequestOutcome, ScriptedUpstream, StatsEntry, StepLoop, UpstreamScript,
     UpstreamSettings, WireDialect, task,
@@ -311,6 +311,12 @@ impl Truth {
         }
         let before = self.before();
         assert!(before.is_sorted(), "{name}: {before:?}");
+        let is_unfolded = |it: &&AgentExchange| it.header("midfold-fold").is_none();
+        for exchange in self.run.exchanges.iter().filter(is_unfolded) {
+            let sizes = ["midfold-tokens-before", "midfold-tokens-after"];
+            let [before, after] = sizes.map(|name| exchange.header(name));
+            assert_eq!(before, after, "{name}: what passes has one size");
+        }
         let last = self.direct.last().unwrap().prompt_tokens as f64;
         let shown = *before.last().unwrap() as f64;
         assert!(percent((shown - last).abs(), last) < self.case.off, "{name}: {shown} of {last}");

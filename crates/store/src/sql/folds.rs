@@ -89,9 +89,15 @@ async fn whole<D: SqlConnection>(
     let FoldColumns { mut row, packed } = columns;
     let mut chain = Vec::new();
     let mut next = packed;
+    let mut number = row.number;
     while let Some((packed, base)) = next.take() {
         chain.push(packed);
         let Some(base) = base else { break };
+        // A damaged chain could lead back to itself.
+        if base >= number {
+            return Err(missing(base));
+        }
+        number = base;
         let record =
             query("SELECT body, base, packed FROM folds WHERE session_no = $1 AND number = $2")
                 .bind(no)

@@ -10,6 +10,7 @@ mod runners;
 pub(crate) mod script;
 mod step;
 pub(crate) mod versions;
+mod work_folder;
 
 pub(crate) use label::{cut_at_word, label, script_label};
 pub(crate) use purpose::CommandPurpose;

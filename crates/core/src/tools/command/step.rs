@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::purpose::{CheckKind, CommandPurpose};
 use super::run::CommandRun;
+use super::work_folder::WorkFolders;
 use super::{runners, script};
 use crate::tools::programs::{NamedPrograms, programs};
 use crate::tools::shell::{self, CommandEnd, CommandPart};
@@ -33,15 +34,9 @@ pub(crate) struct CommandDeeds<'a> {
 impl<'a> CommandDeeds<'a> {
     /// Reads a command. Never fails: a broken command is read up to where it breaks.
     pub(crate) fn of(text: &'a str) -> Self {
-        let mut folder: Option<String> = None;
-        let mut steps = Vec::new();
-        for part in shell::parts(text) {
-            if part.words.first().is_some_and(|word| word == "cd" || word == "pushd") {
-                folder = part.words.get(1).map(|to| joined(folder.as_deref(), to)).or(folder);
-            }
-            steps.push(step(&part, folder.as_deref()));
-        }
-        Self { steps }
+        let mut folders = WorkFolders::new();
+        let parts = shell::parts(text);
+        Self { steps: parts.iter().map(|part| step(part, folders.next(part))).collect() }
     }
 
     /// The steps that check the work.
@@ -104,15 +99,6 @@ impl SimpleStep<'_> {
     /// Whether the step checks the work.
     pub(crate) fn is_check(&self) -> bool {
         matches!(self.purpose, CommandPurpose::Check(_))
-    }
-}
-
-/// The folder after `cd to`, seen from the folder `from`.
-fn joined(from: Option<&str>, to: &str) -> String {
-    let to = to.trim_end_matches('/');
-    match from {
-        Some(from) if !to.starts_with(['/', '~', '$']) => format!("{from}/{to}"),
-        _ => to.to_owned(),
     }
 }
 

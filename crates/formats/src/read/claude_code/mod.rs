@@ -78,7 +78,9 @@ fn conversations(
     if source.recorded {
         restarts.insert(0, 0);
     } else {
-        let last = restarts.last().copied().unwrap_or(0);
+        // A file that ends at a boundary was read, or its client killed, before the summary was written.
+        let has_live = |start: &&usize| !live(lines, **start, lines.len()).is_empty();
+        let last = restarts.iter().rev().find(has_live).copied().unwrap_or(0);
         restarts = vec![last];
         // The client sends the kept lines again after its summary, so they are not lost.
         let kept_count = lines.get(last).map_or(0, |boundary| boundary.kept_lines.len());
@@ -137,6 +139,10 @@ fn add_events(
             RecordKind::Assistant => message.id.as_deref().is_some_and(|id| by_id.contains_key(id)),
             _ => message.has_results(source.input),
         };
+        // The records of one reply have only results between them. An id that comes again later is another reply's.
+        if line.kind == RecordKind::RealUser {
+            by_id.clear();
+        }
         if !goes_on {
             parts.extend(beside.drain(..).map(|line| (line, vec![&line.message])));
         }

@@ -33,7 +33,9 @@ pub(super) fn requests(input: &[u8], records: &[TopValue]) -> ChatLog {
         match entry.count("kind") {
             Some(0) => log = ChatLog::of(&entry.inner("v")),
             Some(_) => log.change(input, &entry),
-            None => log = ChatLog::of(&entry),
+            // The older form is one record: the whole chat. A stray record changes nothing.
+            None if entry.get("requests").is_some() => log = ChatLog::of(&entry),
+            None => {}
         }
     }
     log
