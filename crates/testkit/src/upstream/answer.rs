@@ -306,7 +306,7 @@ fn replied(
             ServerBody::Pieces("application/json; charset=UTF-8", listed(&numbered))
         }
         _ if parts.streams && !settings.ignores_stream => {
-            ServerBody::Pieces(EVENTS, numbered.events())
+            ServerBody::Pieces(settings.events_type.unwrap_or(EVENTS), numbered.events())
         }
         _ => ServerBody::Whole(numbered.whole().to_string()),
     };
