@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use midfold::{ServerSettings, ServingUpstreams, Settings};
+use midfold_serve::{OutgoingProxy, ProxyAddress};
 
 use crate::error::CommandError;
 
@@ -24,14 +25,31 @@ pub fn settings() -> Result<Settings, CommandError> {
     Ok(Settings { window: window()?, preset: get(PRESET), ..Settings::default() })
 }
 
-/// The proxy for `https://`, the proxy for `http://`, and the hosts that need no proxy, as the environment names them.
-pub fn proxies() -> (Option<String>, Option<String>, Option<String>) {
-    let either = |names: &[&str]| names.iter().find_map(|name| get(name));
-    let all = || either(&["ALL_PROXY", "all_proxy"]);
-    let https = either(&["HTTPS_PROXY", "https_proxy"]).or_else(all);
-    // `http_proxy` comes first, because a client can set `HTTP_PROXY` for a CGI program: by sending a header `Proxy`.
-    let http = either(&["http_proxy", "HTTP_PROXY"]).or_else(all);
-    (https, http, either(&["NO_PROXY", "no_proxy"]))
+/// The proxies for outgoing requests, as the environment names them.
+///
+/// # Errors
+/// If a variable names a proxy that is not supported.
+pub fn proxies() -> Result<OutgoingProxy, CommandError> {
+    let all = ["ALL_PROXY", "all_proxy"];
+    let first = |names: [&'static str; 2]| {
+        let set = names.into_iter().chain(all).find_map(|name| Some((name, get(name)?)));
+        set.map(|(name, text)| proxy(name, &text)).transpose()
+    };
+    Ok(OutgoingProxy {
+        https_proxy: first(["HTTPS_PROXY", "https_proxy"])?,
+        // `http_proxy` comes first, because a client can set `HTTP_PROXY` for a CGI program: by sending a header `Proxy`.
+        http_proxy: first(["http_proxy", "HTTP_PROXY"])?,
+        no_proxy: get("NO_PROXY").or_else(|| get("no_proxy")),
+        ..OutgoingProxy::default()
+    })
+}
+
+fn proxy(variable: &str, text: &str) -> Result<ProxyAddress, CommandError> {
+    text.parse().map_err(|error| {
+        CommandError::usage(format!("the variable {variable} cannot be used: {error}")).hint(
+            "HTTPS_PROXY and HTTP_PROXY override ALL_PROXY and take http://HOST:PORT; an empty variable counts as not set",
+        )
+    })
 }
 
 /// The variable that names a store for all commands.

@@ -130,12 +130,12 @@ pub mod inside {
     pub use crate::trajectories::lines::{LineChunks, LinePosition};
     pub use crate::trajectories::lock::RunLock;
     pub use crate::trajectories::transcripts::TranscriptRows;
-    pub use crate::visible::{visible, visible_bytes};
+    pub use crate::visible::{painted, visible, visible_bytes, with_plain_codes};
 
     /// Hooks of Claude Code.
     #[cfg(feature = "sessions")]
     pub mod hooks {
-        pub use crate::hooks::claude::{NoText, after_compaction, hooks};
+        pub use crate::hooks::claude::{NoText, RecallCommand, after_compaction, hooks};
         pub use crate::hooks::settings::{
             HookSetting, SettingsChange, install, installed, uninstall,
         };

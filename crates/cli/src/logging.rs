@@ -13,7 +13,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::error::CommandError;
 use crate::output::reason;
-use crate::visible::VisibleStream;
+use crate::visible::{ColourSource, VisibleStream};
 
 /// Starts the logs that the flags ask for. Without flags a server reports what it does besides passing requests on, and
 /// other commands report nothing.
@@ -30,7 +30,7 @@ pub fn start(args: &LoggingArgs, is_server: bool) -> Result<(), CommandError> {
     }
     let people = level.map(|level| {
         tracing_subscriber::fmt::layer()
-            .with_writer(|| VisibleStream::new(std::io::stderr()))
+            .with_writer(|| VisibleStream::new(std::io::stderr(), ColourSource::Logs))
             .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
             .with_filter(own_targets(level))
     });
@@ -38,7 +38,7 @@ pub fn start(args: &LoggingArgs, is_server: bool) -> Result<(), CommandError> {
         None => None,
         Some(path) => {
             let writer = if path.as_os_str() == "-" {
-                BoxMakeWriter::new(|| VisibleStream::new(std::io::stderr()))
+                BoxMakeWriter::new(|| VisibleStream::new(std::io::stderr(), ColourSource::Own))
             } else {
                 let file = OpenOptions::new().create(true).append(true).open(path);
                 let file = file.map_err(|error| {

@@ -10,7 +10,8 @@ use terminal_size::{Width, terminal_size_of};
 use unicode_width::UnicodeWidthChar;
 
 use crate::error::CommandError;
-use crate::visible::{visible, visible_bytes};
+use crate::paths::is_stdin;
+use crate::visible::{painted, visible, visible_bytes, with_plain_codes};
 use crate::whole_file::{FileReaders, WholeFile};
 
 /// Columns of a line where the width of the terminal is not known.
@@ -56,11 +57,7 @@ impl OutputColor {
 impl OutputStyle {
     /// `text` in this colour.
     pub fn paint(&self, color: OutputColor, text: &str) -> String {
-        if self.color && !text.is_empty() {
-            format!("\x1b[{}m{text}\x1b[0m", color.code())
-        } else {
-            text.to_owned()
-        }
+        if self.color && !text.is_empty() { painted(color.code(), text) } else { text.to_owned() }
     }
 }
 
@@ -109,7 +106,7 @@ impl Output {
         let mut out = io::stdout().lock();
         let bytes = match out.is_terminal() {
             true => visible_bytes(bytes.as_ref()),
-            false => bytes.as_ref().into(),
+            false => with_plain_codes(bytes.as_ref()),
         };
         let written = out.write_all(&bytes).and_then(|()| out.flush());
         written.map_err(|error| match error.kind() {
@@ -121,23 +118,22 @@ impl Output {
     /// Writes to standard error. A failure is ignored, because there is nowhere to report it.
     pub fn stderr(&self, text: &str) {
         let mut out = io::stderr().lock();
-        let text = if out.is_terminal() { visible(text) } else { text.into() };
-        let _ = out.write_all(text.as_bytes());
+        let bytes = match out.is_terminal() {
+            true => visible_bytes(text.as_bytes()),
+            false => with_plain_codes(text.as_bytes()),
+        };
+        let _ = out.write_all(&bytes);
     }
 
     /// Writes a file as a whole or not at all: the old file stays until the new text is complete.
     pub fn file(&self, path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
-        let written = WholeFile::open(path, FileReaders::Usual).and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.finish()
-        });
-        written.map_err(|error| {
-            CommandError::failed(format!(
-                "{} cannot be written: {}",
-                path.display(),
-                reason(&error)
-            ))
-        })
+        OpenedFile::open(path)?.write(bytes)
+    }
+
+    /// Opens the file of `--output`, so that a command which changes something fails before it does. `None` where the
+    /// result goes to standard output.
+    pub fn open<'a>(&self, path: Option<&'a Path>) -> Result<Option<OpenedFile<'a>>, CommandError> {
+        path.filter(|path| !is_stdin(path)).map(OpenedFile::open).transpose()
     }
 
     /// As [`Self::file`]. The folder is made where it does not exist.
@@ -162,6 +158,30 @@ impl Output {
         }
         self.stderr(&text);
     }
+}
+
+/// A file that can be written. The old one stays until the new text is complete.
+#[derive(Debug)]
+pub struct OpenedFile<'a> {
+    path: &'a Path,
+    file: WholeFile,
+}
+
+impl<'a> OpenedFile<'a> {
+    fn open(path: &'a Path) -> Result<Self, CommandError> {
+        let file = WholeFile::open(path, FileReaders::Usual);
+        file.map(|file| Self { path, file }).map_err(|error| unwritten(path, &error))
+    }
+
+    /// Writes the whole text.
+    pub fn write(mut self, bytes: &[u8]) -> Result<(), CommandError> {
+        let written = self.file.write_all(bytes).and_then(|()| self.file.finish());
+        written.map_err(|error| unwritten(self.path, &error))
+    }
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> CommandError {
+    CommandError::failed(format!("{} cannot be written: {}", path.display(), reason(error)))
 }
 
 /// The shortest time between two updates of a progress line.

@@ -18,7 +18,7 @@ use crate::page::LabelledPage;
 use crate::paths::is_stdin;
 use crate::presets::pretty;
 use crate::runtime::{block_on, now};
-use crate::visible::VisibleStream;
+use crate::visible::{ColourSource, VisibleStream};
 use crate::whole_file::{FileReaders, WholeFile};
 use crate::words::plural;
 
@@ -124,7 +124,7 @@ async fn write(
         host.session(id).await?;
     }
     let moved = if is_stdin(&args.file) {
-        let mut out = BufWriter::new(VisibleStream::new(std::io::stdout()));
+        let mut out = BufWriter::new(VisibleStream::new(std::io::stdout(), ColourSource::Own));
         transfer::export(&*host.store, only, &mut out).await
     } else {
         whole(args, host, only).await

@@ -21,9 +21,7 @@ pub fn of(serving: &ServerSettings) -> Result<Option<TlsIdentity>, CommandError>
 
 /// The way of the server's own requests: proxies and trusted authorities.
 pub fn outgoing(serving: &ServerSettings) -> Result<OutgoingProxy, CommandError> {
-    let (https_proxy, http_proxy, no_proxy) = env::proxies();
-    let mut outgoing =
-        OutgoingProxy { https_proxy, http_proxy, no_proxy, ..OutgoingProxy::default() };
+    let mut outgoing = env::proxies()?;
     if let Some(path) = &serving.ca {
         outgoing.trust(&input::bytes(path)?).map_err(|error| {
             CommandError::usage(format!("{}: {error}", path.display()))

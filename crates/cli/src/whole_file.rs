@@ -23,6 +23,8 @@ pub struct WholeFile {
     file: File,
     /// The temporary file, and the file that it replaces; `None` where the file is written in place.
     part: Option<(PathBuf, PathBuf)>,
+    /// Whether a file that is written in place still has its old text.
+    has_old_text: bool,
 }
 
 impl WholeFile {
@@ -30,9 +32,9 @@ impl WholeFile {
     pub fn open(path: &Path, readers: FileReaders) -> io::Result<Self> {
         let path = behind_links(path)?;
         let old = fs::metadata(&path).ok();
-        if old.as_ref().is_some_and(|meta| !meta.is_file() || has_other_names(meta)) {
-            let file = OpenOptions::new().write(true).truncate(true).open(&path)?;
-            return Ok(Self { file, part: None });
+        if let Some(meta) = old.as_ref().filter(|meta| !meta.is_file() || has_other_names(meta)) {
+            let file = OpenOptions::new().write(true).open(&path)?;
+            return Ok(Self { file, part: None, has_old_text: meta.is_file() });
         }
         let mut name = path.file_name().unwrap_or_default().to_owned();
         // In the same folder, because a rename does not cross file systems.
@@ -45,7 +47,7 @@ impl WholeFile {
             // Private from the beginning, because whoever has opened a file may read what is written later.
             _ => private::file(&part)?,
         };
-        let this = Self { file, part: Some((part, path)) };
+        let this = Self { file, part: Some((part, path)), has_old_text: false };
         if let Some(old) = old {
             this.file.set_permissions(old.permissions())?;
         }
@@ -54,6 +56,7 @@ impl WholeFile {
 
     /// Gives the file its name, now that it is complete.
     pub fn finish(mut self) -> io::Result<()> {
+        self.drop_old_text()?;
         self.file.flush()?;
         let Some((part, path)) = &self.part else { return Ok(()) };
         // Before the rename, so that after a power cut the name does not lead to an incomplete file.
@@ -62,10 +65,18 @@ impl WholeFile {
         self.part = None;
         Ok(())
     }
+
+    fn drop_old_text(&mut self) -> io::Result<()> {
+        match std::mem::take(&mut self.has_old_text) {
+            true => self.file.set_len(0),
+            false => Ok(()),
+        }
+    }
 }
 
 impl Write for WholeFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.drop_old_text()?;
         self.file.write(bytes)
     }
 

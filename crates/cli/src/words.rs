@@ -1,8 +1,9 @@
 //! Short texts for people: counts, times, estimates, lines.
 
+use midfold::Policy;
 use midfold::core::Hash;
 use midfold::core::calendar::date;
-use midfold::{Policy, without_escapes};
+use midfold::core::screen::without_escapes;
 pub use midfold::{grouped, number, plural};
 use unicode_width::UnicodeWidthStr;
 

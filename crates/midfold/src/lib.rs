@@ -90,7 +90,6 @@ mod cache;
 mod compact;
 #[cfg(feature = "store")]
 mod delete;
-mod escapes;
 mod event_rows;
 mod failure;
 #[cfg(feature = "store")]
@@ -137,7 +136,6 @@ pub use cache::{CacheCheck, cache_check};
 pub use compact::{CompactionOutcome, CompactionRequest, ModelNarration};
 #[cfg(feature = "store")]
 pub use delete::{age, delete, extents, idle, old_answers, prune};
-pub use escapes::without_escapes;
 pub use event_rows::{EventRow, event_rows};
 pub use failure::{Door, Failure, FailureArea, grouped, nearest, number, plural};
 #[cfg(feature = "store")]

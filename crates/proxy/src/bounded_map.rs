@@ -28,6 +28,17 @@ impl<V, const MOST: usize> BoundedMap<V, MOST> {
         self.entries.get_mut(key)
     }
 
+    /// Returns the value of a key, which is added where there is none.
+    pub fn get_or_default(&mut self, key: Hash) -> &mut V
+    where
+        V: Default,
+    {
+        if !self.entries.contains_key(&key) {
+            self.insert(key, V::default());
+        }
+        self.entries.entry(key).or_default()
+    }
+
     /// Adds an entry, or replaces the value of one; a replaced entry keeps its age.
     pub fn insert(&mut self, key: Hash, value: V) {
         if self.entries.insert(key, value).is_some() {

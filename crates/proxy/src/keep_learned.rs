@@ -19,7 +19,7 @@ impl Proxy {
         store: &dyn Store,
         now: Millis,
     ) -> Result<bool, StoreError> {
-        let Some((source, news, report)) = lock(&self.learned).next_news() else {
+        let Some((key, news, report)) = lock(&self.learned).next_news() else {
             return Ok(false);
         };
         let WindowReport { window: tokens, counts_reply } = report;
@@ -27,12 +27,12 @@ impl Proxy {
             // The time of the write is close to the time of learning, unless the store was unreachable.
             WindowNews::Told => {
                 let window = LearnedWindow { tokens, counts_reply, learned: now };
-                store.put_window(source.key(), &window).await
+                store.put_window(key, &window).await
             }
-            WindowNews::Raised => store.raise_window(source.key(), tokens).await,
+            WindowNews::Raised => store.raise_window(key, tokens).await,
         };
         if saved.is_err() {
-            lock(&self.learned).put_back(source, news);
+            lock(&self.learned).put_back(key, news);
         }
         saved.map(|()| true)
     }

@@ -1,13 +1,15 @@
-//! Windows that providers reported, and hints that their counts give. Each belongs to the client's key that got the report, and is not used for other
-//! keys.
+//! Windows that providers reported, and hints that their counts give. Each belongs to the client's key that got the
+//! report, and is not used for other keys.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 
 use midfold_core::Hash;
 use midfold_core::event::Usage;
 use midfold_formats::DialectKind;
 
-/// The most windows that are remembered; the one that was learned first is dropped first.
+use super::bounded_map::BoundedMap;
+
+/// Of at most this many owners something is known; who came first is forgotten first.
 pub const MOST: usize = 4_096;
 
 /// Identifies a window: whose request it was, to which model of which server, and what was said of its window. Once
@@ -40,7 +42,7 @@ impl WindowOwner {
         Self { scope, upstream, provider, model: model.to_owned(), stated }
     }
 
-    /// The key of the window in a store: a hash, so that the store does not show the client's key.
+    /// The key of the window, here and in a store: a hash, so that neither shows the client's key.
     #[must_use]
     pub fn key(&self) -> Hash {
         let parts = [&*self.scope, &*self.upstream, self.provider, &*self.model];
@@ -67,138 +69,135 @@ pub enum WindowNews {
     Raised,
 }
 
-/// The learned windows, with those that are not written yet.
+/// What is known of the window of one owner.
+#[derive(Default)]
+struct KnownWindow {
+    report: Option<WindowReport>,
+    /// The tokens of the largest prompt with its answer, where the assumed window was smaller.
+    accepted: Option<u64>,
+    /// The most tokens that the server read of a prompt, by its counts. A hint: it is in no store.
+    cut: Option<u64>,
+    /// The change of the report that waits to be written.
+    news: Option<WindowNews>,
+    /// Whether a store was already asked.
+    is_looked_up: bool,
+}
+
+/// The learned windows, with those that are not written yet. Keys are those of [`WindowOwner::key`].
 #[derive(Default)]
 pub struct LearnedWindows {
-    windows: HashMap<WindowOwner, WindowReport>,
-    order: VecDeque<WindowOwner>,
-    /// The largest prompt and answer, in tokens, of models whose assumed window was smaller.
-    accepted: HashMap<WindowOwner, u64>,
-    /// The most tokens that servers read of a prompt, by their counts. A hint: it is in no store.
-    cuts: HashMap<WindowOwner, u64>,
-    /// Changes that wait to be written; at most one for each owner.
-    news: VecDeque<(WindowOwner, WindowNews)>,
-    /// Owners for whom a store was already asked.
-    looked_up: HashSet<WindowOwner>,
+    known: BoundedMap<KnownWindow, MOST>,
+    /// The owners whose changes wait to be written, each once.
+    waiting: VecDeque<Hash>,
 }
 
 impl LearnedWindows {
     /// The learned window; `None` if no provider reported one.
     #[must_use]
-    pub fn of(&self, source: &WindowOwner) -> Option<WindowReport> {
-        self.windows.get(source).copied()
+    pub fn of(&self, owner: &WindowOwner) -> Option<WindowReport> {
+        self.known.get(&owner.key())?.report
     }
 
     /// Notes the window that a provider reported when it refused a request.
-    pub fn note_refused(&mut self, source: &WindowOwner, report: WindowReport) {
-        self.insert(source, report);
-        self.news.retain(|(other, _)| other != source);
-        self.note(source, WindowNews::Told);
-    }
-
-    fn insert(&mut self, source: &WindowOwner, report: WindowReport) {
-        if self.windows.insert(source.clone(), report).is_some() {
-            return;
-        }
-        self.order.push_back(source.clone());
-        while self.order.len() > MOST {
-            if let Some(oldest) = self.order.pop_front() {
-                self.windows.remove(&oldest);
-            }
-        }
+    pub fn note_refused(&mut self, owner: &WindowOwner, report: WindowReport) {
+        let key = owner.key();
+        self.known.get_or_default(key).report = Some(report);
+        self.note(key, WindowNews::Told);
     }
 
     /// The tokens of the largest accepted request, if they exceed the window that was assumed.
     #[must_use]
-    pub fn largest_accepted(&self, source: &WindowOwner) -> Option<u64> {
-        self.accepted.get(source).copied()
+    pub fn largest_accepted(&self, owner: &WindowOwner) -> Option<u64> {
+        self.known.get(&owner.key())?.accepted
     }
 
     /// The most tokens that a server reads of a prompt, if the counts of a conversation showed it.
     #[must_use]
-    pub fn cut(&self, source: &WindowOwner) -> Option<u64> {
-        self.cuts.get(source).copied()
+    pub fn cut(&self, owner: &WindowOwner) -> Option<u64> {
+        self.known.get(&owner.key())?.cut
     }
 
     /// Notes that a server reads at most `tokens` of a prompt, by its counts.
-    pub fn note_cut(&mut self, source: &WindowOwner, tokens: u64) {
-        make_room(&mut self.cuts, source);
-        self.cuts.insert(source.clone(), tokens);
+    pub fn note_cut(&mut self, owner: &WindowOwner, tokens: u64) {
+        self.known.get_or_default(owner.key()).cut = Some(tokens);
     }
 
-    /// Notes that a provider accepted a prompt and answered: the window holds both. `guess` is the assumed window;
-    /// `None` if the window was set by somebody.
-    pub fn note_accepted(&mut self, source: &WindowOwner, usage: Usage, guess: Option<u64>) {
-        let took = usage.prompt.saturating_add(usage.output);
+    /// Notes that a provider accepted a prompt and answered. `guess` is the assumed window; `None` if the window was set
+    /// by somebody.
+    pub fn note_accepted(&mut self, owner: &WindowOwner, usage: Usage, guess: Option<u64>) {
+        let key = owner.key();
+        let both = usage.prompt.saturating_add(usage.output);
+        let Some(known) = self.known.get_mut(&key) else {
+            if guess.is_some_and(|guess| both > guess) {
+                self.known.get_or_default(key).accepted = Some(both);
+            }
+            return;
+        };
         // The server counted more than it was thought to read.
-        if self.cut(source).is_some_and(|cut| usage.prompt > cut + cut / 100) {
-            self.cuts.remove(source);
+        if known.cut.is_some_and(|cut| usage.prompt > cut + cut / 100) {
+            known.cut = None;
         }
-        if let Some(report) = self.windows.get_mut(source) {
-            let is_raised = took > report.window;
-            report.window = report.window.max(took);
-            // A change that already waits is written with the value of that later moment, so a second one would say the
-            // same.
-            if is_raised && self.news.iter().all(|(other, _)| other != source) {
-                self.note(source, WindowNews::Raised);
+        match &mut known.report {
+            Some(report) => {
+                // A window that the answer is not in does not rise by an answer.
+                let took = if report.counts_reply { both } else { usage.prompt };
+                if took > report.window {
+                    report.window = took;
+                    self.note(key, WindowNews::Raised);
+                }
             }
-        } else if guess.is_some_and(|guess| took > guess) {
-            make_room(&mut self.accepted, source);
-            let most = self.accepted.entry(source.clone()).or_default();
-            *most = took.max(*most);
+            None if guess.is_some_and(|guess| both > guess) => {
+                known.accepted = known.accepted.max(Some(both));
+            }
+            None => {}
         }
     }
 
-    fn note(&mut self, source: &WindowOwner, news: WindowNews) {
-        self.news.push_back((source.clone(), news));
-        if self.news.len() > MOST {
-            self.news.pop_front();
+    /// Has a change written. One that waits already is written with the value of that later moment, and a report says
+    /// more than a rise: without it the store has no window that could be raised.
+    fn note(&mut self, key: Hash, news: WindowNews) {
+        let Some(known) = self.known.get_mut(&key) else { return };
+        if known.news.is_none() {
+            self.waiting.push_back(key);
+        }
+        if known.news != Some(WindowNews::Told) {
+            known.news = Some(news);
+        }
+        if self.waiting.len() > 2 * MOST {
+            // Most of them are of owners that were forgotten.
+            self.waiting
+                .retain(|key| self.known.get(key).is_some_and(|known| known.news.is_some()));
         }
     }
 
-    /// Takes the next change to write, with the window as it is known now.
-    pub fn next_news(&mut self) -> Option<(WindowOwner, WindowNews, WindowReport)> {
+    /// Takes the next change to write, with the key and the window as it is known now.
+    pub fn next_news(&mut self) -> Option<(Hash, WindowNews, WindowReport)> {
         loop {
-            let (source, news) = self.news.pop_front()?;
-            // A window that was dropped meanwhile (`MOST`) has no value to write.
-            if let Some(report) = self.of(&source) {
-                return Some((source, news, report));
+            let key = self.waiting.pop_front()?;
+            // An owner that was forgotten meanwhile has no value to write.
+            let Some(known) = self.known.get_mut(&key) else { continue };
+            if let (Some(news), Some(report)) = (known.news.take(), known.report) {
+                return Some((key, news, report));
             }
         }
     }
 
-    /// Queues a change again whose write failed, merged with a later change of the same window.
-    pub fn put_back(&mut self, source: WindowOwner, news: WindowNews) {
-        let later = self.news.iter_mut().find(|(other, _)| *other == source);
-        match (later, news) {
-            // The store has no window yet that could be raised, so the report has to be written.
-            (Some((_, later)), WindowNews::Told) => *later = WindowNews::Told,
-            (Some(_), WindowNews::Raised) => {}
-            (None, news) => self.news.push_front((source, news)),
-        }
+    /// Has a change written again whose write failed.
+    pub fn put_back(&mut self, key: Hash, news: WindowNews) {
+        self.note(key, news);
     }
 
     /// Whether the window is unknown here and no store was asked for it.
     #[must_use]
-    pub fn is_to_be_looked_up(&self, source: &WindowOwner) -> bool {
-        !self.windows.contains_key(source) && !self.looked_up.contains(source)
+    pub fn is_to_be_looked_up(&self, owner: &WindowOwner) -> bool {
+        let known = self.known.get(&owner.key());
+        known.is_none_or(|known| known.report.is_none() && !known.is_looked_up)
     }
 
     /// Takes the answer of a store: a window, or that it has none. A window that was learned meanwhile stays.
-    pub fn note_looked_up(&mut self, source: &WindowOwner, report: Option<WindowReport>) {
-        if self.looked_up.len() >= MOST {
-            self.looked_up.clear();
-        }
-        self.looked_up.insert(source.clone());
-        if let Some(report) = report.filter(|_| !self.windows.contains_key(source)) {
-            self.insert(source, report);
-        }
-    }
-}
-
-/// Empties a full map before one more owner comes into it.
-fn make_room(map: &mut HashMap<WindowOwner, u64>, source: &WindowOwner) {
-    if map.len() >= MOST && !map.contains_key(source) {
-        map.clear();
+    pub fn note_looked_up(&mut self, owner: &WindowOwner, report: Option<WindowReport>) {
+        let known = self.known.get_or_default(owner.key());
+        known.is_looked_up = true;
+        known.report = known.report.or(report);
     }
 }

@@ -11,12 +11,12 @@ use midfold_proxy::{CompactionPreference, ProxyRules, RandomSource, SealKey};
 use crate::keys::ApiKeys;
 use crate::limits::ServeLimits;
 use crate::origin::AllowedOrigins;
+use crate::outgoing::OutgoingProxy;
 pub use crate::provider::Provider;
 use crate::provider::ProviderKeys;
 use crate::random::system_random;
 use crate::tls::TlsIdentity;
 use crate::traces::TraceCollector;
-use crate::upstream::OutgoingProxy;
 use crate::upstreams::UpstreamTable;
 
 /// Returns milliseconds since 1970.

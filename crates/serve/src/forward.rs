@@ -11,6 +11,7 @@ use hyper::StatusCode;
 use hyper::body::Body as _;
 use hyper::header::{CONTENT_LENGTH, HeaderValue};
 use hyper::http::request::Parts;
+use midfold::formats::answer::is_media_type;
 use midfold::formats::request as wire;
 use midfold_proxy::vendor::RequestPurpose;
 
@@ -64,7 +65,7 @@ pub(crate) async fn forward(
 
 fn is_json_post(parts: &Parts) -> bool {
     parts.method == hyper::Method::POST
-        && content_type(&parts.headers).starts_with("application/json")
+        && is_media_type(content_type(&parts.headers), "application/json")
         && BodyPacking::of(&parts.headers) == BodyPacking::None
 }
 

@@ -49,6 +49,7 @@ mod metric_labels;
 mod metrics;
 mod narrator;
 mod origin;
+mod outgoing;
 mod pass_cause;
 mod probe;
 mod provider;
@@ -78,6 +79,7 @@ pub use config::{ServeConfig, ServeNarration};
 pub use keys::{ApiKey, ApiKeys, KeyEntry, KeyHash, KeyScope, KeysError};
 pub use limits::ServeLimits;
 pub use origin::{AllowedOrigins, NoOrigin};
+pub use outgoing::{OutgoingProxy, ProxyAddress, ProxyAddressError};
 pub use probe::{ProbeTrouble, ProbedProvider, probe};
 pub use provider::{ProviderKeyError, ProviderKeys};
 pub use random::system_random;
@@ -85,7 +87,6 @@ pub use server::{RunningServer, ServeError, start};
 pub use tls::{TlsError, TlsIdentity};
 pub use totals::ServerTotals;
 pub use traces::TraceCollector;
-pub use upstream::OutgoingProxy;
 pub use upstreams::{ConfigError, UpstreamTable};
 
 /// Items that the tests of this crate use. They are not part of the interface, and may change at any time.

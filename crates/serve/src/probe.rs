@@ -8,8 +8,9 @@ use hyper::{Method, Uri};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, timeout_at};
 
+use crate::outgoing::OutgoingProxy;
 use crate::provider::Provider;
-use crate::upstream::{OutgoingProxy, UpstreamClient};
+use crate::upstream::UpstreamClient;
 use crate::upstreams::{UpstreamFacts, UpstreamTable};
 use crate::windows::listed_windows;
 

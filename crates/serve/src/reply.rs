@@ -28,7 +28,7 @@ impl UpstreamCall {
         // breaks off.
         self.turn.accept();
         self.request.wait_until_written(&self.turn).await;
-        match reads(&self, &head) {
+        match reads(&self, &head, tee.framing()) {
             Some(AnswerReads::Whole) => self.join_whole(head, pieces, body, *tee).await,
             Some(AnswerReads::Stream) => StreamedAnswer::answer(self, &head, pieces, body, *tee),
             None => self.pass_on(&head, pieces, body, *tee),

@@ -18,8 +18,7 @@ use crate::compute::compute;
 use crate::headers;
 use crate::logged::{log_look_ups, log_placeholders};
 use crate::proxy_request::no_answer;
-use crate::upstream::content_type;
-use crate::upstream_call::{ResponseBody, UpstreamAnswer, UpstreamCall, framing};
+use crate::upstream_call::{ResponseBody, UpstreamAnswer, UpstreamCall};
 
 /// The most bytes of an answer that is read as a whole. A longer one is passed on unchanged.
 const LONGEST_ANSWER: usize = 32 << 20;
@@ -30,14 +29,18 @@ pub(crate) enum AnswerReads {
     Stream,
 }
 
-/// How an answer with this head is read for calls; `None` if the model has no tools of midfold's, or if the answer is
-/// compressed, so that it cannot be read.
-pub(crate) fn reads(call: &UpstreamCall, head: &Parts) -> Option<AnswerReads> {
+/// How an answer with this head and framing is read for calls; `None` if the model has no tools of midfold's, or if the
+/// answer is compressed, so that it cannot be read.
+pub(crate) fn reads(
+    call: &UpstreamCall,
+    head: &Parts,
+    framing: AnswerFraming,
+) -> Option<AnswerReads> {
     let may = call.is_answered && call.turn.recalls();
     if !may || head.headers.contains_key(CONTENT_ENCODING) {
         return None;
     }
-    match framing(content_type(&head.headers), call.stream) {
+    match framing {
         // Where a stream would be an array, no tools are offered. So this is one document: some servers answer a request
         // for a stream that way.
         AnswerFraming::Json | AnswerFraming::JsonArray => Some(AnswerReads::Whole),

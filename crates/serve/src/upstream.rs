@@ -1,9 +1,6 @@
 //! The HTTP client for upstreams: pooled connections, TLS with the system's authorities, streamed bodies.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Instant;
 
 use axum::body::Body;
@@ -14,15 +11,11 @@ use hyper::{Request, Response, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::connect::proxy::Tunnel;
-use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::TokioExecutor;
-use rustls::pki_types::CertificateDer;
 use rustls_platform_verifier::Verifier;
-use tower::Service;
 
 use crate::kept_connection::{NotingConnector, is_lost, note_answer};
-use crate::tls::{TlsError, certificates};
+use crate::outgoing::{OutgoingProxy, TunnelConnector};
 use crate::upstreams::NoUpstream;
 
 /// The HTTP client for upstreams.
@@ -34,81 +27,6 @@ pub(crate) struct UpstreamClient {
 }
 
 type PooledClient = Client<NotingConnector<HttpsConnector<TunnelConnector>>, Body>;
-
-/// The HTTP proxies for outgoing requests, and the additional authorities to trust.
-#[derive(Clone, Debug, Default)]
-pub struct OutgoingProxy {
-    /// The proxy for `https://` addresses: `http://HOST:PORT`. It is asked for a tunnel.
-    pub https_proxy: Option<String>,
-    /// The proxy for `http://` addresses, which is asked for a tunnel, too.
-    pub http_proxy: Option<String>,
-    /// Hosts that are reached without a proxy, separated by commas: `localhost,.corp.example,10.0.0.0/8`.
-    pub no_proxy: Option<String>,
-    /// Authorities that are trusted in addition to the system's.
-    pub trusted: Vec<CertificateDer<'static>>,
-}
-
-impl OutgoingProxy {
-    /// Also trusts the authorities of a PEM file.
-    ///
-    /// # Errors
-    /// If it has no certificate, or cannot be read.
-    pub fn trust(&mut self, pem: &[u8]) -> Result<(), TlsError> {
-        self.trusted.extend(certificates(pem)?);
-        Ok(())
-    }
-
-    /// Whether requests to this address use a proxy.
-    pub(crate) fn is_through_proxy(&self, to: &Uri) -> bool {
-        self.matcher().is_some_and(|proxies| proxies.intercept(to).is_some())
-    }
-
-    /// The rules for proxies; `None` if there are none. This machine is always reached without a proxy.
-    fn matcher(&self) -> Option<Matcher> {
-        if self.https_proxy.is_none() && self.http_proxy.is_none() {
-            return None;
-        }
-        let url = |proxy: &Option<String>| proxy.clone().unwrap_or_default();
-        let here = "localhost,127.0.0.0/8,::1";
-        let no =
-            self.no_proxy.as_ref().map_or(here.to_owned(), |listed| format!("{listed},{here}"));
-        let builder = Matcher::builder().https(url(&self.https_proxy)).http(url(&self.http_proxy));
-        Some(builder.no(no).build())
-    }
-}
-
-/// Connects to an address, through a proxy's tunnel if there is one for it.
-#[derive(Clone)]
-struct TunnelConnector {
-    http: HttpConnector,
-    proxies: Option<Arc<Matcher>>,
-}
-
-type ConnectFuture<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
-
-impl Service<Uri> for TunnelConnector {
-    type Response = <HttpConnector as Service<Uri>>::Response;
-    type Error = Box<dyn std::error::Error + Send + Sync>;
-    type Future = ConnectFuture<Self::Response, Self::Error>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.http.poll_ready(cx).map_err(Into::into)
-    }
-
-    fn call(&mut self, to: Uri) -> Self::Future {
-        let Some(proxy) = self.proxies.as_ref().and_then(|proxies| proxies.intercept(&to)) else {
-            let direct = self.http.call(to);
-            return Box::pin(async move { Ok(direct.await?) });
-        };
-        let tunnel = Tunnel::new(proxy.uri().clone(), self.http.clone());
-        let mut tunnel = match proxy.basic_auth() {
-            Some(auth) => tunnel.with_auth(auth.clone()),
-            None => tunnel,
-        };
-        let through = tunnel.call(to);
-        Box::pin(async move { Ok(through.await?) })
-    }
-}
 
 /// Why an upstream gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -144,7 +62,7 @@ impl UpstreamClient {
             .https_or_http()
             .enable_http1()
             .enable_http2()
-            .wrap_connector(TunnelConnector { http, proxies: outgoing.matcher().map(Arc::new) });
+            .wrap_connector(TunnelConnector::new(http, outgoing));
         let mut builder = Client::builder(TokioExecutor::new());
         let client = builder.build(NotingConnector(https.clone()));
         Ok(Self { client, anew: builder.pool_max_idle_per_host(0).build(NotingConnector(https)) })

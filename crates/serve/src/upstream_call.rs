@@ -11,7 +11,9 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue};
 use midfold::DialectKind;
-use midfold::formats::answer::{AnswerFacts, AnswerFraming, AnswerTee, PassVerdict};
+use midfold::formats::answer::{
+    AnswerFacts, AnswerFraming, AnswerTee, DeclaredFraming, PassVerdict,
+};
 use midfold::formats::overflow::Diagnosis;
 use midfold_proxy::vendor::AnswerInsert;
 use midfold_proxy::{MatchedRequest, PendingAnswer};
@@ -121,7 +123,7 @@ impl UpstreamCall {
         if !head.status.is_success() {
             return Ok(self.refusal(head, body).await);
         }
-        let framing = framing(content_type(&head.headers), self.stream);
+        let framing = DeclaredFraming::of(content_type(&head.headers), self.stream);
         let tee = AnswerTee::new(self.turn.request().kind(), framing);
         // The text of an answer takes memory: it is kept only if a later request may name it, if tools are offered, if it
         // may copy what a fold printed, or if it may be the last one.
@@ -242,6 +244,7 @@ impl UpstreamCall {
     ) -> Response {
         let mut headers = self.client_headers(head);
         let insert = self.insert.take();
+        let framing = tee.framing();
         let ending = self.ending();
         let after = move |seen: AnswerFacts, is_broken: bool| ending.end(&seen, is_broken);
         let teed = TeedBody::new(pieces, body, tee, Box::new(after));
@@ -249,7 +252,7 @@ impl UpstreamCall {
         let body = match insert.filter(|_| !head.headers.contains_key(CONTENT_ENCODING)) {
             Some(insert) => {
                 headers.remove(CONTENT_LENGTH);
-                let is_stream = content_type(&head.headers).starts_with("text/event-stream");
+                let is_stream = framing == AnswerFraming::Sse;
                 Body::new(BreakingBody::new(InsertedAnswer::new(teed, insert, is_stream)))
             }
             None => Body::new(BreakingBody::new(teed)),
@@ -319,15 +322,4 @@ impl PassingAnswer {
 fn is_short_document(headers: &HeaderMap) -> bool {
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     length.is_some_and(|length: usize| length <= LONGEST_PRELUDE)
-}
-
-/// The framing of an answer's body, by its content type.
-pub(crate) fn framing(kind: &str, stream: bool) -> AnswerFraming {
-    match kind.split(';').next().unwrap_or_default().trim() {
-        "text/event-stream" => AnswerFraming::Sse,
-        "application/x-ndjson" => AnswerFraming::NdJson,
-        // Gemini streams one JSON array unless the client asks for events, and its content type says no more than JSON.
-        _ if stream => AnswerFraming::JsonArray,
-        _ => AnswerFraming::Json,
-    }
 }

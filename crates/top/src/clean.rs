@@ -2,7 +2,8 @@
 
 use std::fmt::{Display, Formatter, Result};
 
-use midfold::without_escapes;
+use midfold::core::hidden::is_hidden_at;
+use midfold::core::screen::without_escapes;
 use serde::{Deserialize, Deserializer};
 
 /// The most characters of one line that are kept, which is more than any screen shows.
@@ -66,28 +67,18 @@ impl<'de> Deserialize<'de> for CleanText {
 
 /// The characters that are shown. An escape sequence is left out as a whole, because its letters alone would be noise.
 fn printable(text: &str) -> String {
-    let shown = |c: char| match c {
-        '\n' | '\u{2028}' | '\u{2029}' => Some('\n'),
-        '\t' => Some(' '),
-        c if c.is_control() || is_hidden(c) => None,
-        c => Some(c),
-    };
-    without_escapes(text).chars().filter_map(shown).collect()
-}
-
-/// Whether a character is invisible or changes the direction of text. With it, the screen would not show the text as it
-/// was written.
-fn is_hidden(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}'
-            | '\u{61c}'
-            | '\u{180e}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}'
-    )
+    let text = without_escapes(text);
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\n' | '\u{2028}' | '\u{2029}' => out.push('\n'),
+            '\t' => out.push(' '),
+            c if c.is_control() => {}
+            // With hidden characters, the screen would not show the text as it was written.
+            c if is_hidden_at(out.chars().next_back(), c, chars.peek().copied()) => {}
+            c => out.push(c),
+        }
+    }
+    out
 }

@@ -10,8 +10,8 @@ use tokio::task::JoinSet;
 
 use super::check::{DoctorCheck, LIMIT};
 use super::near::{is_midfold, local};
+use crate::runtime;
 use crate::words::number;
-use crate::{env, runtime};
 
 const CLOCK: &str = "clock";
 const MODEL: &str = "narrator";
@@ -37,7 +37,7 @@ pub async fn providers(
                 true => {
                     own_server(&name, &url, &format!("--upstream {name}=URL names the provider"))
                 }
-                false => provider_check(&name, &url, is_named, &answer),
+                false => provider_check(&name, &url, is_named, &outgoing, &answer),
             };
             (at, check, answer.ok().and_then(|answer| answer.date).map(|date| (date, now)))
         });
@@ -53,6 +53,7 @@ fn provider_check(
     name: &str,
     url: &str,
     is_named: bool,
+    outgoing: &OutgoingProxy,
     answer: &Result<ProbedProvider, ProbeTrouble>,
 ) -> DoctorCheck {
     let trouble = match answer {
@@ -70,7 +71,7 @@ fn provider_check(
     };
     let fix = match answer {
         Ok(_) => "try again later".to_owned(),
-        Err(_) if env::proxies().0.is_some() => {
+        Err(_) if outgoing.https_proxy.is_some() => {
             "see whether the proxy of HTTPS_PROXY leads there; NO_PROXY excepts hosts from it"
                 .to_owned()
         }

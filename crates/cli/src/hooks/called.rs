@@ -9,7 +9,7 @@ use midfold::store::{SessionActivity, StoreError, StoredSession, private};
 use midfold::{Settings, unblocked};
 use midfold_args::StoreAt;
 
-use super::claude::{self, HookCall};
+use super::claude::{self, HookCall, MOST_TOKENS, RecallCommand};
 use super::session_compact::{self, CompactionEvent};
 use crate::config;
 use crate::env;
@@ -20,7 +20,7 @@ use crate::input::{HOST, InputFile};
 use crate::output::Output;
 use crate::recordings::TranscriptRecordings;
 use crate::runtime::{self, block_on};
-use crate::words::{quoted, time};
+use crate::words::time;
 
 /// The most bytes of a call that are read. A call may hold the user's instructions for the summary, so the bound is
 /// generous.
@@ -112,10 +112,7 @@ fn snapshot(at: &StoreAt, call: &HookCall) -> Result<(), CommandError> {
 
 /// The text for the model. `None` where the plug-in folded, because the model has its recap already.
 fn recap(at: &StoreAt, call: &HookCall) -> Result<Option<String>, CommandError> {
-    let more = match &at.store {
-        Some(_) => format!(" --store {}", quoted(&url_of(at)?)),
-        None => String::new(),
-    };
+    let store = at.store.as_ref().map(|_| url_of(at)).transpose()?;
     block_on(async {
         let host = OpenStore::open(at, StoreCreation::No).await?;
         let mut stored = newest(&host, &call.session_id).await?;
@@ -126,8 +123,8 @@ fn recap(at: &StoreAt, call: &HookCall) -> Result<Option<String>, CommandError> 
         let id = stored.row().new.id.clone();
         let session = stored.whole().await?;
         let (log, focus) = (session.log(), session.narration().standing.clone());
-        let recall = format!("{} recall", program());
-        let text = claude::after_compaction(log, &quoted(&id), focus.as_deref(), &recall, &more)
+        let recall = RecallCommand { program: program(), session: id.clone(), store };
+        let text = claude::after_compaction(log, focus.as_deref(), &recall)
             .map_err(|error| CommandError::failed(error.to_string()))?;
         if let Err(error) = leave(&mut stored, focus.as_deref()).await {
             tracing::warn!(session = id, error = error.message, "the session is not folded");
@@ -139,7 +136,7 @@ fn recap(at: &StoreAt, call: &HookCall) -> Result<Option<String>, CommandError> 
 /// Folds what the client took out of the model's context, so that `explain` and the console do not call it seen.
 async fn leave(stored: &mut StoredSession, focus: Option<&str>) -> Result<(), CommandError> {
     let room = stored.whole().await?.log().tokens();
-    let policy = claude::policy_of_all();
+    let policy = claude::policy_of_all(MOST_TOKENS);
     let policy = policy.map_err(|error| CommandError::failed(error.to_string()))?;
     stored.set_policy(&policy).await?;
     stored.compact_within(Some(room), focus, runtime::now()).await?;
@@ -167,7 +164,7 @@ async fn newest(host: &OpenStore, id: &str) -> Result<StoredSession, CommandErro
 /// The command that starts this program, as the hook was called. The client's shell found it by these words, so the
 /// model's shell finds it too.
 fn program() -> String {
-    std::env::args().next().map_or("midfold".to_owned(), |program| quoted(&program))
+    std::env::args().next().unwrap_or_else(|| "midfold".to_owned())
 }
 
 fn report(hook: &str, outcome: Result<(), CommandError>, output: &Output) {

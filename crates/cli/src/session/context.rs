@@ -1,7 +1,5 @@
 //! `midfold session context` and `recover`: the messages to send.
 
-use std::path::Path;
-
 use midfold::core::Hash;
 use midfold::formats::overflow::Diagnosis;
 use midfold::store::{NumberedContext, StoredSession};
@@ -14,8 +12,7 @@ use super::text::{list, short};
 use crate::error::CommandError;
 use crate::host::OpenStore;
 use crate::input::InputFile;
-use crate::output::{Output, OutputColor};
-use crate::paths::is_stdin;
+use crate::output::{OpenedFile, Output, OutputColor};
 use crate::runtime;
 use crate::words::{about, number, plural};
 
@@ -29,31 +26,41 @@ pub async fn run(
     if !args.inject.is_empty() || !args.reserve.is_empty() {
         return super::inject::run(args, stored, json, output).await;
     }
-    let before = stored.row().active;
-    let now = runtime::now();
-    let numbered = stored.context(!args.no_record, now).await?;
-    emit(&stored, &numbered, before, args.output.as_deref(), json, output)
+    let file = output.open(args.output.as_deref())?;
+    let fold_before = stored.row().active;
+    let numbered = stored.context(!args.no_record, runtime::now()).await?;
+    emit(&stored, &numbered, fold_before, file, json, output)
 }
 
+/// Writes the messages to the file of `--output` or to standard output, and says how they came about.
 fn emit(
     stored: &StoredSession,
     numbered: &NumberedContext,
-    before: Option<Hash>,
-    file: Option<&Path>,
+    fold_before: Option<Hash>,
+    file: Option<OpenedFile<'_>>,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
     let messages = list(&numbered.context);
     let result = if json { object(stored, numbered, &messages) } else { messages };
-    let tokens = numbered.context.tokens();
-    let is_exact = counts_exactly(stored);
-    let mut note = format!(
-        "{}, {} tokens",
-        plural(numbered.context.len() as u64, "message"),
-        about(tokens, is_exact)
-    );
+    let rest = match file {
+        Some(file) => file.write(&result).map(|()| None)?,
+        None => Some(result),
+    };
+    if !json {
+        let note = note(stored, numbered, fold_before);
+        output.stderr(&format!("{}\n", output.stderr_style().paint(OutputColor::Dim, &note)));
+    }
+    rest.map_or(Ok(()), |result| output.stdout(result))
+}
+
+/// The size of the context, its fold and its call, in one line.
+fn note(stored: &StoredSession, numbered: &NumberedContext, fold_before: Option<Hash>) -> String {
+    let messages = plural(numbered.context.len() as u64, "message");
+    let tokens = about(numbered.context.tokens(), counts_exactly(stored));
+    let mut note = format!("{messages}, {tokens} tokens");
     if let Some(fold) = numbered.folded {
-        let how = if before.is_some() { "folded again" } else { "folded" };
+        let how = if fold_before.is_some() { "folded again" } else { "folded" };
         note += &format!("; {how} now (fold {})", short(fold));
     } else if let Some(fold) = stored.row().active {
         note += &format!("; read through fold {}", short(fold));
@@ -62,17 +69,7 @@ fn emit(
         Some(call) => note += &format!("; call {}", number(call)),
         None => note += "; not recorded",
     }
-    let to_file = file.filter(|path| !is_stdin(path));
-    if let Some(path) = to_file {
-        output.file(path, &result)?;
-    }
-    if !json {
-        output.stderr(&format!("{}\n", output.stderr_style().paint(OutputColor::Dim, &note)));
-    }
-    match to_file {
-        Some(_) => Ok(()),
-        None => output.stdout(result),
-    }
+    note
 }
 
 fn object(stored: &StoredSession, numbered: &NumberedContext, messages: &[u8]) -> Vec<u8> {
@@ -89,20 +86,17 @@ fn object(stored: &StoredSession, numbered: &NumberedContext, messages: &[u8]) -
     super::text::object_with(&about, messages)
 }
 
-/// The body of the provider's answer. It may be empty, because the status alone can say that a prompt was too long.
-fn body(path: &Path) -> Result<Vec<u8>, CommandError> {
-    Ok(InputFile::load(path)?.bytes.to_vec())
-}
-
 pub async fn recover(
     args: &RecoverArgs,
     host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
-    let body = body(&args.body)?;
+    // The body of the provider's answer may be empty, because the status alone can say that a prompt was too long.
+    let body = InputFile::load(&args.body)?.bytes;
     let mut stored = host.session(&args.id).await?;
-    let before = stored.row().active;
+    let file = output.open(args.output.as_deref())?;
+    let fold_before = stored.row().active;
     let refused = RefusedRequest { status: args.status, body: &body, reply: 0 };
     let RecoveryOutcome { judged, tokens, retry: numbered } =
         midfold::recover(&mut stored, &refused, runtime::now()).await?;
@@ -110,7 +104,7 @@ pub async fn recover(
     if !json {
         output.stderr(&refusal_text(&judged.diagnosis, tokens));
     }
-    emit(&stored, &numbered, before, args.output.as_deref(), json, output)
+    emit(&stored, &numbered, fold_before, file, json, output)
 }
 
 fn refusal_text(diagnosis: &Diagnosis, tokens: u64) -> String {
@@ -120,8 +114,9 @@ fn refusal_text(diagnosis: &Diagnosis, tokens: u64) -> String {
             (Some(have), Some(limit)) => {
                 format!("too long: {have} tokens, and {limit} are allowed; compacted\n")
             }
+            (Some(have), None) => format!("too long: {have} tokens; compacted\n"),
             (None, Some(limit)) => format!("too long: {limit} tokens are allowed; compacted\n"),
-            _ => format!("too long (about {} tokens); compacted\n", number(tokens)),
+            (None, None) => format!("too long (about {} tokens); compacted\n", number(tokens)),
         },
         Diagnosis::OutputCap { .. } => {
             "the prompt leaves too little room for a reply; compacted\n".to_owned()

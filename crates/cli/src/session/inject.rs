@@ -9,8 +9,7 @@ use serde_json::json;
 
 use crate::error::CommandError;
 use crate::input::InputFile;
-use crate::output::{Output, OutputColor};
-use crate::paths::is_stdin;
+use crate::output::{OpenedFile, Output, OutputColor};
 use crate::runtime;
 use crate::words::{number, plural};
 
@@ -29,8 +28,9 @@ pub async fn run(
         texts.push((name.as_str(), String::from_utf8_lossy(&input.bytes).into_owned()));
     }
     let outputs: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (*name, &**text)).collect();
+    let file = output.open(args.output.as_deref())?;
     let injected = stored.context_with(&outputs, !args.no_record, runtime::now()).await?;
-    emit(args, &injected, json, output)
+    emit(args, &injected, file, json, output)
 }
 
 /// The hooks in the order of the command line.
@@ -51,6 +51,7 @@ fn hooks(args: &ContextArgs) -> Result<Injections, CommandError> {
 fn emit(
     args: &ContextArgs,
     injected: &InjectedRequest,
+    file: Option<OpenedFile<'_>>,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -68,10 +69,10 @@ fn emit(
         }
         false => messages,
     };
-    let to_file = args.output.as_deref().filter(|path| !is_stdin(path));
-    if let Some(path) = to_file {
-        output.file(path, &result)?;
-    }
+    let rest = match file {
+        Some(file) => file.write(&result).map(|()| None)?,
+        None => Some(result),
+    };
     if !json {
         let each = |one: &midfold::core::inject::Injection| {
             format!("{} {} tokens", one.hook, number(one.tokens))
@@ -82,8 +83,5 @@ fn emit(
             format!("{count}, {} tokens; injected: {}", number(context.tokens()), hooks.join(", "));
         output.stderr(&format!("{}\n", output.stderr_style().paint(OutputColor::Dim, &note)));
     }
-    match to_file {
-        Some(_) => Ok(()),
-        None => output.stdout(result),
-    }
+    rest.map_or(Ok(()), |result| output.stdout(result))
 }

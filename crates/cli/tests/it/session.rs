@@ -281,6 +281,49 @@ fn a_refused_request_is_recovered_once() {
     assert!(at(store, &["check", "session", "s"], b"").status.success());
 }
 
+/// llama.cpp says how long the prompt was, and not how long it may be.
+#[test]
+fn what_the_provider_counted_is_said() {
+    let store = &store("recover-count");
+    ok(store, &["import", SESSION, "--id", "s", "--window", "400k"], b"");
+    let body = br#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":213462}}"#;
+    let output = at(store, &["session", "recover", "s", "--status", "400", "--body", "-"], body);
+    let note = String::from_utf8(output.stderr).unwrap();
+    assert!(note.starts_with("too long: 213,462 tokens; compacted\n"), "{note}");
+}
+
+/// A call that is recorded is a request that somebody can send.
+#[test]
+fn a_file_that_cannot_be_written_leaves_the_session_alone() {
+    let store = &store("unwritable");
+    ok(store, &["import", SESSION, "--id", "s", "--window", "32k"], b"");
+    let long = br#"{"error":{"message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#;
+    let before = ok(store, &["session", "show", "s", "--json"], b"");
+    for command in [
+        &["session", "context", "s", "-o", "/nonexistent/x"][..],
+        &[
+            "session",
+            "context",
+            "s",
+            "--inject",
+            "a=Cargo.toml",
+            "--reserve",
+            "a=9000",
+            "-o",
+            "/nonexistent/x",
+        ],
+        &["session", "recover", "s", "--status", "400", "--body", "-", "-o", "/nonexistent/x"],
+    ] {
+        let output = at(store, command, long);
+        let said = seen(&output);
+        assert!(
+            output.status.code() == Some(1) && said.contains("/nonexistent/x cannot be written"),
+            "{said}"
+        );
+        assert_eq!(ok(store, &["session", "show", "s", "--json"], b""), before, "{command:?}");
+    }
+}
+
 #[test]
 fn the_default_store_lies_in_the_data_folder() {
     let data = folder("data");

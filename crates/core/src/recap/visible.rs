@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::hidden::{is_hidden_at, is_joiner};
+
 /// The start of the line that opens a fence in a prompt.
 pub(crate) const FENCE_OPEN: &str = "<<data:";
 
@@ -46,35 +48,22 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
-    let mut before = '\0';
+    let mut before = None;
     while let Some(c) = chars.next() {
         let shown = match c {
             '\r' if chars.peek() == Some(&'\n') => continue,
             '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => '\n',
-            // Joiners form emoji and letters of several scripts. Behind a character of which tokens consist they only hide
-            // something, unless they make a keycap of it.
-            '\u{200c}' | '\u{200d}' | '\u{fe0f}' => {
-                if !before.is_ascii() || chars.peek() == Some(&'\u{20e3}') {
-                    out.push(c);
-                }
+            c if is_hidden_at(before, c, chars.peek().copied()) => continue,
+            c if is_joiner(c) => {
+                out.push(c);
                 continue;
             }
-            c if is_unseen(c) => continue,
             c => plain_form(c),
         };
         out.push(shown);
-        before = shown;
+        before = Some(shown);
     }
     Cow::Owned(out)
-}
-
-/// Whether a character is invisible, such as one of zero width or a direction mark.
-fn is_unseen(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fe00}'..='\u{fe0e}' | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// The form in which a look-alike character is written in tokens.

@@ -7,6 +7,7 @@
 mod anthropic;
 mod chat;
 mod facts;
+mod framing;
 mod gemini;
 mod merge;
 mod notes;
@@ -19,6 +20,7 @@ use crate::fields::ObjectFields;
 use crate::{overflow, scan, usage};
 
 pub use facts::{AnswerFacts, PassVerdict};
+pub use framing::{AnswerFraming, DeclaredFraming, is_media_type};
 
 use notes::{AnswerNotes, has_error, is_json, lossy};
 use sse::{EVENT_LIMIT, SseSplitter, StreamPiece};
@@ -29,20 +31,6 @@ const BODY_LIMIT: usize = 32 * 1024 * 1024;
 
 /// The most bytes of an event that is read as a refusal. Errors are sentences, even with an echo in them.
 const REFUSAL_LIMIT: usize = 64 * 1024;
-
-/// How the body of an answer is divided into events or documents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AnswerFraming {
-    /// One JSON document.
-    Json,
-    /// Server-sent events. A body that starts with `{` or `[` is read as one JSON document: some servers refuse a
-    /// stream that way.
-    Sse,
-    /// An array whose elements arrive one by one: Gemini's `streamGenerateContent` without `alt=sse`.
-    JsonArray,
-    /// JSON documents, one per line (Ollama).
-    NdJson,
-}
 
 /// Reads an answer while it passes, in chunks of any size.
 ///
@@ -61,6 +49,7 @@ pub enum AnswerFraming {
 /// ```
 #[derive(Clone, Debug)]
 pub struct AnswerTee {
+    framing: DeclaredFraming,
     splitter: AnswerSplitter,
     reader: AnswerReader,
 }
@@ -68,31 +57,42 @@ pub struct AnswerTee {
 /// Divides the bytes of an answer into events or documents.
 #[derive(Clone, Debug)]
 enum AnswerSplitter {
-    /// The first byte is still to come: it decides between events and one JSON document.
+    /// The first byte is still to come: it may decide between events and JSON.
     Unknown,
     Sse(SseSplitter),
     Units(DocumentSplitter),
+}
+
+impl AnswerSplitter {
+    fn of(framing: AnswerFraming, first: u8) -> Self {
+        let row = match framing {
+            AnswerFraming::Sse if !matches!(first, b'{' | b'[') => {
+                return Self::Sse(SseSplitter::default());
+            }
+            AnswerFraming::Sse | AnswerFraming::Json => DocumentRow::One,
+            AnswerFraming::JsonArray => DocumentRow::Array,
+            AnswerFraming::NdJson => {
+                return Self::Units(DocumentSplitter::new(DocumentRow::Many, EVENT_LIMIT));
+            }
+        };
+        Self::Units(DocumentSplitter::new(row, BODY_LIMIT))
+    }
 }
 
 impl AnswerTee {
     /// A tee for answers of this dialect. Rows of training data (`sharegpt`) are no answers, and Bedrock's event stream
     /// is binary: for those two, only a JSON document is read.
     #[must_use]
-    pub fn new(kind: DialectKind, framing: AnswerFraming) -> Self {
-        let splitter = match framing {
-            AnswerFraming::Json => {
-                AnswerSplitter::Units(DocumentSplitter::new(DocumentRow::One, BODY_LIMIT))
-            }
-            AnswerFraming::JsonArray => {
-                AnswerSplitter::Units(DocumentSplitter::new(DocumentRow::Array, BODY_LIMIT))
-            }
-            AnswerFraming::NdJson => {
-                AnswerSplitter::Units(DocumentSplitter::new(DocumentRow::Many, EVENT_LIMIT))
-            }
-            AnswerFraming::Sse => AnswerSplitter::Unknown,
-        };
+    pub fn new(kind: DialectKind, framing: impl Into<DeclaredFraming>) -> Self {
         let notes = AnswerNotes { collects: true, ..AnswerNotes::default() };
-        Self { splitter, reader: AnswerReader { body: AnswerBody::of(kind), notes } }
+        let reader = AnswerReader { body: AnswerBody::of(kind), notes };
+        Self { framing: framing.into(), splitter: AnswerSplitter::Unknown, reader }
+    }
+
+    /// How the body is divided. Where the content type does not say it, the answer may change with the first byte.
+    #[must_use]
+    pub fn framing(&self) -> AnswerFraming {
+        self.framing.likely()
     }
 
     /// The same tee without [`AnswerFacts::output`]: it skips the parts of the reply, which saves most of the work.
@@ -107,13 +107,10 @@ impl AnswerTee {
         let mut chunk = chunk;
         if let AnswerSplitter::Unknown = self.splitter {
             chunk = &chunk[scan::skip_space(chunk, 0)..];
-            self.splitter = match chunk.first() {
-                None => return,
-                Some(b'{' | b'[') => {
-                    AnswerSplitter::Units(DocumentSplitter::new(DocumentRow::One, BODY_LIMIT))
-                }
-                Some(_) => AnswerSplitter::Sse(SseSplitter::default()),
-            };
+            let Some(first) = chunk.first() else { return };
+            let framing = self.framing.starting_with(*first);
+            self.framing = framing.into();
+            self.splitter = AnswerSplitter::of(framing, *first);
         }
         let mut sink = |piece: StreamPiece<'_>| self.reader.read(piece);
         match &mut self.splitter {
@@ -139,7 +136,7 @@ impl AnswerTee {
     /// Ends the answer and returns what is known about it, with its reply.
     #[must_use]
     pub fn finish(self) -> AnswerFacts {
-        let Self { splitter, mut reader } = self;
+        let Self { splitter, mut reader, .. } = self;
         let mut sink = |piece: StreamPiece<'_>| reader.read(piece);
         match splitter {
             AnswerSplitter::Unknown => {}

@@ -15,9 +15,35 @@ pub(super) fn type_of(item: &[u8]) -> &[u8] {
     type_member.and_then(|member| item.get(member.value)).map_or(b"", inside)
 }
 
+/// Who answers a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallAnswerer {
+    /// The client, with a later item.
+    Client,
+    /// The provider, within the same response.
+    Provider,
+}
+
+/// Who answers an item of this type; `None` for an item that is no call. `is_servers` says whether its `execution` is
+/// `server`. A call of an unknown type is the client's: a call too many in front of the client does less harm than one
+/// that nobody answers.
+pub(crate) fn answerer(kind: &[u8], is_servers: bool) -> Option<CallAnswerer> {
+    match kind {
+        b"web_search_call"
+        | b"file_search_call"
+        | b"code_interpreter_call"
+        | b"image_generation_call"
+        | b"mcp_call"
+        | b"program" => Some(CallAnswerer::Provider),
+        b"tool_search_call" if is_servers => Some(CallAnswerer::Provider),
+        b"mcp_approval_request" => Some(CallAnswerer::Client),
+        _ => kind.ends_with(b"_call").then_some(CallAnswerer::Client),
+    }
+}
+
 /// Whether an item of this type can be a call that another item answers.
 pub(super) fn is_call(kind: &[u8]) -> bool {
-    kind.ends_with(b"_call") || matches!(kind, b"mcp_approval_request" | b"program")
+    answerer(kind, false).is_some()
 }
 
 /// Whether an item of this type can be an output, which answers a call.

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use midfold_core::exchanges::is_unrun;
 
 use crate::DialectKind;
+use crate::dialect::{CallAnswerer, answerer};
 use crate::fields::ObjectFields;
 use crate::own_tools::OwnTool;
 use crate::scan;
@@ -56,23 +57,13 @@ pub struct RecallCalls {
     pub others: usize,
 }
 
-/// The types of Responses items that the provider answers itself.
-const HOSTED: [&str; 6] = [
-    "web_search_call",
-    "file_search_call",
-    "code_interpreter_call",
-    "image_generation_call",
-    "mcp_call",
-    "mcp_approval_request",
-];
-
 /// The calls of a reply, given in the form in which a client sends it back.
 ///
 /// ```
 /// use midfold_formats::{DialectKind, recall_tool::calls};
 /// let reply = br#"{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"midfold_recall","input":{"query":"port"}}]}"#;
 /// let found = calls(DialectKind::Anthropic, &[bytes::Bytes::from_static(reply)]);
-/// assert_eq!((found.ours[0].arguments.as_str(), found.others), (r#"{"query":"port"}"#, 0));
+/// assert_eq!((found.own[0].arguments.as_str(), found.others), (r#"{"query":"port"}"#, 0));
 /// ```
 #[must_use]
 pub fn calls(kind: DialectKind, reply: &[Bytes]) -> RecallCalls {
@@ -80,9 +71,12 @@ pub fn calls(kind: DialectKind, reply: &[Bytes]) -> RecallCalls {
     for message in reply {
         for part in parts(kind, message) {
             let part = ObjectFields::of(message, part);
-            let Some(call) = called(kind, &part) else { continue };
-            match tool(kind, &part, &call) {
-                Some(tool) => calls.own.push(read(kind, tool, &part, &call)),
+            let Some(call) = ReplyCall::of(kind, &part) else { continue };
+            match call.hidden_tool() {
+                Some(tool) => {
+                    let (id, arguments) = (call.id().map(Cow::into_owned), call.arguments());
+                    calls.own.push(RecallCall { tool, id, arguments });
+                }
                 None => calls.others += 1,
             }
         }
@@ -90,55 +84,81 @@ pub fn calls(kind: DialectKind, reply: &[Bytes]) -> RecallCalls {
     calls
 }
 
-/// The tool of a hidden call. `None` for a call that the client has to answer.
-fn tool(kind: DialectKind, part: &ObjectFields<'_>, call: &ObjectFields<'_>) -> Option<HiddenTool> {
-    let name = call.text("name");
-    if let Some(tool) = name.as_deref().and_then(OwnTool::named) {
-        return Some(HiddenTool::Own(tool));
-    }
-    call_id(kind, part, call).filter(|id| is_unrun(id))?;
-    let is_custom = part.is("type", "custom_tool_call");
-    Some(HiddenTool::Unrun { name: name.unwrap_or_default().into_owned(), is_custom })
-}
-
-/// The id of a call.
-pub(super) fn call_id<'a>(
+/// A call in a reply that the provider does not answer itself.
+pub(super) struct ReplyCall<'a> {
     kind: DialectKind,
-    part: &ObjectFields<'a>,
-    call: &ObjectFields<'a>,
-) -> Option<Cow<'a, str>> {
-    match kind {
-        DialectKind::OpenAiChat | DialectKind::Ollama => part.text("id"),
-        DialectKind::OpenAiResponses => call.text("call_id"),
-        _ => call.text("id"),
-    }
+    part: ObjectFields<'a>,
+    /// The object that has the name of the call: the part, or an object in it.
+    fields: ObjectFields<'a>,
 }
 
-/// The arguments of a call: JSON text, or the text of a tool that takes one.
-pub(super) fn arguments(kind: DialectKind, call: &ObjectFields<'_>) -> String {
-    let arguments = match kind {
-        DialectKind::OpenAiChat | DialectKind::OpenAiResponses | DialectKind::Ollama => {
-            call.raw("arguments").or_else(|| call.raw("input"))
+impl<'a> ReplyCall<'a> {
+    /// The call of a part; `None` for a part that is no such call.
+    pub fn of(kind: DialectKind, part: &ObjectFields<'a>) -> Option<Self> {
+        let at = |name: &str| part.object(name).map(|at| ObjectFields::of(part.bytes(), at));
+        let fields = match kind {
+            DialectKind::OpenAiChat | DialectKind::Ollama => {
+                at("function").or_else(|| at("custom"))?
+            }
+            DialectKind::Gemini => at("functionCall")?,
+            DialectKind::OpenAiResponses => {
+                let answerer =
+                    answerer(part.text("type")?.as_bytes(), part.is("execution", "server"));
+                (answerer == Some(CallAnswerer::Client)).then(|| part.same())?
+            }
+            _ => part.is("type", "tool_use").then(|| part.same())?,
+        };
+        Some(Self { kind, part: part.same(), fields })
+    }
+
+    /// The name of the tool; empty where the call has none.
+    pub fn name(&self) -> Cow<'a, str> {
+        self.fields.text("name").unwrap_or_default()
+    }
+
+    /// The id of the call.
+    pub fn id(&self) -> Option<Cow<'a, str>> {
+        match self.kind {
+            DialectKind::OpenAiChat | DialectKind::Ollama => self.part.text("id"),
+            DialectKind::OpenAiResponses => self.fields.text("call_id"),
+            _ => self.fields.text("id"),
         }
-        DialectKind::Gemini => call.raw("args"),
-        _ => call.raw("input"),
-    };
-    let arguments = arguments.unwrap_or(b"{}");
-    // The arguments are a string with JSON in it, or the JSON itself.
-    match arguments.first() {
-        Some(b'"') => midfold_core::jsonstr::decode(arguments).into_owned(),
-        _ => String::from_utf8_lossy(arguments).into_owned(),
     }
-}
 
-fn read(
-    kind: DialectKind,
-    tool: HiddenTool,
-    part: &ObjectFields<'_>,
-    call: &ObjectFields<'_>,
-) -> RecallCall {
-    let id = call_id(kind, part, call).map(Cow::into_owned);
-    RecallCall { tool, id, arguments: arguments(kind, call) }
+    /// The arguments: JSON text, or the text of a tool that takes one.
+    pub fn arguments(&self) -> String {
+        let arguments = match self.kind {
+            DialectKind::OpenAiChat | DialectKind::OpenAiResponses | DialectKind::Ollama => {
+                self.fields.raw("arguments").or_else(|| self.fields.raw("input"))
+            }
+            DialectKind::Gemini => self.fields.raw("args"),
+            _ => self.fields.raw("input"),
+        };
+        let arguments = arguments.unwrap_or(b"{}");
+        // The arguments are a string with JSON in it, or the JSON itself.
+        match arguments.first() {
+            Some(b'"') => midfold_core::jsonstr::decode(arguments).into_owned(),
+            _ => String::from_utf8_lossy(arguments).into_owned(),
+        }
+    }
+
+    /// Its tool, if the client never sees the call. `None` for a call that the client has to answer.
+    pub fn hidden_tool(&self) -> Option<HiddenTool> {
+        let name = self.name();
+        if let Some(tool) = OwnTool::named(&name) {
+            return Some(HiddenTool::Own(tool));
+        }
+        self.id().filter(|id| is_unrun(id))?;
+        let is_custom = self.part.is("type", "custom_tool_call");
+        Some(HiddenTool::Unrun { name: name.into_owned(), is_custom })
+    }
+
+    /// Whether the proxy can answer the call in the client's place: it is of a function, or of a tool that takes a text.
+    pub fn is_answerable(&self) -> bool {
+        self.kind != DialectKind::OpenAiResponses
+            || self.part.is("type", "function_call")
+            || self.part.is("type", "custom_tool_call")
+    }
 }
 
 /// The ranges of those parts of a reply that may be calls.
@@ -153,21 +173,6 @@ pub(super) fn parts(kind: DialectKind, message: &[u8]) -> Vec<Range<usize>> {
     list.into_iter().flat_map(|list| scan::elements(message, list)).collect()
 }
 
-/// The object of a part that has the name of the call. `None` for a part that is no call which somebody has to answer.
-pub(super) fn called<'a>(kind: DialectKind, part: &ObjectFields<'a>) -> Option<ObjectFields<'a>> {
-    let at = |name: &str| part.object(name).map(|at| ObjectFields::of(part.bytes(), at));
-    match kind {
-        DialectKind::OpenAiChat | DialectKind::Ollama => at("function").or_else(|| at("custom")),
-        DialectKind::Gemini => at("functionCall"),
-        DialectKind::OpenAiResponses => {
-            let kind = part.text("type")?;
-            let is_call = kind.ends_with("_call") && !HOSTED.contains(&&*kind);
-            is_call.then(|| part.same())
-        }
-        _ => part.is("type", "tool_use").then(|| part.same()),
-    }
-}
-
 /// Whether a message may be the model's. Nothing but its role is read.
 #[must_use]
 pub fn may_be_models(kind: DialectKind, message: &[u8]) -> bool {
@@ -180,10 +185,10 @@ pub fn may_be_models(kind: DialectKind, message: &[u8]) -> bool {
 
 /// Whether a part of a reply is a call that the client never sees.
 pub(super) fn is_ours(kind: DialectKind, part: &ObjectFields<'_>) -> bool {
-    called(kind, part).is_some_and(|call| tool(kind, part, &call).is_some())
+    ReplyCall::of(kind, part).is_some_and(|call| call.hidden_tool().is_some())
 }
 
 /// Whether a part of a reply is a call that the client has to answer.
 pub(super) fn is_others(kind: DialectKind, part: &ObjectFields<'_>) -> bool {
-    called(kind, part).is_some_and(|call| tool(kind, part, &call).is_none())
+    ReplyCall::of(kind, part).is_some_and(|call| call.hidden_tool().is_none())
 }

@@ -1,14 +1,13 @@
 //! Calls of a client's tools that the proxy answers in the client's place. The client never sees such a call; the model
 //! has it with an id that says so, by which later requests are read.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use bytes::Bytes;
 use midfold_core::exchanges::unrun_id;
 use midfold_core::jsonstr;
 
-use super::calls::{arguments, call_id, called, is_others, parts};
+use super::calls::{ReplyCall, parts};
 use crate::DialectKind;
 use crate::fields::ObjectFields;
 use crate::scan;
@@ -44,13 +43,11 @@ pub fn client_calls(kind: DialectKind, reply: &[Bytes]) -> Vec<ClientCall> {
     for message in reply {
         for at in parts(kind, message) {
             let part = ObjectFields::of(message, at);
-            if !is_others(kind, &part) {
-                continue;
-            }
-            let can_be = new_id(kind, &part, number).is_some();
-            if let Some(call) = called(kind, &part).filter(|_| can_be) {
-                let tool = call.text("name").unwrap_or_default().into_owned();
-                unrun_calls.push(ClientCall { number, tool, arguments: arguments(kind, &call) });
+            let call = ReplyCall::of(kind, &part).filter(|call| call.hidden_tool().is_none());
+            let Some(call) = call else { continue };
+            if new_id(&call, number).is_some() {
+                let tool = call.name().into_owned();
+                unrun_calls.push(ClientCall { number, tool, arguments: call.arguments() });
             }
             number += 1;
         }
@@ -114,11 +111,10 @@ fn marked(
     let mut is_changed = false;
     for at in parts {
         let part = ObjectFields::of(document, at.clone());
-        if !is_others(kind, &part) {
-            continue;
-        }
+        let call = ReplyCall::of(kind, &part).filter(|call| call.hidden_tool().is_none());
+        let Some(call) = call else { continue };
         let number = std::mem::replace(next, *next + 1);
-        let id = numbers.contains(&number).then(|| new_id(kind, &part, before + number)).flatten();
+        let id = numbers.contains(&number).then(|| new_id(&call, before + number)).flatten();
         let Some(id) = id else { continue };
         let holder = if kind == DialectKind::Gemini { part.object("functionCall") } else { None };
         let name = if kind == DialectKind::OpenAiResponses { "call_id" } else { "id" };
@@ -129,11 +125,6 @@ fn marked(
 }
 
 /// The id by which a call is known as unrun. `None` where the proxy cannot answer it.
-fn new_id(kind: DialectKind, part: &ObjectFields<'_>, number: usize) -> Option<String> {
-    let call = called(kind, part)?;
-    let is_answerable = kind != DialectKind::OpenAiResponses
-        || part.is("type", "function_call")
-        || part.is("type", "custom_tool_call");
-    let id: Option<Cow<'_, str>> = call_id(kind, part, &call);
-    is_answerable.then(|| unrun_id(id.as_deref(), number)).flatten()
+fn new_id(call: &ReplyCall<'_>, number: usize) -> Option<String> {
+    call.is_answerable().then(|| unrun_id(call.id().as_deref(), number)).flatten()
 }

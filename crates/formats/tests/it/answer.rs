@@ -5,12 +5,14 @@ use midfold_core::Usage;
 use midfold_formats::DialectKind::{
     Anthropic, Bedrock, Gemini, Ollama, OpenAiChat, OpenAiResponses, ShareGpt,
 };
-use midfold_formats::answer::{AnswerFacts, AnswerFraming, AnswerTee, PassVerdict};
+use midfold_formats::answer::{
+    AnswerFacts, AnswerFraming, AnswerTee, DeclaredFraming, PassVerdict,
+};
 use midfold_formats::{DialectKind, overflow::Diagnosis};
 use proptest::prelude::*;
 use serde_json::Value;
 
-fn seen(kind: DialectKind, framing: AnswerFraming, body: &[u8]) -> AnswerFacts {
+fn seen(kind: DialectKind, framing: impl Into<DeclaredFraming>, body: &[u8]) -> AnswerFacts {
     let mut tee = AnswerTee::new(kind, framing);
     tee.push(body);
     tee.finish()
@@ -517,6 +519,36 @@ fn every_split_in_two_gives_the_same() {
             let found = in_chunks(kind, framing, body.as_bytes(), &[at.max(1), body.len().max(1)]);
             assert_eq!(found, wanted, "{kind} {framing:?} {at}");
         }
+    }
+}
+
+#[test]
+fn where_the_content_type_says_nothing_the_first_byte_decides() {
+    let document =
+        r#"{"choices":[{"message":{"role":"assistant","content":"a"},"finish_reason":"stop"}]}"#;
+    for content_type in ["text/plain", "application/octet-stream", "", "text/event-streams"] {
+        for is_stream in [true, false] {
+            let declared = DeclaredFraming::of(content_type, is_stream);
+            let found = seen(OpenAiChat, declared, chat().as_bytes());
+            assert_eq!(found, seen(OpenAiChat, AnswerFraming::Sse, chat().as_bytes()));
+            let found = seen(OpenAiChat, declared, document.as_bytes());
+            assert!(found.is_complete && found.output.len() == 1, "{content_type}");
+        }
+    }
+    let mut tee = AnswerTee::new(OpenAiChat, DeclaredFraming::of("text/plain", true));
+    assert_eq!(tee.framing(), AnswerFraming::Sse);
+    tee.push(b" {");
+    assert_eq!(tee.framing(), AnswerFraming::JsonArray);
+}
+
+#[test]
+fn media_types_are_read_in_any_case() {
+    for (content_type, framing) in [
+        ("Text/Event-Stream; charset=utf-8", AnswerFraming::Sse),
+        ("application/X-NDJSON", AnswerFraming::NdJson),
+        (" Application/JSON ;charset=utf-8", AnswerFraming::Json),
+    ] {
+        assert_eq!(DeclaredFraming::of(content_type, false), framing.into());
     }
 }
 

@@ -234,6 +234,28 @@ fn part() -> impl Strategy<Value = Said> {
     ]
 }
 
+/// Who answers an item of Responses decides whether the provider can be asked again.
+#[test]
+fn only_what_the_client_answers_keeps_an_answer_from_going_on() {
+    for (item, others) in [
+        (json!({"type": "mcp_approval_request", "id": "r", "name": "f", "arguments": "{}"}), 1),
+        (json!({"type": "tool_search_call", "call_id": "c", "execution": "client"}), 1),
+        (json!({"type": "tool_search_call", "call_id": null, "execution": "server"}), 0),
+        (json!({"type": "web_search_call", "id": "w", "status": "completed"}), 0),
+        (json!({"type": "mcp_call", "id": "m", "name": "f", "arguments": "{}", "output": "x"}), 0),
+        (json!({"type": "program", "id": "p", "call_id": "c", "code": "1"}), 0),
+        (json!({"type": "local_shell_call", "call_id": "c", "action": {}}), 1),
+        (json!({"type": "new_kind_call", "call_id": "c"}), 1),
+        (json!({"type": "mcp_list_tools", "id": "l", "tools": []}), 0),
+    ] {
+        let own = json!({"type": "function_call", "call_id": "o", "name": NAME, "arguments": "{}"});
+        let reply = [own, item].map(|item| Bytes::from(item.to_string()));
+        let found = calls(OpenAiResponses, &reply);
+        assert_eq!((found.own.len(), found.others), (1, others), "{:?}", reply[1]);
+        assert_eq!(client_calls(OpenAiResponses, &reply).len(), 0);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

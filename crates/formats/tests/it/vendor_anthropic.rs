@@ -384,6 +384,10 @@ const COST: Iteration = Iteration {
     usage: Usage { prompt: 180, output: 35, cache_read: 100, cache_write: 20 },
 };
 
+fn summary<'a>(head: &'a MessageHead, block: &'a CompactionBlock) -> SummaryMessage<'a> {
+    SummaryMessage { head, block, iterations: &[COST], edits: None }
+}
+
 fn string(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap()
 }
@@ -391,7 +395,7 @@ fn string(bytes: Vec<u8>) -> String {
 #[test]
 fn an_answer_on_demand_is_one_signed_block() {
     assert_eq!(
-        string(message(&head(), Some(&block()), "compaction", &[COST])),
+        string(summary(&head(), &block()).json()),
         concat!(
             r#"{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-5","#,
             r#""content":[{"type":"compaction","content":"So \"far\"","signature":"mf1.x"}],"#,
@@ -400,8 +404,11 @@ fn an_answer_on_demand_is_one_signed_block() {
             r#""iterations":[{"type":"compaction","input_tokens":60,"cache_creation_input_tokens":20,"cache_read_input_tokens":100,"output_tokens":35}]}}"#
         )
     );
-    let failed = string(message(&head(), None, "max_tokens", &[COST]));
-    assert!(failed.contains(r#""content":[],"stop_reason":"max_tokens""#), "{failed}");
+    let edits = [AppliedEdit::ClearThinking { turns: 2, input_tokens: 30 }];
+    let cleared =
+        string(SummaryMessage { edits: Some(&edits), ..summary(&head(), &block()) }.json());
+    let applied = string(applied_edits(&edits));
+    assert!(cleared.ends_with(&format!(r#","context_management":{applied}}}"#)), "{cleared}");
 }
 
 #[test]
@@ -433,7 +440,7 @@ data: {"type":"content_block_delta","index":0,"delta":{"type":"compaction_delta"
 "#;
     for (style, middle) in [(StreamStyle::OnDemand, on_demand), (StreamStyle::Threshold, threshold)]
     {
-        let stream = message_events(&head(), Some(&block()), "compaction", &[COST], style);
+        let stream = summary(&head(), &block()).events(style);
         assert_eq!(string(stream.clone()), [start, middle, end].concat(), "{style:?}");
         // Our own tee reads it as any other.
         let mut tee = AnswerTee::new(DialectKind::Anthropic, AnswerFraming::Sse);

@@ -2,6 +2,7 @@
 //! asks the provider again.
 
 mod look_up;
+mod room;
 mod unrun;
 mod wishes;
 
@@ -11,10 +12,10 @@ use midfold_formats::recall_tool::{
     AnsweredCall, HiddenTool, OwnTool, RecallCall, calls, results, with_unrun, withheld,
 };
 use midfold_formats::request::Request;
-use midfold_store::recall::PAGE_CHARS;
-use midfold_store::{Millis, run_in_memory};
+use midfold_store::{Millis, Store, run_in_memory};
 
 use look_up::look_up;
+use room::{LookUpRoom, TOO_MANY};
 
 use crate::fold_marks::CopiedMarks;
 use crate::keep::copied;
@@ -22,20 +23,8 @@ use crate::lock::lock;
 use crate::recall::MOST_ROUNDS;
 use crate::turn::MatchedRequest;
 
-/// The least characters that an answer to a call may have, in any window.
-const LEAST_CHARS: usize = 1_000;
-/// An answer to a call may have one character for this many tokens of the window. A token has about four characters, so
-/// an answer takes at most an eighth of the window.
-const TOKENS_PER_CHAR: u64 = 2;
-/// All answers of a round together may take as much as this many such answers, so that they fit behind the context.
-const TOGETHER: usize = 2;
-
-/// The most characters of each answer, where a model made this many calls at once.
-fn page_chars(window: u64, calls: usize) -> usize {
-    let each = usize::try_from(window / TOKENS_PER_CHAR).unwrap_or(usize::MAX);
-    let share = each.saturating_mul(TOGETHER) / calls.max(1);
-    each.min(share).clamp(LEAST_CHARS, PAGE_CHARS)
-}
+/// The answer to a look-up of a request that has no history.
+const NOTHING: &str = "error: nothing could be looked up\n";
 
 /// What the proxy did with an answer to a request with midfold's tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -120,57 +109,57 @@ impl MatchedRequest {
         copied: &[CopiedMarks],
         now: Millis,
     ) -> Vec<AnsweredCall> {
-        let of_recall = HiddenTool::Own(OwnTool::Recall);
-        let looks_up = |call: &RecallCall| call.tool == of_recall && self.recall.offered.recall;
-        let look_ups = calls.iter().filter(|call| looks_up(call)).map(LookUp::Call);
-        let look_ups: Vec<_> = look_ups.chain(copied.iter().map(LookUp::Originals)).collect();
-        let (own, at_once) = (look_ups.len() - copied.len(), self.looked_up(&look_ups, now));
-        let mut pages = at_once.iter().take(own).cloned();
-        let mut originals = copied.iter().zip(at_once.iter().skip(own));
-        let mut text = |call: &RecallCall| match &call.tool {
-            HiddenTool::Unrun { .. } => {
-                let next = originals.next();
-                next.map_or_else(String::new, |(copied, original)| unrun::answer(copied, original))
+        let mut copies = copied.iter();
+        let wanted: Vec<Option<LookUp<'_>>> = calls
+            .iter()
+            .map(|call| match &call.tool {
+                HiddenTool::Unrun { .. } => copies.next().map(LookUp::Originals),
+                HiddenTool::Own(OwnTool::Recall) if self.recall.offered.recall => {
+                    Some(LookUp::Call(call))
+                }
+                HiddenTool::Own(_) => None,
+            })
+            .collect();
+        let look_ups: Vec<&LookUp<'_>> = wanted.iter().flatten().collect();
+        let mut found = self.looked_up(&look_ups, now).into_iter();
+        let mut text = |call: &RecallCall, wanted: &Option<LookUp<'_>>| match (wanted, &call.tool) {
+            (Some(LookUp::Originals(copied)), _) => {
+                unrun::answer(copied, &found.next().unwrap_or_default())
             }
-            HiddenTool::Own(tool) if !self.recall.offered.has(*tool) => {
-                wishes::NOT_OFFERED.to_owned()
+            (Some(LookUp::Call(_)), _) => found.next().unwrap_or_default(),
+            (None, HiddenTool::Own(tool)) if self.recall.offered.has(*tool) => {
+                wishes::carry_out(self, *tool, call, now)
             }
-            HiddenTool::Own(OwnTool::Recall) => {
-                pages.next().unwrap_or_else(|| "error: nothing could be looked up\n".to_owned())
-            }
-            HiddenTool::Own(tool) => wishes::carry_out(self, *tool, call, now),
+            (None, _) => wishes::NOT_OFFERED.to_owned(),
         };
-        let texts: Vec<String> = calls.iter().map(&mut text).collect();
+        let texts: Vec<String> =
+            calls.iter().zip(&wanted).map(|(call, wanted)| text(call, wanted)).collect();
         calls.into_iter().zip(texts).map(|(call, text)| AnsweredCall { call, text }).collect()
     }
 
     /// The texts that are found, one for each of these.
-    fn looked_up(&self, look_ups: &[LookUp<'_>], now: Millis) -> Vec<String> {
+    fn looked_up(&self, look_ups: &[&LookUp<'_>], now: Millis) -> Vec<String> {
+        let Some(place) = &self.place else {
+            return look_ups.iter().map(|_| NOTHING.to_owned()).collect();
+        };
         if look_ups.is_empty() {
             return Vec::new();
         }
-        let window = self.place.as_ref().map_or(0, |place| place.budget.window);
-        let chars = page_chars(window, look_ups.len());
-        let texts = async {
-            let Some(place) = &self.place else { return Vec::new() };
+        let room = LookUpRoom::of(place, look_ups.len());
+        run_in_memory(async {
             // The store may be behind this process, or there may be no store. The copy has all messages, and reading it
             // never waits.
-            let copy = copied(&place.conversation, now).await;
-            let mut texts = Vec::new();
-            for item in look_ups {
-                texts.push(match (&copy, item) {
-                    (Ok((store, session)), LookUp::Call(call)) => {
-                        look_up(store, session, call, chars).await
-                    }
-                    (Ok((store, session)), LookUp::Originals(copied)) => {
-                        unrun::originals_of(store, session, copied, chars).await
-                    }
-                    (Err(error), _) => format!("error: {error}\n"),
-                });
+            let (store, session) = match copied(&place.conversation, now).await {
+                Ok(copy) => copy,
+                Err(error) => return vec![format!("error: {error}\n"); look_ups.len()],
+            };
+            let mut texts = vec![TOO_MANY.to_owned(); look_ups.len()];
+            for (text, look_up) in texts.iter_mut().zip(look_ups).take(room.answers) {
+                let text_of = |chars| look_up.text(&store, &session, chars);
+                *text = room.fitting(text_of).await;
             }
             texts
-        };
-        run_in_memory(texts)
+        })
     }
 
     /// Prepares the same request with the answer and the results behind it. `None` if that cannot be read as a request.
@@ -234,4 +223,14 @@ enum LookUp<'a> {
     Call(&'a RecallCall),
     /// The messages whose marks a call copies.
     Originals(&'a CopiedMarks),
+}
+
+impl LookUp<'_> {
+    /// What is found, in about this many characters.
+    async fn text(&self, store: &dyn Store, session: &str, chars: usize) -> String {
+        match self {
+            Self::Call(call) => look_up(store, session, call, chars).await,
+            Self::Originals(copied) => unrun::originals_of(store, session, copied, chars).await,
+        }
+    }
 }

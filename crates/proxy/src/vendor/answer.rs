@@ -5,7 +5,7 @@ use midfold_core::Hash;
 use midfold_core::event::Usage;
 use midfold_core::log::measure;
 use midfold_formats::vendor::anthropic::{
-    self, BlockInsertion, CompactionBlock, Iteration, IterationKind, StreamStyle,
+    self, BlockInsertion, CompactionBlock, Iteration, IterationKind, StreamStyle, SummaryMessage,
 };
 use midfold_formats::vendor::openai::{self, CompactionItem, ResponseHead, is_users};
 use midfold_store::Millis;
@@ -58,7 +58,7 @@ impl MatchedRequest {
         match work {
             VendorWork::Compact => self.answer_compacted(now),
             VendorWork::Trigger => self.answer_triggered(stream, now),
-            VendorWork::Threshold(most) => self.over(most),
+            VendorWork::Threshold(most) => self.answer_over_threshold(most),
             VendorWork::OnDemand(instructions) => {
                 self.answer_on_demand(instructions.as_deref(), stream)
             }
@@ -74,10 +74,10 @@ impl MatchedRequest {
     fn answer_compacted(&mut self, now: Millis) -> VendorOutcome {
         self.fold(None, None);
         let summary = self.summary();
-        let Some(item) = self.item(&summary) else { return unsealed() };
+        let Some(item) = self.compaction_item(&summary) else { return unsealed() };
         let messages = self.kept_messages();
         let messages: Vec<&[u8]> = messages.iter().map(|message| &message[..]).collect();
-        let head = self.head(&item, now);
+        let head = self.response_head(&item, now);
         VendorOutcome::Answer(MadeAnswer::json(openai::compacted(
             &head,
             &messages,
@@ -90,8 +90,8 @@ impl MatchedRequest {
     fn answer_triggered(&mut self, stream: bool, now: Millis) -> VendorOutcome {
         self.fold(None, None);
         let summary = self.summary();
-        let Some(item) = self.item(&summary) else { return unsealed() };
-        let head = self.head(&item, now);
+        let Some(item) = self.compaction_item(&summary) else { return unsealed() };
+        let head = self.response_head(&item, now);
         if self.wants_output() {
             self.proxy.keep_as(&self.history, &head.id, &summary.context);
         }
@@ -104,14 +104,14 @@ impl MatchedRequest {
     }
 
     /// Carries out `context_management` of Responses.
-    fn over(&mut self, most: Option<u64>) -> VendorOutcome {
+    fn answer_over_threshold(&mut self, most: Option<u64>) -> VendorOutcome {
         let is_over = most.is_some_and(|most| self.sent.tokens_after > most);
         let is_folded = is_over && self.fold(most, None);
         if !is_folded && !self.sent.is_new_fold {
             return VendorOutcome::Ask(None);
         }
         let summary = self.summary();
-        VendorOutcome::Ask(self.item(&summary).map(|item| AnswerInsert::openai(&item)))
+        VendorOutcome::Ask(self.compaction_item(&summary).map(|item| AnswerInsert::openai(&item)))
     }
 
     /// Carries out `compaction` of Messages.
@@ -125,7 +125,9 @@ impl MatchedRequest {
         let head = self.message_head(&signature);
         let (content, signature) = (Some(summary.text), Some(signature));
         let block = CompactionBlock { content, signature, encrypted_content: None };
-        VendorOutcome::Answer(paused(&head, &block, stream, StreamStyle::OnDemand))
+        let summary =
+            SummaryMessage { head: &head, block: &block, iterations: &[COST], edits: None };
+        VendorOutcome::Answer(paused(&summary, stream, StreamStyle::OnDemand))
     }
 
     /// Carries out `context_management` of Messages.
@@ -146,7 +148,9 @@ impl MatchedRequest {
         let (content, encrypted_content) = (Some(summary.text), Some(sealed));
         let block = CompactionBlock { content, signature: None, encrypted_content };
         if compact.pause_after_compaction {
-            return VendorOutcome::Answer(paused(&head, &block, stream, StreamStyle::Threshold));
+            let edits = Some(&*edited.applied);
+            let summary = SummaryMessage { head: &head, block: &block, iterations: &[COST], edits };
+            return VendorOutcome::Answer(paused(&summary, stream, StreamStyle::Threshold));
         }
         ask(insertion.block(&block).cost(COST))
     }
@@ -155,7 +159,7 @@ impl MatchedRequest {
         anthropic::MessageHead { id: format!("msg_{}", name_of(sealed)), model: self.model.clone() }
     }
 
-    fn item(&self, summary: &VendorSummary) -> Option<CompactionItem> {
+    fn compaction_item(&self, summary: &VendorSummary) -> Option<CompactionItem> {
         let encrypted_content = self.sealed(summary)?;
         Some(CompactionItem {
             id: format!("cmp_{}", name_of(&encrypted_content)),
@@ -163,7 +167,7 @@ impl MatchedRequest {
         })
     }
 
-    fn head(&self, item: &CompactionItem, now: Millis) -> ResponseHead {
+    fn response_head(&self, item: &CompactionItem, now: Millis) -> ResponseHead {
         let id = format!("resp_{}", name_of(&item.id));
         ResponseHead { id, created_at: now / 1_000, model: self.model.clone() }
     }
@@ -194,18 +198,10 @@ impl MatchedRequest {
 }
 
 /// An answer of Messages that has only a summary.
-fn paused(
-    head: &anthropic::MessageHead,
-    block: &CompactionBlock,
-    stream: bool,
-    style: StreamStyle,
-) -> MadeAnswer {
-    let (block, all) = (Some(block), &[COST]);
+fn paused(summary: &SummaryMessage<'_>, stream: bool, style: StreamStyle) -> MadeAnswer {
     match stream {
-        true => {
-            MadeAnswer::events(anthropic::message_events(head, block, "compaction", all, style))
-        }
-        false => MadeAnswer::json(anthropic::message(head, block, "compaction", all)),
+        true => MadeAnswer::events(summary.events(style)),
+        false => MadeAnswer::json(summary.json()),
     }
 }
 

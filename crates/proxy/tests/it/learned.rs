@@ -20,7 +20,20 @@ fn a_window_is_of_whoever_was_told_and_rises_with_what_is_taken() {
     learned.note_accepted(&mine, Usage { prompt: 7_000, output: 100, ..Usage::default() }, None);
     assert_eq!(learned.of(&mine), Some(told));
     learned.note_accepted(&mine, Usage { prompt: 9_000, output: 100, ..Usage::default() }, None);
-    assert_eq!(learned.of(&mine).unwrap().window, 9_100);
+    assert_eq!(learned.of(&mine).unwrap().window, 9_000);
+}
+
+/// Gemini's limit is of the prompt alone: a long answer says nothing of it.
+#[test]
+fn an_answer_raises_only_a_window_that_it_is_in() {
+    let usage = Usage { prompt: 7_600, output: 3_000, ..Usage::default() };
+    for (counts_reply, window) in [(false, 8_000), (true, 10_600)] {
+        let mut learned = LearnedWindows::default();
+        let mine = source("a", DialectKind::Gemini);
+        learned.note_refused(&mine, WindowReport { window: 8_000, counts_reply });
+        learned.note_accepted(&mine, usage, None);
+        assert_eq!(learned.of(&mine).unwrap().window, window);
+    }
 }
 
 #[test]
@@ -32,6 +45,22 @@ fn no_more_windows_are_remembered_than_there_is_room_for() {
     assert_eq!((learned.of(&of(9)), learned.of(&of(10))), (None, Some(told)));
 }
 
+/// Nothing of a forgotten owner stays behind, so the store, which has the window, is asked again.
+#[test]
+fn a_forgotten_window_is_looked_up_again() {
+    let mut learned = LearnedWindows::default();
+    let told = WindowReport { window: 8_000, counts_reply: false };
+    let of = |n: usize| WindowOwner::new(("", ""), DialectKind::OpenAiChat, &n.to_string(), None);
+    learned.note_looked_up(&of(0), Some(told));
+    learned.note_cut(&of(0), 4_000);
+    assert!(!learned.is_to_be_looked_up(&of(0)));
+    (1..=MOST).for_each(|n| learned.note_refused(&of(n), told));
+    assert!(learned.is_to_be_looked_up(&of(0)));
+    assert_eq!((learned.of(&of(0)), learned.cut(&of(0))), (None, None));
+    let (key, news, _) = learned.next_news().unwrap();
+    assert_eq!((key, news), (of(1).key(), WindowNews::Told));
+}
+
 #[test]
 fn what_a_store_does_not_know_is_written_once_as_it_is_by_then() {
     let mut learned = LearnedWindows::default();
@@ -40,19 +69,19 @@ fn what_a_store_does_not_know_is_written_once_as_it_is_by_then() {
     let told = |window| WindowReport { window, counts_reply: false };
     learned.note_refused(&mine, told(8_000));
     learned.note_accepted(&mine, took(9_000), None);
-    assert_eq!(learned.next_news(), Some((mine.clone(), WindowNews::Told, told(9_000))));
+    assert_eq!(learned.next_news(), Some((mine.key(), WindowNews::Told, told(9_000))));
     learned.note_accepted(&mine, took(8_500), None);
     assert_eq!(learned.next_news(), None, "it is no larger");
     learned.note_accepted(&mine, took(9_500), None);
-    let (source, news, _) = learned.next_news().unwrap();
+    let (key, news, _) = learned.next_news().unwrap();
     assert_eq!(news, WindowNews::Raised);
     // The store was away, and meanwhile more was learned.
     learned.note_refused(&mine, told(4_000));
-    learned.put_back(source.clone(), news);
-    assert_eq!(learned.next_news(), Some((source.clone(), WindowNews::Told, told(4_000))));
+    learned.put_back(key, news);
+    assert_eq!(learned.next_news(), Some((key, WindowNews::Told, told(4_000))));
     learned.note_accepted(&mine, took(5_000), None);
-    learned.put_back(source.clone(), WindowNews::Told);
-    assert_eq!(learned.next_news(), Some((source, WindowNews::Told, told(5_000))));
+    learned.put_back(key, WindowNews::Told);
+    assert_eq!(learned.next_news(), Some((key, WindowNews::Told, told(5_000))));
     assert_eq!(learned.next_news(), None);
 }
 
@@ -70,7 +99,7 @@ fn a_store_is_asked_once_and_changes_nothing_that_is_known() {
     assert_eq!(learned.of(&two), told(8_000));
     assert_eq!(learned.next_news(), None, "the store has it");
     learned.note_accepted(&two, Usage { prompt: 8_001, ..Usage::default() }, None);
-    assert_eq!(learned.next_news(), Some((two, WindowNews::Raised, told(8_001).unwrap())));
+    assert_eq!(learned.next_news(), Some((two.key(), WindowNews::Raised, told(8_001).unwrap())));
 }
 
 #[test]

@@ -164,6 +164,33 @@ fn the_answers_of_one_round_share_the_room() {
     assert!(eight >= 8 * 500, "{eight}");
 }
 
+/// A token of Chinese has hardly more than one character, and an answer in it takes no more of the window than another.
+#[test]
+fn the_room_of_an_answer_is_in_tokens() {
+    let mut client = Client::new();
+    for round in 0..60 {
+        client.ask(&format!("第{round}个问题：港口里运的是什么货物？"));
+        let words: String = (0..40)
+            .map(|at| format!("第{at}艘船在清晨缓缓驶入旧港口的第{round}号码头。"))
+            .collect();
+        client.hear(&words);
+    }
+    client.ask("现在呢？");
+    let proxy = proxy();
+    for count in [1, 2, 9, 40] {
+        let mut turn = client.turn(&proxy);
+        let before = turn.sent().tokens_after;
+        let input = json!({"messages": "@1-60"});
+        let calls: Vec<_> = (0..count).map(|at| call(&format!("t{at}"), &input)).collect();
+        assert!(turn.hear(&mut said(&json!(calls)), 0).asks_again);
+        // The calls themselves take tokens, too, and so does what is said to those without room.
+        let (taken, beside) = (turn.sent().tokens_after - before, 70 * count);
+        let most = if count == 1 { WINDOW / 8 } else { WINDOW / 4 };
+        assert!(taken <= most + beside, "{count} calls: {taken} tokens");
+        assert!(taken >= most / 4, "{count} calls: {taken} tokens");
+    }
+}
+
 /// Looks something up, answers, and has the client go on. Says what was told.
 fn exchange(client: &mut Client, proxy: &Arc<Proxy>) -> String {
     let mut turn = client.turn(proxy);

@@ -7,8 +7,9 @@ use axum::body::Body;
 use axum::extract::{FromRequestParts, RawPathParams, Request};
 use bytes::Bytes;
 use hyper::StatusCode;
-use hyper::header::{CONTENT_TYPE, HeaderName};
+use hyper::header::HeaderName;
 use hyper::http::request::Parts;
+use midfold::formats::answer::is_media_type;
 use midfold::formats::request::memory_of;
 use serde::de::DeserializeOwned;
 
@@ -20,6 +21,7 @@ use crate::desk::Desk;
 use crate::guard::{BodyEnd, GuardedBody};
 use crate::keys::KeyHolder;
 use crate::reading::MEMORY;
+use crate::upstream::content_type;
 
 /// The header that names an append: a retry with the same key returns the first answer.
 pub(super) const IDEMPOTENCY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -192,9 +194,8 @@ fn body_of<B: DeserializeOwned>(parts: &Parts, bytes: &Bytes) -> Result<B, ApiPr
     }
     // A form on another page can send plain text without the browser's permission, but not JSON. So the content type
     // has to be JSON.
-    let kind = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
-    if !kind.eq_ignore_ascii_case("application/json") {
+    let kind = content_type(&parts.headers);
+    if !is_media_type(kind, "application/json") {
         return Err(ApiProblem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "media-type",

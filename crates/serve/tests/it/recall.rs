@@ -427,3 +427,18 @@ async fn a_second_question_that_is_too_long_is_asked_again_shorter() {
         is_unseen(agent.run(), &format!("{stream}"));
     }
 }
+
+/// Some servers stream events under another content type, or spell the usual one otherwise.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_is_read_whatever_its_content_type_says() {
+    for events_type in
+        ["Text/Event-Stream; charset=utf-8", "text/plain", "application/octet-stream"]
+    {
+        let settings =
+            UpstreamSettings { events_type: Some(events_type), ..settings(LookUps::Before(6)) };
+        assert!(
+            played(WireDialect::Chat, true, LookUps::Before(6), settings).await > 0,
+            "{events_type}"
+        );
+    }
+}

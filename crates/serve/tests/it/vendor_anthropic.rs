@@ -283,6 +283,27 @@ async fn a_paused_compaction_is_the_answer() {
     assert!(sent(&setting)["messages"].to_string().contains("## Conversation Summary"));
 }
 
+/// What the edits before the compaction did is told by the answer, also where the provider is not asked for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_paused_compaction_tells_what_was_cleared() {
+    let clear = json!({"type": "clear_tool_uses_20250919", "trigger": {"type": "tool_uses", "value": 5},
+        "keep": {"type": "tool_uses", "value": 2}});
+    let edits: Vec<Value> =
+        [clear].into_iter().chain(compact(true).as_array().unwrap().clone()).collect();
+    let mut body = edited(&messages(), &json!(edits));
+    let first = setting(&[1]).await;
+    let (_, answer) = post(&first, MESSAGES, &body).await;
+    assert_eq!((asked(&first), &answer["stop_reason"]), (0, &json!("compaction")));
+    let applied = &answer["context_management"]["applied_edits"][0];
+    assert_eq!(applied["type"], "clear_tool_uses_20250919");
+    assert!(applied["cleared_tool_uses"].as_u64().unwrap() > 0, "{applied}");
+    body["stream"] = true.into();
+    let second = setting(&[1]).await;
+    let (got, _) = post(&second, MESSAGES, &body).await;
+    let events = events(&got.body);
+    assert_eq!(&events[4]["context_management"]["applied_edits"][0], applied, "{events:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn old_tool_uses_are_cleared_and_counted() {
     let edits = json!([

@@ -4,10 +4,12 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use midfold_core::reduce::thousands;
+
 use super::cursor::{CursorPlace, PageCursor};
 use super::expand::{ExpandStyle, Original, ShownOriginals, expand_in};
 use super::grep::{FoundMessage, GrepQuery, HitPage, MAX_HITS, WantedOutcome, grep};
-use super::render::{clean, hit_notes, number, originals_text};
+use super::render::{clean, hit_notes, originals_text};
 use super::{ExpandTarget, RecallError};
 use super::{readable, target};
 use crate::store::Store;
@@ -162,7 +164,7 @@ fn page_of(hits: &HitPage, skip: u32, folded: &[Range<u64>], chars: usize) -> Ag
     let mut text: String = chosen.into_iter().map(|(_, text)| text).collect();
     let more = shown < hits.found.len() || hits.next.is_some();
     if more {
-        text += &format!("{} of {}\n", number(shown), number(hits.total));
+        text += &format!("{} of {}\n", thousands(shown), thousands(hits.total));
     }
     let next = more.then(|| skip.saturating_add(u32::try_from(shown).unwrap_or(u32::MAX)));
     AgentPage { text, next }
@@ -199,7 +201,7 @@ fn hit_text(hit: &FoundMessage, folded: &[Range<u64>]) -> String {
     let more = match hit.more_lines {
         0 => String::new(),
         1 => " (and 1 more line)".to_owned(),
-        more => format!(" (and {} more lines)", number(more)),
+        more => format!(" (and {} more lines)", thousands(more)),
     };
     match lines.as_slice() {
         [one] if one.is_empty() => format!("{head}\n"),
@@ -255,8 +257,7 @@ pub async fn show(
         // A message of a range with nothing to read, such as hidden reasoning, is no line.
         let says = |one: &Original| !one.text.is_empty() || one.outcome.is_some();
         page.originals.retain(|one| entry.is_one() || one.same_as.is_some() || says(one));
-        let entry_text =
-            originals_text(&page.originals, |text| clean(&readable::without_reminders(text)));
+        let entry_text = originals_text(&page.originals, readable::without_reminders);
         shown.extend(page.originals.iter().map(|one| one.event));
         room = room.saturating_sub(entry_text.chars().count());
         text += &entry_text;

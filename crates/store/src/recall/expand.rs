@@ -60,6 +60,9 @@ pub struct Original {
     pub text: String,
     /// Whether the whole text goes on after `text`.
     pub cut: bool,
+    /// The line behind `text` that says where the message goes on; empty where nothing was left out.
+    #[serde(skip)]
+    pub hint: String,
     /// The number of a message on this page with the same text; `text` is empty then. Left out if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_as: Option<u64>,
@@ -386,6 +389,10 @@ impl WaitingMessage {
     }
 
     fn original(self) -> Original {
+        let (text, hint) = match self.same_as {
+            Some(_) => (String::new(), String::new()),
+            None => (self.text, self.hint),
+        };
         Original {
             event: self.head.event,
             role: self.head.role.to_owned(),
@@ -394,8 +401,9 @@ impl WaitingMessage {
             outcome: self.head.verdict(),
             chars: self.chars,
             offset: self.offset,
-            text: if self.same_as.is_some() { String::new() } else { self.text + &self.hint },
+            text,
             cut: false,
+            hint,
             same_as: self.same_as,
         }
     }

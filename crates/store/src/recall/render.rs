@@ -3,7 +3,9 @@
 
 use std::fmt::Write;
 
+use midfold_core::reduce::thousands;
 use midfold_core::references::NameReference;
+use midfold_core::screen::{without_escapes, without_overwritten};
 
 use super::describe::FoldDescription;
 use super::expand::{Original, OriginalPage};
@@ -20,10 +22,10 @@ pub const RUNS: usize = 8;
 /// A page of originals as text: for each message a headline, then its text.
 #[must_use]
 pub fn page_text(page: &OriginalPage) -> String {
-    originals_text(&page.originals, clean)
+    originals_text(&page.originals, str::to_owned)
 }
 
-/// Originals as text, each text in the form in which it is `shown`.
+/// Originals as text, each text in the form in which it is `shown`, without what a terminal would obey.
 pub(super) fn originals_text(originals: &[Original], shown: impl Fn(&str) -> String) -> String {
     let mut out = String::new();
     let (mut turn, mut action) = (None, None);
@@ -36,22 +38,35 @@ pub(super) fn originals_text(originals: &[Original], shown: impl Fn(&str) -> Str
             (rest, action) = (after, None);
             continue;
         }
-        let text = shown(&original.text);
+        let text = seen(original, &shown(&original.text));
         out += &format!("── {}", headline(original, action));
         action = original.action.as_deref();
         if turn != Some(original.turn) {
             out += &format!(", turn {}", original.turn);
             turn = Some(original.turn);
         }
-        let text = text.trim_end_matches('\n');
+        let text = match original.hint.is_empty() {
+            true => text.trim_end_matches('\n'),
+            false => &text,
+        };
         out.push('\n');
-        if !text.is_empty() {
+        if !text.is_empty() || !original.hint.is_empty() {
             out += text;
+            out += &original.hint;
             out.push('\n');
         }
         rest = &rest[1..];
     }
     out
+}
+
+/// A text of an original as a reader sees it. Only results come from a terminal, where a carriage return overwrites its
+/// line. In words it is a line break.
+fn seen(original: &Original, text: &str) -> String {
+    match original.role == "tool" || !text.contains('\r') {
+        true => clean(text),
+        false => clean(&text.replace("\r\r\n", "\n").replace("\r\n", "\n").replace('\r', "\n")),
+    }
 }
 
 /// The headline of an original. It names the action only for results, because a call shows its action itself, and not
@@ -67,8 +82,8 @@ pub fn headline(original: &Original, before: Option<&str>) -> String {
     }
     if original.offset > 0 || original.cut {
         let end = original.offset + original.text.chars().count();
-        let (from, to) = (number(original.offset), number(end));
-        out += &format!(", characters {from} to {to} of {}", number(original.chars));
+        let (from, to) = (thousands(original.offset), thousands(end));
+        out += &format!(", characters {from} to {to} of {}", thousands(original.chars));
     }
     out
 }
@@ -76,14 +91,15 @@ pub fn headline(original: &Original, before: Option<&str>) -> String {
 /// Writes lines for repeated messages. A pattern of repeats, such as one step again and again, gets one line.
 pub fn push_repeats(out: &mut String, repeats: &[Original]) {
     let mut rest = repeats;
-    while let [first, ..] = rest {
+    while !rest.is_empty() {
         let (period, length) = pattern(rest);
         let (run, after) = rest.split_at(length);
         let of: Vec<u64> = run[..period].iter().filter_map(|original| original.same_as).collect();
-        let last = run.last().map_or(first.event, |original| original.event);
-        let _ = write!(out, "── {}: same as {}", span(first.event, last), list(&of));
+        // Other messages may stand between the repeats.
+        let events: Vec<u64> = run.iter().map(|original| original.event).collect();
+        let _ = write!(out, "── {}: same as {}", list(&events), list(&of));
         if length > period {
-            let _ = write!(out, ", {} times", number(length / period));
+            let _ = write!(out, ", {} times", thousands(length / period));
         }
         out.push('\n');
         rest = after;
@@ -157,7 +173,7 @@ fn hit_outcome(hit: &FoundMessage) -> String {
 fn hit_state(hit: &FoundMessage) -> String {
     let mut out = String::new();
     if hit.chars > LONG {
-        out += &format!(", {} chars", number(hit.chars));
+        out += &format!(", {} chars", thousands(hit.chars));
     }
     match &hit.version {
         Some(version) if version.newest => out += "; newest of this file",
@@ -225,7 +241,8 @@ pub fn described_text(fold: &FoldDescription) -> String {
         let edited: Vec<u64> = fold.edited.iter().map(|seq| u64::from(*seq)).collect();
         out += &format!("sent shortened: {}\n", list(&edited));
     }
-    let (before, after) = (number(fold.tokens_before as usize), number(fold.tokens_after as usize));
+    let (before, after) =
+        (thousands(fold.tokens_before as usize), thousands(fold.tokens_after as usize));
     out += &format!("tokens: {before} to {after}; policy {}\n", fold.policy);
     if !fold.lost_ids.is_empty() {
         out += &format!("no longer named: {}\n", clean(&fold.lost_ids.join(" ")));
@@ -280,41 +297,12 @@ pub fn list(seqs: &[u64]) -> String {
 
 fn plural(count: usize, noun: &str) -> String {
     let s = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{s}", number(count))
+    format!("{} {noun}{s}", thousands(count))
 }
 
-/// Formats `1234567` as `1,234,567`.
-pub fn number(n: usize) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// Removes control sequences that move a cursor or change colours, because they cost tokens and say nothing.
+/// The text without control sequences, which move a cursor or change colours, because they cost tokens and say nothing.
+/// A progress bar that wrote over its own line keeps its last state.
 pub fn clean(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\x1b' if chars.peek() == Some(&'[') => {
-                chars.next();
-                // Skips the numbers of the sequence; the letter behind them ends it.
-                while chars.next_if(|c| matches!(c, '0'..='9' | ';' | '?')).is_some() {}
-                chars.next_if(char::is_ascii_alphabetic);
-            }
-            '\r' if chars.peek() == Some(&'\n') => {}
-            // A progress bar writes over its own line.
-            '\r' => out.truncate(out.rfind('\n').map_or(0, |at| at + 1)),
-            '\n' | '\t' => out.push(c),
-            c if c.is_control() => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
+    let safe = |c: char| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c };
+    without_overwritten(&without_escapes(text)).chars().map(safe).collect()
 }

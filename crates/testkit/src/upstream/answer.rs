@@ -311,16 +311,20 @@ fn replied(
     if over.is_none() && entry.outcome != RequestOutcome::Fault {
         inner.stats.needed(&entry.session, &reply.uses);
     }
-    let body = body_of(&numbered, how, parts.streams && !settings.ignores_stream);
+    let events =
+        (parts.streams && !settings.ignores_stream).then(|| settings.events_type.unwrap_or(EVENTS));
+    let body = body_of(&numbered, how, events);
     ServerAnswer { status: 200, headers: extra(dialect, &numbered.seed), body, fault }
 }
 
-/// A reply as it is sent.
-fn body_of(reply: &NumberedReply<'_>, how: ReplyMode, streams: bool) -> ServerBody {
-    match how {
-        ReplyMode::Array => ServerBody::Pieces("application/json; charset=UTF-8", listed(reply)),
-        _ if streams => ServerBody::Pieces(EVENTS, reply.events()),
-        _ => ServerBody::Whole(reply.whole().to_string()),
+/// A reply as it is sent: as events of this content type, where it is streamed.
+fn body_of(reply: &NumberedReply<'_>, how: ReplyMode, events: Option<&'static str>) -> ServerBody {
+    match (how, events) {
+        (ReplyMode::Array, _) => {
+            ServerBody::Pieces("application/json; charset=UTF-8", listed(reply))
+        }
+        (_, Some(content_type)) => ServerBody::Pieces(content_type, reply.events()),
+        (_, None) => ServerBody::Whole(reply.whole().to_string()),
     }
 }
 

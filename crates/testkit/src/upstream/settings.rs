@@ -38,6 +38,8 @@ pub struct UpstreamSettings {
     /// Whether a request for a stream gets one JSON document all the same, as some servers answer where a request has
     /// tools.
     pub ignores_stream: bool,
+    /// The content type of streams of events, if it is not the usual one.
+    pub events_type: Option<&'static str>,
     /// Faults, each with the requests that it is for. If several are for a request, the first one happens.
     pub faults: Vec<(FaultTime, PlannedFault)>,
 }

@@ -19,6 +19,8 @@ fn sequences_of_each_kind_are_left_out() {
 fn what_turns_text_around_is_left_out() {
     let hostile = "\u{202e}gpj.exe\u{2066}x\u{200b}\u{feff}\u{e0041}é漢";
     assert_eq!(Clean::new(hostile).as_str(), "gpj.exexé漢");
+    let hidden = "a\u{ad}b\u{34f}c\u{3164}d\u{200d}e\u{e0101} 👩\u{200d}💻";
+    assert_eq!(Clean::new(hidden).as_str(), "abcde 👩\u{200d}💻");
 }
 
 #[test]

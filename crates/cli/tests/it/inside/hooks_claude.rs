@@ -4,7 +4,7 @@ use bytes::Bytes;
 use midfold::core::log::EventLog;
 use midfold::formats::read::read;
 use midfold::{Setup, without_messages};
-use midfold_cli::inside::hooks::{NoText, after_compaction};
+use midfold_cli::inside::hooks::{NoText, RecallCommand, after_compaction};
 
 fn log(lines: &[String]) -> EventLog {
     let input = Bytes::from(lines.join("\n"));
@@ -12,8 +12,13 @@ fn log(lines: &[String]) -> EventLog {
     Setup::new().prepare(conversation).unwrap().log
 }
 
+fn recall() -> RecallCommand {
+    let store = Some("sqlite:a.db".to_owned());
+    RecallCommand { program: "midfold".to_owned(), session: "s".to_owned(), store }
+}
+
 fn told(log: &EventLog) -> String {
-    after_compaction(log, "s", None, "midfold recall", " --store sqlite:a.db").unwrap()
+    after_compaction(log, None, &recall()).unwrap()
 }
 
 /// However long the session was, all of it is told of, and Claude Code shows all of the text.
@@ -36,6 +41,36 @@ fn a_long_session_is_told_in_one_piece() {
     }
 }
 
+/// Tokens of long words have more characters, and the newest messages are told of all the same.
+#[test]
+fn long_words_leave_out_nothing_at_the_end() {
+    let words =
+        ["international", "transportation", "infrastructure", "responsibilities", "administrative"];
+    let mut lines = Vec::new();
+    for turn in 0..200_usize {
+        let sentence: Vec<_> =
+            (0..25).map(|at| words[(turn * 7 + at * at) % words.len()]).collect();
+        let [asked, said] = ["user", "assistant"].map(|role| {
+            serde_json::json!({"role": role, "content": format!("Step {turn}: {}.", sentence.join(" "))})
+        });
+        lines.extend([asked.to_string(), said.to_string()]);
+    }
+    let text = told(&log(&lines));
+    assert!(text.encode_utf16().count() <= 9_000, "{}", text.encode_utf16().count());
+    assert!(text.contains("## Conversation Summary"), "{text}");
+    assert!(text.trim_end().ends_with(" Newer messages follow.]"), "{text}");
+}
+
+/// What a shell would read otherwise is quoted.
+#[test]
+fn the_commands_are_for_a_shell() {
+    let one = log(&[r#"{"role":"user","content":"Say hi."}"#.to_owned()]);
+    let recall =
+        RecallCommand { program: "/my dir/midfold".into(), session: "a;b".into(), store: None };
+    let text = after_compaction(&one, None, &recall).unwrap();
+    assert!(text.contains("`'/my dir/midfold' recall find 'a;b' WORDS` finds"), "{text}");
+}
+
 #[test]
 fn a_short_session_is_told_of_too_and_an_empty_one_is_not() {
     let one = log(&[r#"{"role":"user","content":"Say hi."}"#.to_owned()]);
@@ -44,6 +79,6 @@ fn a_short_session_is_told_of_too_and_an_empty_one_is_not() {
     );
     let nothing = without_messages(midfold::DialectKind::Anthropic, None, None, None);
     let empty = Setup::new().prepare(nothing).unwrap().log;
-    let error = after_compaction(&empty, "s", None, "midfold recall", "").unwrap_err();
+    let error = after_compaction(&empty, None, &recall()).unwrap_err();
     assert!(matches!(error, NoText::Recap(_)), "{error}");
 }

@@ -135,7 +135,7 @@ impl MessageHead {
         content: &[u8],
         stop_reason: Option<&str>,
         usage: &[u8],
-    ) -> Vec<u8> {
+    ) -> ObjectWriter {
         ObjectWriter::new()
             .text("id", &self.id)
             .text("type", "message")
@@ -145,7 +145,6 @@ impl MessageHead {
             .text_or_null("stop_reason", stop_reason)
             .raw("stop_sequence", b"null")
             .raw("usage", usage)
-            .finish()
     }
 }
 
@@ -159,18 +158,39 @@ pub(super) fn no_reply(all: Option<&[Iteration]>) -> Vec<u8> {
     .finish()
 }
 
-/// An answer that holds nothing but a summary. The summary was made on demand, or the request wants a pause after it
-/// (`stop_reason` is `compaction`). Where none could be made on demand, `block` is `None` and `stop_reason` is another
-/// one: `max_tokens`, `refusal`, `end_turn`, …
-#[must_use]
-pub fn message(
-    head: &MessageHead,
-    block: Option<&CompactionBlock>,
-    stop_reason: &str,
-    all: &[Iteration],
-) -> Vec<u8> {
-    let content = list(block.map(CompactionBlock::json));
-    head.message(&content, Some(stop_reason), &no_reply(Some(all)))
+/// An answer that holds nothing but a summary. The summary was made on demand, or the request wants a pause after it.
+#[derive(Clone, Copy, Debug)]
+pub struct SummaryMessage<'a> {
+    /// The message's id and model.
+    pub head: &'a MessageHead,
+    /// The summary.
+    pub block: &'a CompactionBlock,
+    /// The calls that made it.
+    pub iterations: &'a [Iteration],
+    /// The effects of the edits that the request asks for; `None` if it has none.
+    pub edits: Option<&'a [AppliedEdit]>,
+}
+
+impl SummaryMessage<'_> {
+    /// The reason for which such an answer stops.
+    pub(super) const STOP_REASON: &'static str = "compaction";
+
+    /// The answer as one document.
+    #[must_use]
+    pub fn json(&self) -> Vec<u8> {
+        let content = list([self.block.json()]);
+        let usage = no_reply(Some(self.iterations));
+        let message = self.head.message(&content, Some(Self::STOP_REASON), &usage);
+        self.with_edits(message).finish()
+    }
+
+    /// The object with the effects of the edits at its end.
+    pub(super) fn with_edits(&self, object: ObjectWriter) -> ObjectWriter {
+        match self.edits {
+            Some(edits) => object.raw("context_management", &applied_edits(edits)),
+            None => object,
+        }
+    }
 }
 
 /// The provider's answer to a request for a count of tokens, with the count before the edits added: `cleared` tokens

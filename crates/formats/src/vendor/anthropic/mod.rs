@@ -9,8 +9,8 @@ mod request;
 mod stream;
 
 pub use answer::{
-    AppliedEdit, CompactionBlock, Iteration, IterationKind, MessageHead, applied_edits, counted,
-    iterations, message,
+    AppliedEdit, CompactionBlock, Iteration, IterationKind, MessageHead, SummaryMessage,
+    applied_edits, counted, iterations,
 };
 pub use clear::{ClearedMessages, ConversationMeasure, clear};
 pub use edits::{
@@ -22,7 +22,7 @@ pub use request::{
     AnthropicRequest, INSTRUCTIONS_LIMIT, PlacedBlock, SummarizeOption, check_placement,
     compaction_blocks, message_behind, read_request, without_asked,
 };
-pub use stream::{StreamStyle, block_events, message_events};
+pub use stream::{StreamStyle, block_events};
 
 /// The beta of `clear_tool_uses_20250919` and `clear_thinking_20251015`.
 pub const EDITING_BETA: &str = "context-management-2025-06-27";

@@ -1,6 +1,6 @@
 //! Writes the events of an answer that is a summary.
 
-use super::answer::{CompactionBlock, Iteration, MessageHead, iterations, no_reply};
+use super::answer::{CompactionBlock, SummaryMessage, iterations, no_reply};
 use crate::vendor::write::{ObjectWriter, event};
 
 /// How a compaction block is streamed.
@@ -35,31 +35,26 @@ pub fn block_events(block: &CompactionBlock, index: u64, style: StreamStyle) -> 
     out
 }
 
-/// The whole stream of [`message`](super::message()).
-#[must_use]
-pub fn message_events(
-    head: &MessageHead,
-    block: Option<&CompactionBlock>,
-    stop_reason: &str,
-    all: &[Iteration],
-    style: StreamStyle,
-) -> Vec<u8> {
-    let mut out = Vec::new();
-    let message = head.message(b"[]", None, &no_reply(None));
-    event(
-        "message_start",
-        &ObjectWriter::of("message_start").raw("message", &message).finish(),
-        &mut out,
-    );
-    if let Some(block) = block {
-        out.extend_from_slice(&block_events(block, 0, style));
+impl SummaryMessage<'_> {
+    /// The answer as a whole stream.
+    #[must_use]
+    pub fn events(&self, style: StreamStyle) -> Vec<u8> {
+        let mut out = Vec::new();
+        let message = self.head.message(b"[]", None, &no_reply(None)).finish();
+        let start = ObjectWriter::of("message_start").raw("message", &message).finish();
+        event("message_start", &start, &mut out);
+        out.extend_from_slice(&block_events(self.block, 0, style));
+        let delta = ObjectWriter::new()
+            .text("stop_reason", Self::STOP_REASON)
+            .raw("stop_sequence", b"null")
+            .finish();
+        let usage = ObjectWriter::new()
+            .number("output_tokens", 0)
+            .raw("iterations", &iterations(self.iterations))
+            .finish();
+        let end = ObjectWriter::of("message_delta").raw("delta", &delta).raw("usage", &usage);
+        event("message_delta", &self.with_edits(end).finish(), &mut out);
+        event("message_stop", &ObjectWriter::of("message_stop").finish(), &mut out);
+        out
     }
-    let delta =
-        ObjectWriter::new().text("stop_reason", stop_reason).raw("stop_sequence", b"null").finish();
-    let usage =
-        ObjectWriter::new().number("output_tokens", 0).raw("iterations", &iterations(all)).finish();
-    let end = ObjectWriter::of("message_delta").raw("delta", &delta).raw("usage", &usage).finish();
-    event("message_delta", &end, &mut out);
-    event("message_stop", &ObjectWriter::of("message_stop").finish(), &mut out);
-    out
 }

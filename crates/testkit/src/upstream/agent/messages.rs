@@ -124,11 +124,15 @@ pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, ReplyTrouble> 
             "content_block_delta" => delta(&event["delta"], &mut blocks, &mut inputs)?,
             "message_delta" => {
                 whole["stop_reason"] = event["delta"]["stop_reason"].clone();
-                whole["usage"]["output_tokens"] = event["usage"]["output_tokens"].clone();
+                // Its counts replace those of the start, also the prompt's where it has them.
+                for (name, count) in event["usage"].as_object().into_iter().flatten() {
+                    whole["usage"][name] = count.clone();
+                }
             }
             "message_stop" => {
                 for (block, input) in blocks.iter_mut().zip(&inputs) {
-                    if block["type"] == "tool_use" {
+                    // A call without deltas keeps the input of its start.
+                    if block["type"] == "tool_use" && !input.is_empty() {
                         block["input"] = serde_json::from_str(input)
                             .map_err(|error| ReplyTrouble::Broken(format!("{error}: {input}")))?;
                     }
