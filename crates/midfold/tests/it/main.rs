@@ -49,6 +49,8 @@ mod room;
 mod said;
 mod secrets;
 #[cfg(feature = "store")]
+mod session_word;
+#[cfg(feature = "store")]
 mod sessions;
 mod small_window;
 mod sources;
