@@ -26,12 +26,18 @@ pub fn settings() -> Result<Settings, CommandError> {
 
 /// The proxy for `https://`, the proxy for `http://`, and the hosts that need no proxy, as the environment names them.
 pub fn proxies() -> (Option<String>, Option<String>, Option<String>) {
-    let either = |names: &[&str]| names.iter().find_map(|name| get(name));
-    let all = || either(&["ALL_PROXY", "all_proxy"]);
-    let https = either(&["HTTPS_PROXY", "https_proxy"]).or_else(all);
-    // `http_proxy` comes first, because a client can set `HTTP_PROXY` for a CGI program: by sending a header `Proxy`.
-    let http = either(&["http_proxy", "HTTP_PROXY"]).or_else(all);
-    (https, http, either(&["NO_PROXY", "no_proxy"]))
+    let proxy = |scheme| proxy_variable(scheme).and_then(get);
+    (proxy("https"), proxy("http"), ["NO_PROXY", "no_proxy"].into_iter().find_map(get))
+}
+
+/// The variable that names the proxy for addresses with this scheme. `None` where none does.
+pub fn proxy_variable(scheme: &str) -> Option<&'static str> {
+    let own = match scheme {
+        "https" => ["HTTPS_PROXY", "https_proxy"],
+        // `http_proxy` comes first, because a client can set `HTTP_PROXY` for a CGI program: by sending a header `Proxy`.
+        _ => ["http_proxy", "HTTP_PROXY"],
+    };
+    own.into_iter().chain(["ALL_PROXY", "all_proxy"]).find(|name| get(name).is_some())
 }
 
 /// The variable that names a store for all commands.
