@@ -45,6 +45,7 @@ mod references;
 mod repaired_ids;
 mod repairs;
 mod room;
+mod row_settings;
 #[cfg(feature = "store")]
 mod said;
 mod secrets;
