@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use midfold::core::policy::EngineName;
+use midfold::store;
 use midfold::{AfterFold, Policy, PolicyFrom, ServerSettings, ServingUpstream, Settings};
 use serde_json::{Map, Value, json};
 
@@ -134,7 +135,11 @@ fn placed(settings: Settings, folder: &Path) -> Settings {
         tokenizer: settings.tokenizer.map(|name| file(name, ".json")),
         prices: settings.prices.map(|name| file(name, ".toml")),
         store: settings.store.map(|url| match url.strip_prefix("sqlite:") {
-            Some(path) if !path.starts_with("//") => format!("sqlite:{}", beside(path)),
+            Some(path)
+                if matches!(store::sqlite_path(&url), Ok(Some(_))) && !path.starts_with("//") =>
+            {
+                format!("sqlite:{}", beside(path))
+            }
             _ => url,
         }),
         serve: settings.serve.with_paths_in(folder),

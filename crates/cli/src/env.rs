@@ -30,22 +30,27 @@ pub fn settings() -> Result<Settings, CommandError> {
 /// # Errors
 /// If a variable names a proxy that is not supported.
 pub fn proxies() -> Result<OutgoingProxy, CommandError> {
-    let all = ["ALL_PROXY", "all_proxy"];
-    let first = |names: [&'static str; 2]| {
-        let set = names.into_iter().chain(all).find_map(|name| Some((name, get(name)?)));
-        set.map(|(name, text)| proxy(name, &text)).transpose()
-    };
+    let proxy = |scheme| proxy_variable(scheme).map(proxy_address).transpose();
     Ok(OutgoingProxy {
-        https_proxy: first(["HTTPS_PROXY", "https_proxy"])?,
-        // `http_proxy` comes first, because a client can set `HTTP_PROXY` for a CGI program: by sending a header `Proxy`.
-        http_proxy: first(["http_proxy", "HTTP_PROXY"])?,
+        https_proxy: proxy("https")?,
+        http_proxy: proxy("http")?,
         no_proxy: get("NO_PROXY").or_else(|| get("no_proxy")),
         ..OutgoingProxy::default()
     })
 }
 
-fn proxy(variable: &str, text: &str) -> Result<ProxyAddress, CommandError> {
-    text.parse().map_err(|error| {
+/// The variable that names the proxy for addresses with this scheme. `None` where none does.
+pub fn proxy_variable(scheme: &str) -> Option<&'static str> {
+    let own = match scheme {
+        "https" => ["HTTPS_PROXY", "https_proxy"],
+        // `http_proxy` comes first, because a client can set `HTTP_PROXY` for a CGI program: by sending a header `Proxy`.
+        _ => ["http_proxy", "HTTP_PROXY"],
+    };
+    own.into_iter().chain(["ALL_PROXY", "all_proxy"]).find(|name| get(name).is_some())
+}
+
+fn proxy_address(variable: &str) -> Result<ProxyAddress, CommandError> {
+    get(variable).unwrap_or_default().parse().map_err(|error| {
         CommandError::usage(format!("the variable {variable} cannot be used: {error}")).hint(
             "HTTPS_PROXY and HTTP_PROXY override ALL_PROXY and take http://HOST:PORT; an empty variable counts as not set",
         )

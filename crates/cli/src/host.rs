@@ -48,7 +48,7 @@ impl OpenStore {
     pub async fn open_if_there(at: &StoreAt) -> Result<Option<Self>, CommandError> {
         let url = url_of(at)?;
         match sqlite_path(&url) {
-            Some(path) if !path.as_os_str().is_empty() && !path.exists() => Ok(None),
+            Some(path) if !path.exists() => Ok(None),
             _ => Self::of(&url).await.map(Some),
         }
     }
@@ -103,10 +103,9 @@ pub fn url_of(at: &StoreAt) -> Result<String, CommandError> {
     }
 }
 
-/// The path in the URL of a SQLite store. `None` for other stores.
+/// The path in the URL of a SQLite store. `None` for other stores, and for a URL that opening the store refuses.
 pub fn sqlite_path(url: &str) -> Option<PathBuf> {
-    let rest = url.strip_prefix("sqlite:")?;
-    Some(PathBuf::from(rest.strip_prefix("//").unwrap_or(rest)))
+    store::sqlite_path(url).ok().flatten().map(Path::to_owned)
 }
 
 /// Refuses a path that cannot be a store. Without this, a typing error in a path would make an empty store, and the
@@ -120,7 +119,7 @@ fn check(path: &Path, make: StoreCreation) -> Result<(), CommandError> {
         ))
         .hint(format!("name a file in it: --store sqlite:{}", inside.display())));
     }
-    if make == StoreCreation::No && !path.as_os_str().is_empty() && !path.exists() {
+    if make == StoreCreation::No && !path.exists() {
         return Err(CommandError::failed(format!("there is no store at {}", path.display()))
             .hint("`midfold session new` or `midfold import` makes it; or name another --store"));
     }

@@ -56,7 +56,7 @@ pub fn run(args: &VerifyArgs, json: bool, output: &Output) -> Result<(), Command
         let lines: Vec<String> = all.iter().map(|one| one.to_json().to_string() + "\n").collect();
         output.stdout(lines.concat())?;
     } else {
-        output.stdout(page(&all, output))?;
+        output.stdout(page(&all, folds.is_some(), output))?;
     }
     let findings: usize = all.iter().map(|one| one.report.findings.len()).sum();
     if findings == 0 { Ok(()) } else { Err(CommandError::silent(1)) }
@@ -133,7 +133,8 @@ impl CheckedConversation {
     }
 }
 
-fn page(all: &[CheckedConversation], output: &Output) -> String {
+/// `has_record` says that a file of records was given.
+fn page(all: &[CheckedConversation], has_record: bool, output: &Output) -> String {
     let style = output.stdout_style();
     let mut page = LabelledPage { style: &style, text: String::new() };
     let findings: usize = all.iter().map(|one| one.report.findings.len()).sum();
@@ -167,6 +168,7 @@ fn page(all: &[CheckedConversation], output: &Output) -> String {
     page.field("rules", &rules.join(", "));
     let recorded = all.iter().filter(|one| one.recorded).count();
     match recorded {
+        0 if has_record => page.field("record", "it says that nothing was folded"),
         0 => page.field("record", "none: the fold itself was not checked (give --record)"),
         n if n == all.len() => page.field("record", "checked"),
         n => page

@@ -31,7 +31,7 @@ pub(crate) fn origin(role: Role, blocks: &[BlockView], bytes: &[u8]) -> TextOrig
     let texts: Vec<_> = texts().map(|block| block.text(bytes)).collect();
     let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
     let passages = split(&texts);
-    let has = |wanted: Voice| passages.iter().any(|(voice, _)| *voice == wanted);
+    let has = |wanted: Voice| passages.iter().any(|part| part.voice == wanted);
     match (has(Voice::User) || has(Voice::Shown), has(Voice::Tool), has(Voice::Client)) {
         (true, ..) | (_, false, false) => TextOrigin::Genuine,
         (_, true, _) => TextOrigin::Observation,

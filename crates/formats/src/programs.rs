@@ -4,7 +4,9 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::elements::{OpeningTag, element_end, last_closes, opening_tag, tag_end};
 use crate::labels::{is_label, names_speaker, word};
+use crate::lines::{line_end, paragraph_end, while_lines};
 
 /// Positions that were found in a text. They are kept so that the rest of the text is not searched again for each line.
 #[derive(Debug, Default)]
@@ -90,20 +92,29 @@ impl<'a> ProgramMarks<'a> {
             let closes = text[start..].find("-->").map(|at| line_end(text, start + at));
             return Some(closes.unwrap_or_else(|| paragraph_end(text, end)));
         }
-        let (name, body) = tag(text, start)?;
+        let OpeningTag { name, body, is_self_closing } = opening_tag(text, start)?;
+        let is_coded = name.contains(['_', '-', ':']);
+        let is_alone = |past: usize| text[past..line_end(text, past)].trim().is_empty();
+        if is_self_closing {
+            return (is_coded || is_alone(body)).then_some(body);
+        }
+        // In a sentence about an element, a blank is between the tag and the next word.
+        let inside = text[body..end].trim_end();
+        let is_in_sentence = inside.starts_with([' ', '\t']) && !is_coded;
         let closes = self.closes.get_or_insert_with(|| last_closes(text));
-        let last = closes.get(name).copied().filter(|last| *last > start);
-        let Some(last) = last else {
+        let Some(last) = closes.get(name).copied().filter(|last| *last > start) else {
             // The element never closes. It counts if its tag is alone on the line or directly at its text.
-            let open = text[body..end].trim_end();
-            let coded = name.contains(['_', '-', ':', '.']);
-            let alone = open.is_empty() || coded || !open.starts_with([' ', '\t']);
-            return alone.then(|| paragraph_end(text, end));
+            let counts = !is_in_sentence || name.contains('.');
+            return counts.then(|| paragraph_end(text, end));
         };
         let past = element_end(text, body, name).unwrap_or_else(|| tag_end(text, last));
-        let behind = text[past..line_end(text, past)].trim();
-        // `<b>Please</b> fix it.` is the user's own sentence.
-        (behind.is_empty() || past > end || name.contains(['_', '-', ':'])).then_some(past)
+        // `<b>Please</b> fix it.` is the user's own sentence, as is one that names both tags of an element.
+        let is_sentence = if past <= end {
+            !is_alone(past)
+        } else {
+            is_in_sentence && !names_speaker(name) && !ends_with_line_of_tag(&text[start..past])
+        };
+        (is_coded || !is_sentence).then_some(past)
     }
 
     /// The end of a turn of a chat template: `<|im_start|>system … <|im_end|>`.
@@ -204,79 +215,10 @@ fn last_ends(text: &str) -> FxHashMap<&str, usize> {
     all.into_iter().collect()
 }
 
-/// The end of the line at `at`, after its line break.
-fn line_end(text: &str, at: usize) -> usize {
-    let at = text.ceil_char_boundary(at.min(text.len()));
-    text[at..].find('\n').map_or(text.len(), |n| at + n + 1)
-}
-
-/// The end of the tag at `at`, or of its line where it has no `>`.
-fn tag_end(text: &str, at: usize) -> usize {
-    let line = line_end(text, at);
-    text[at..line].find('>').map_or(line, |end| at + end + 1)
-}
-
-/// The end of the paragraph at `at`: the next blank line, or the end of the text.
-fn paragraph_end(text: &str, at: usize) -> usize {
-    while_lines(text, at, |line| !line.trim().is_empty())
-}
-
-/// The end of the lines from `at` on for which `belongs` is true.
-fn while_lines(text: &str, at: usize, belongs: impl Fn(&str) -> bool) -> usize {
-    let lines = text[at..]
-        .split_inclusive('\n')
-        .take_while(|line| belongs(line.trim_end_matches(['\n', '\r'])));
-    at + lines.map(str::len).sum::<usize>()
-}
-
-/// Whether a text is an element whose name is not that of a speaker or an output.
-pub(crate) fn is_plain_element(text: &str) -> bool {
-    let text = text.trim_start();
-    tag(text, 0).is_some_and(|(name, _)| !names_speaker(&name.replace(['-', '.', ':'], "_")))
-}
-
-/// The name of the tag at `at`, and the position after the tag. `None` where there is no tag.
-fn tag(text: &str, at: usize) -> Option<(&str, usize)> {
-    let inner = text[at..].strip_prefix('<')?;
-    let name =
-        inner.bytes().take_while(|b| b.is_ascii_alphanumeric() || b"_-:.".contains(b)).count();
-    let (name, rest) = inner.split_at(name);
-    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    let near = &rest[..rest.floor_char_boundary(400)];
-    let close = near.find(['>', '<', '\n']).filter(|close| near[*close..].starts_with('>'))?;
-    let attributes = close == 0 || rest.starts_with([' ', '/']);
-    (starts && attributes).then_some((name, at + 1 + name.len() + close + 1))
-}
-
-/// The position of the last closing tag of each element.
-fn last_closes(text: &str) -> FxHashMap<&str, usize> {
-    let mut closes = FxHashMap::default();
-    for (at, _) in text.match_indices("</") {
-        let inner = &text[at + 2..];
-        let name =
-            inner.bytes().take_while(|b| b.is_ascii_alphanumeric() || b"_-:.".contains(b)).count();
-        closes.insert(&inner[..name], at);
-    }
-    closes
-}
-
-/// The end of the element whose content starts at `from`. Elements of the same name inside it are counted.
-pub(crate) fn element_end(text: &str, from: usize, name: &str) -> Option<usize> {
-    let mut depth = 1_usize;
-    for at in memchr::memchr_iter(b'<', &text.as_bytes()[from..]) {
-        let rest = &text[from + at + 1..];
-        let (closes, rest) = rest.strip_prefix('/').map_or((false, rest), |rest| (true, rest));
-        let Some(behind) = rest.strip_prefix(name) else { continue };
-        if closes && behind.trim_start().starts_with('>') {
-            depth -= 1;
-            if depth == 0 {
-                return Some(from + at + 2 + name.len() + behind.find('>')? + 1);
-            }
-        } else if !closes && behind.starts_with(['>', ' ', '\n']) {
-            depth += 1;
-        }
-    }
-    None
+/// Whether the closing tag of an element starts a line.
+fn ends_with_line_of_tag(element: &str) -> bool {
+    let before = element.rfind('<').map_or("", |close| &element[..close]);
+    before.trim_end_matches([' ', '\t']).ends_with('\n')
 }
 
 /// Whether a line is a banner: `--- Tool output ---`, `=== x ===`, `---------- Forwarded message ---------`.

@@ -17,11 +17,8 @@ use crate::wrappers::{INJECTED, KnownWrapper, PASSING, WrapperHold, WrapperShape
 /// ```
 #[must_use]
 pub fn reminders(texts: &[&str]) -> Vec<ClientReminder> {
-    let passages = split(texts).into_iter();
-    passages
-        .filter(|(voice, _)| *voice == Voice::Client)
-        .filter_map(|(_, text)| read(text))
-        .collect()
+    let parts = split(texts).into_iter();
+    parts.filter(|part| part.voice == Voice::Client).filter_map(|part| read(part.text)).collect()
 }
 
 /// The reminder with which a tool's result ends. A tool may print such a text, so only the very end counts.

@@ -93,7 +93,7 @@ fn placement(name: Option<&str>, trainer: Option<Trainer>) -> Result<SummaryPlac
             .ok_or_else(|| Failure::unknown(FailureArea::Input, "placement", name, &known)),
         (None, Some(Trainer::LlamaFactory)) => Ok(SummaryPlacement::MergeIntoPreviousObservation),
         (None, Some(Trainer::Trl)) => Ok(SummaryPlacement::UserMessage),
-        (None, None) => Ok(SummaryPlacement::HumanTurn),
+        (None, None) => Ok(TrajectoryLimits::default().placement),
     }
 }
 

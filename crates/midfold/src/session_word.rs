@@ -1,8 +1,9 @@
 //! Finds the session that a person means by a word.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use midfold_store::{NewestQuery, SessionActivity, Store, StoreError};
+use midfold_store::{NewestQuery, Store, StoreError};
 
 use crate::advice::advise_in;
 use crate::view::OverviewCache;
@@ -12,13 +13,17 @@ use crate::{AdvisedError, Door, Failure, FailureArea};
 const LAST: &str = "last";
 /// What ids of proxied conversations begin with. People leave it out, because it says nothing.
 const PROXY: &str = "proxy-";
-/// Fewer letters than these begin too many ids.
+/// Fewer characters than these begin too many ids.
 const FEWEST: usize = 3;
 /// The most sessions that an ambiguous word lists.
 const LISTED: usize = 5;
 
-/// The sessions that a word may mean, at most six. Taken from the first that there is: the session with this id; for
-/// `last` the one that changed last; those whose id begins with the word, or with `proxy-` and the word.
+/// The sessions that a word may mean, at most six. The first of these that there is counts:
+///
+/// 1. the session with this id;
+/// 2. for `last`, the one that changed last;
+/// 3. the one whose id is `proxy-` and the word;
+/// 4. those whose ids begin with the word, or with `proxy-` and the word.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -32,24 +37,34 @@ const LISTED: usize = 5;
 /// # Errors
 /// If the store fails.
 pub async fn find_session(store: &dyn Store, word: &str) -> Result<Vec<String>, StoreError> {
-    match store.activity(word).await {
-        Ok(SessionActivity { id, .. }) => return Ok(vec![id]),
-        Err(StoreError::NoSession(_)) => {}
-        Err(error) => return Err(error),
+    if has_session(store, word).await? {
+        return Ok(vec![word.to_owned()]);
     }
     if word == LAST {
         let newest = store.newest(&NewestQuery { limit: 1, ..NewestQuery::default() }).await?;
         return Ok(newest.into_iter().map(|activity| activity.id).collect());
     }
-    let mut matching = Vec::new();
-    if word.chars().count() >= FEWEST {
-        for start in [word.to_owned(), format!("{PROXY}{word}")] {
-            let rows = store.sessions(Some(&start), LISTED as u32 + 1).await?;
-            let ids = rows.into_iter().map(|row| row.new.id);
-            matching.extend(ids.take_while(|id| id.starts_with(&start)));
-        }
+    let proxied = format!("{PROXY}{word}");
+    if has_session(store, &proxied).await? {
+        return Ok(vec![proxied]);
     }
-    Ok(matching)
+    if word.chars().count() < FEWEST {
+        return Ok(Vec::new());
+    }
+    let mut ids = BTreeSet::new();
+    for start in [word, &proxied] {
+        let rows = store.sessions_beginning(start, LISTED as u32 + 1).await?;
+        ids.extend(rows.into_iter().map(|row| row.new.id));
+    }
+    Ok(ids.into_iter().take(LISTED + 1).collect())
+}
+
+async fn has_session(store: &dyn Store, id: &str) -> Result<bool, StoreError> {
+    match store.activity(id).await {
+        Ok(_) => Ok(true),
+        Err(StoreError::NoSession(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// The id of the session that a word names.

@@ -80,6 +80,12 @@ impl OutgoingProxy {
         Ok(())
     }
 
+    /// Whether requests to this URL use a proxy.
+    #[must_use]
+    pub fn is_proxied(&self, url: &str) -> bool {
+        url.parse().is_ok_and(|address| self.is_through_proxy(&address))
+    }
+
     /// Whether requests to this address use a proxy.
     pub(crate) fn is_through_proxy(&self, to: &Uri) -> bool {
         self.matcher().is_some_and(|proxies| proxies.intercept(to).is_some())
@@ -88,6 +94,10 @@ impl OutgoingProxy {
     /// The rules for proxies; `None` if there are none. This machine is always reached without a proxy.
     fn matcher(&self) -> Option<Matcher> {
         if self.https_proxy.is_none() && self.http_proxy.is_none() {
+            return None;
+        }
+        // In a list, `*` would be a name, and hosts that are numbers have none.
+        if self.no_proxy.as_ref().is_some_and(|listed| listed.trim() == "*") {
             return None;
         }
         let url = |proxy: &Option<ProxyAddress>| {

@@ -161,6 +161,15 @@ impl Store for FaultyStore {
         self.inner.sessions(after, limit).await
     }
 
+    async fn sessions_beginning(
+        &self,
+        start: &str,
+        limit: u32,
+    ) -> Result<Vec<SessionRow>, StoreError> {
+        self.do_meanwhile("sessions_beginning").await;
+        self.inner.sessions_beginning(start, limit).await
+    }
+
     async fn newest(&self, query: &NewestQuery) -> Result<Vec<SessionActivity>, StoreError> {
         self.lists.fetch_add(1, Ordering::SeqCst);
         let mut sessions = self.inner.newest(query).await?;

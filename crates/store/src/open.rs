@@ -1,5 +1,6 @@
 //! Opens the store that a URL names.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use midfold_core::redact::mask;
@@ -16,17 +17,40 @@ const FORMS: &str = "`memory`, `sqlite:PATH` or `postgres://user:password@host/d
 /// # Errors
 /// Fails as [`open`] does, and with [`StoreError::Url`] where there is no such file.
 pub async fn open_existing(url: &str) -> Result<Arc<dyn Store>, StoreError> {
-    if let Some(path) = url.strip_prefix("sqlite:") {
-        let path = std::path::Path::new(path.strip_prefix("//").unwrap_or(path));
-        // An empty path is no missing file: `open` says how a URL has to look.
-        if !path.as_os_str().is_empty() && !path.exists() {
-            let path = path.display();
-            let why =
-                format!("there is no store at {path}: name another, or make a session in it first");
-            return Err(StoreError::Url(why));
-        }
+    if let Some(path) = sqlite_path(url)?.filter(|path| !path.exists()) {
+        let path = path.display();
+        let why =
+            format!("there is no store at {path}: name another, or make a session in it first");
+        return Err(StoreError::Url(why));
     }
     open(url).await
+}
+
+/// The path in the URL of a SQLite store. `None` for other stores.
+///
+/// ```
+/// use std::path::Path;
+/// use midfold_store::sqlite_path;
+/// assert_eq!(sqlite_path("sqlite:a/b.db").unwrap(), Some(Path::new("a/b.db")));
+/// assert_eq!(sqlite_path("memory").unwrap(), None);
+/// assert!(sqlite_path("sqlite::memory:").is_err());
+/// ```
+///
+/// # Errors
+/// Fails with [`StoreError::Url`] where the URL has no path, or options behind it.
+pub fn sqlite_path(url: &str) -> Result<Option<&Path>, StoreError> {
+    let Some(rest) = url.strip_prefix("sqlite:") else { return Ok(None) };
+    let path = rest.strip_prefix("//").unwrap_or(rest);
+    if path.is_empty() || path.starts_with(":memory:") {
+        let hint = "a SQLite store needs a path: `sqlite:/folder/file.db`; for none, `memory`";
+        return Err(StoreError::Url(hint.to_owned()));
+    }
+    match path.split_once('?') {
+        None => Ok(Some(Path::new(path))),
+        Some((path, options)) => Err(StoreError::Url(format!(
+            "a SQLite store takes no options, and here are some: `?{options}`; write `sqlite:{path}`"
+        ))),
+    }
 }
 
 /// Opens the store with this URL: `memory`, `sqlite:PATH`, `postgres://…` or `postgresql://…`. `sqlite://PATH` works,
@@ -44,25 +68,18 @@ pub async fn open_existing(url: &str) -> Result<Arc<dyn Store>, StoreError> {
 /// Fails with [`StoreError::Url`] where the URL names no store, or a kind of store that this build does not have.
 /// Other errors are the database's. No message holds a password.
 pub async fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+    if let Some(path) = sqlite_path(url)? {
+        return Ok(Arc::new(crate::sql::sqlite::SqliteStore::open(path).await?));
+    }
     let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
     match scheme {
         "memory" if rest.trim_matches('/').is_empty() => Ok(Arc::new(MemoryStore::new())),
-        "sqlite" => sqlite(rest.strip_prefix("//").unwrap_or(rest)).await,
         "postgres" | "postgresql" => postgres(url).await,
         _ => {
             let masked = mask(url);
             Err(StoreError::Url(format!("`{masked}` names no store; write {FORMS}")))
         }
     }
-}
-
-async fn sqlite(path: &str) -> Result<Arc<dyn Store>, StoreError> {
-    if path.is_empty() || path.starts_with(":memory:") {
-        let hint = "a SQLite store needs a path: `sqlite:/folder/file.db`; for none, `memory`";
-        return Err(StoreError::Url(hint.to_owned()));
-    }
-    let store = crate::sql::sqlite::SqliteStore::open(std::path::Path::new(path)).await?;
-    Ok(Arc::new(store))
 }
 
 #[cfg(feature = "postgres")]

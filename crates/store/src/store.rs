@@ -57,6 +57,12 @@ pub trait Store: Send + Sync {
         after: Option<&str>,
         limit: u32,
     ) -> Result<Vec<SessionRow>, StoreError>;
+    /// Returns at most `limit` sessions whose ids begin with `start`, in the order of their ids.
+    async fn sessions_beginning(
+        &self,
+        start: &str,
+        limit: u32,
+    ) -> Result<Vec<SessionRow>, StoreError>;
     /// Returns sessions by their last change, the newest first. Reads one small row for each.
     async fn newest(&self, query: &NewestQuery) -> Result<Vec<SessionActivity>, StoreError>;
     /// Returns the activity of one session. Fails with [`StoreError::NoSession`] where there is none.

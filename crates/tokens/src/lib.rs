@@ -59,7 +59,7 @@ pub mod inside {
 
     /// The prefixes of model names in the table of windows.
     #[must_use]
-    pub fn window_prefixes() -> Vec<&'static str> {
+    pub fn window_prefixes() -> Vec<(&'static str, String)> {
         crate::windows::prefixes()
     }
 }

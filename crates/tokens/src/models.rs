@@ -27,7 +27,8 @@ pub fn for_model(model: &str) -> &'static str {
 pub(crate) fn bare(model: &str) -> String {
     let name = model.trim().to_ascii_lowercase();
     let name = name.rsplit('/').next().unwrap_or_default();
-    let vendors = ["anthropic.", "meta.", "mistral.", "deepseek.", "openai.", "qwen.", "google."];
+    let vendors =
+        ["anthropic.", "meta.", "meta-", "mistral.", "deepseek.", "openai.", "qwen.", "google."];
     // A region may come before the vendor: `us.anthropic.`.
     for vendor in vendors {
         if let Some(at) = name.find(vendor) {

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use super::check::{DoctorCheck, LIMIT};
 use super::near::{is_midfold, local};
+use crate::env;
 use crate::runtime;
 use crate::words::number;
 
@@ -19,8 +20,8 @@ const PORT: &str = "port";
 /// A clock that differs by more milliseconds than this is a warning.
 const OFF: u64 = 30_000;
 
-/// A check of each provider, and a check of our clock against the first provider that sent its date. No clock check
-/// where none sent one.
+/// A check of each provider, and a check of our clock against the first provider on another machine that sent its date.
+/// No clock check where none sent one.
 pub async fn providers(
     upstreams: &UpstreamTable,
     outgoing: &OutgoingProxy,
@@ -37,9 +38,14 @@ pub async fn providers(
                 true => {
                     own_server(&name, &url, &format!("--upstream {name}=URL names the provider"))
                 }
-                false => provider_check(&name, &url, is_named, &outgoing, &answer),
+                false => {
+                    let proxy = outgoing.is_proxied(&url).then(|| proxy_variable(&url)).flatten();
+                    provider_check(&name, &url, is_named, proxy, &answer)
+                }
             };
-            (at, check, answer.ok().and_then(|answer| answer.date).map(|date| (date, now)))
+            // A server on this machine has this machine's clock.
+            let answer = answer.ok().filter(|_| local(&url).is_none());
+            (at, check, answer.and_then(|answer| answer.date).map(|date| (date, now)))
         });
     }
     let mut all = tasks.join_all().await;
@@ -49,40 +55,48 @@ pub async fn providers(
     (checks, date.map(|(provider_time, own_time)| clock(provider_time, own_time)))
 }
 
+/// The variable whose proxy requests to this URL take, if there is one.
+fn proxy_variable(url: &str) -> Option<&'static str> {
+    url.split_once("://").and_then(|(scheme, _)| env::proxy_variable(scheme))
+}
+
+/// The fault of a server, by its answer. A provider answers a request without a key with 401 or 403, so those
+/// statuses mean that it works.
+fn trouble(answer: &Result<ProbedProvider, ProbeTrouble>) -> Option<String> {
+    match answer {
+        Ok(ProbedProvider { status: status @ 500.., .. }) => {
+            Some(format!("it answers with status {status}"))
+        }
+        Ok(_) => None,
+        Err(trouble) => Some(trouble.to_string()),
+    }
+}
+
+/// `proxy` is the variable of the proxy that leads to the provider.
 fn provider_check(
     name: &str,
     url: &str,
     is_named: bool,
-    outgoing: &OutgoingProxy,
+    proxy: Option<&str>,
     answer: &Result<ProbedProvider, ProbeTrouble>,
 ) -> DoctorCheck {
-    let trouble = match answer {
-        // A provider answers a request without a key with 401 or 403, so those statuses mean that it works.
-        Ok(ProbedProvider { status: status @ 500.., .. }) => {
-            format!("it answers with status {status}")
-        }
-        Ok(provider) => {
-            return DoctorCheck::good(
-                name.to_owned(),
-                format!("{url} answers{}", windows(provider)),
-            );
-        }
-        Err(trouble) => trouble.to_string(),
+    let Some(trouble) = trouble(answer) else {
+        let windows = answer.as_ref().map(windows).unwrap_or_default();
+        return DoctorCheck::good(name.to_owned(), format!("{url} answers{windows}"));
     };
-    let fix = match answer {
-        Ok(_) => "try again later".to_owned(),
-        Err(_) if outgoing.https_proxy.is_some() => {
-            "see whether the proxy of HTTPS_PROXY leads there; NO_PROXY excepts hosts from it"
-                .to_owned()
+    let fix = match (answer, proxy) {
+        (Ok(_), _) => "try again later".to_owned(),
+        (Err(_), Some(proxy)) => {
+            format!("see whether the proxy of {proxy} leads there; NO_PROXY excepts hosts from it")
         }
-        Err(ProbeTrouble::Answer(_)) => {
+        (Err(ProbeTrouble::Answer(_)), _) => {
             format!(
                 "see whether {url} is right, and whether this machine trusts its certificate; \
                  --ca FILE names more authorities"
             )
         }
-        Err(_) if is_named => format!("start it, or correct the address: --upstream {name}=URL"),
-        Err(_) => format!("fine where you do not use it; --upstream {name}=URL names another"),
+        _ if is_named => format!("start it, or correct the address: --upstream {name}=URL"),
+        _ => format!("fine where you do not use it; --upstream {name}=URL names another"),
     };
     let says = format!("{url}: {trouble}");
     match is_named {
@@ -135,17 +149,15 @@ pub async fn model(url: Option<&str>, outgoing: &OutgoingProxy) -> DoctorCheck {
     if is_ours(&url).await {
         return own_server(MODEL, &url, "--narrator URL names the server of a model");
     }
-    match probe(&upstreams, outgoing, "openai", LIMIT).await {
-        Ok(ProbedProvider { status: status @ 500.., .. }) => {
-            DoctorCheck::warn(MODEL, format!("{url} answers with status {status}"), "see its log")
-        }
-        Ok(_) => DoctorCheck::good(MODEL, format!("{url} answers")),
-        Err(trouble) => DoctorCheck::warn(
-            MODEL,
-            format!("{url}: {trouble}"),
-            "start it, or do without: recaps are computed then",
-        ),
-    }
+    let answer = probe(&upstreams, outgoing, "openai", LIMIT).await;
+    let Some(trouble) = trouble(&answer) else {
+        return DoctorCheck::good(MODEL, format!("{url} answers"));
+    };
+    let fix = match answer {
+        Ok(_) => "see its log",
+        Err(_) => "start it, or do without: recaps are computed then",
+    };
+    DoctorCheck::warn(MODEL, format!("{url}: {trouble}"), fix)
 }
 
 /// A warning that the URL leads to midfold itself, where a model server is expected.

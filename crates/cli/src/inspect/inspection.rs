@@ -58,8 +58,7 @@ impl Inspection {
         let survey = survey(log, policy);
         let budget = Budget::new(prepared.window).tokens();
         let budget = budget.saturating_sub(policy.trigger.injection_reserve);
-        let ratio = u64::from(prepared.meter.ratio.0.max(1));
-        let cuts = layout(log, &log.units(), policy, budget * 10_000 / ratio, None);
+        let cuts = layout(log, &log.units(), policy, prepared.meter.counted(budget), None);
         let region = |name, fill, range: std::ops::Range<usize>, beside| LayoutRegion {
             name,
             fill,

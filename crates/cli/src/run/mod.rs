@@ -4,9 +4,10 @@ mod child;
 mod file;
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use midfold::store::Millis;
 use midfold_args::RunArgs as Args;
 use midfold_serve::{RunningServer, UpstreamTable};
 use tokio::process::Command;
@@ -31,7 +32,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         return Err(CommandError::usage("there is no program to run").hint("midfold run -- claude"));
     };
     let client = client(args, program)?;
-    let around = ClientSurroundings {
+    let surroundings = ClientSurroundings {
         home: env::home(),
         folder: std::env::current_dir().unwrap_or_default(),
         variable: &env::get,
@@ -40,12 +41,12 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
             .map(|argument| argument.to_string_lossy().into_owned())
             .collect(),
     };
-    let own = client.as_ref().and_then(|client| client.own(&around));
-    let (flags, below) = (serving::flags(&args.proxy), serving::below()?);
-    let upstreams = serve::upstreams(&below, UpstreamTable::default())?;
-    let upstreams = before(client.as_ref(), own.as_ref(), upstreams)?;
+    let own_provider = client.as_ref().and_then(|client| client.own(&surroundings));
+    let (flags, lower_settings) = (serving::flags(&args.proxy), serving::below()?);
+    let upstreams = serve::upstreams(&lower_settings, UpstreamTable::default())?;
+    let upstreams = earlier_upstreams(client.as_ref(), own_provider.as_ref(), upstreams)?;
     let upstreams = serve::upstreams(&flags, upstreams)?;
-    let settings = flags.over(below);
+    let settings = flags.over(lower_settings);
     let (mut config, policy) = serve::configured(&args.proxy, &settings, upstreams.clone())?;
     config.drain = DRAIN;
     // No request comes after the agent has ended, so its last step becomes history then.
@@ -60,28 +61,43 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         let running = running.map_err(|error| CommandError::failed(error.to_string()))?;
         let front = ProxyFront { origin: format!("http://{}", running.address()), upstreams };
         let instructions = client.map_or_else(ClientInstructions::default, |client| {
-            client.instructions(&around, &front, own.as_ref())
+            client.instructions(&surroundings, &front, own_provider.as_ref())
         });
-        let ended = start(program, arguments, args.client.is_some(), &front, instructions).await;
-        // Stopped before an error is returned, so that the last conversations are written in any case.
-        let (busiest, learned) = (running.busiest_session(), running.learned_windows());
-        let totals = RunningServer::stop(running).await;
-        let code = ended?;
-        if !args.quiet {
-            let session = match totals.with_history {
-                0 => None,
-                _ => saving::session_of_run(&args.proxy.at, busiest, began).await,
-            };
-            if json {
-                saving::say_json(&totals, session.as_deref(), output);
-            } else {
-                saving::say(&totals, output);
-                saving::say_windows(&learned, output);
-                session.iter().for_each(|id| saving::say_session(id, output));
-            }
-        }
-        if code == 0 { Ok(()) } else { Err(CommandError::silent(code)) }
+        // With `--client` the program may be an interpreter, whose first argument is a script.
+        let place =
+            if args.client.is_some() { AddedArguments::Last } else { AddedArguments::First };
+        let ended = start(program, arguments, place, &front, instructions).await;
+        finish(running, ended, args, json, began, output).await
     })
+}
+
+/// Stops the proxy, says what it saved, and passes the program's exit code on.
+async fn finish(
+    running: RunningServer,
+    ended: Result<u8, CommandError>,
+    args: &Args,
+    json: bool,
+    began: Millis,
+    output: &Output,
+) -> Result<(), CommandError> {
+    // Stopped before an error is returned, so that the last conversations are written in any case.
+    let (busiest, learned) = (running.busiest_session(), running.learned_windows());
+    let totals = RunningServer::stop(running).await;
+    let code = ended?;
+    if !args.quiet {
+        let session = match totals.with_history {
+            0 => None,
+            _ => saving::session_of_run(&args.proxy.at, busiest, began).await,
+        };
+        if json {
+            saving::say_json(&totals, session.as_deref(), output);
+        } else {
+            saving::say(&totals, output);
+            saving::say_windows(&learned, output);
+            session.iter().for_each(|id| saving::say_session(id, output));
+        }
+    }
+    if code == 0 { Ok(()) } else { Err(CommandError::silent(code)) }
 }
 
 /// The client that `--client` names, or the one that the program's name tells. `None` where midfold does not know the
@@ -100,7 +116,7 @@ fn client(args: &Args, program: &OsStr) -> Result<Option<KnownClient>, CommandEr
 /// The upstreams that the client used before, as its variables and its configuration say. A gateway of the user thus
 /// stays in use behind the proxy. Variables that the client does not read are ignored, because it never sends its key
 /// there.
-fn before(
+fn earlier_upstreams(
     client: Option<&KnownClient>,
     own: Option<&OwnProvider>,
     mut upstreams: UpstreamTable,
@@ -125,11 +141,18 @@ fn before(
     Ok(upstreams)
 }
 
+/// Where the arguments go that midfold adds to those of the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AddedArguments {
+    First,
+    Last,
+}
+
 /// Runs the program with its instructions, and returns its exit code.
 async fn start(
     program: &OsStr,
     arguments: &[OsString],
-    is_named: bool,
+    place: AddedArguments,
     front: &ProxyFront,
     instructions: ClientInstructions,
 ) -> Result<u8, CommandError> {
@@ -143,13 +166,11 @@ async fn start(
     let mut more: Vec<OsString> = instructions.arguments.into_iter().map(OsString::from).collect();
     more.extend(file.as_ref().map(|file| file.path().into()));
     let mut command = Command::new(program);
-    // A known program takes the added arguments first. With `--client` the program may be an interpreter, whose first
-    // argument is a script, so they come last.
-    match is_named {
-        true => command.args(arguments).args(more),
-        false => command.args(more).args(arguments),
+    match place {
+        AddedArguments::First => command.args(more).args(arguments),
+        AddedArguments::Last => command.args(arguments).args(more),
     };
-    command.env(PROXY_URL_VARIABLE, &front.origin).envs(direct());
+    command.env(PROXY_URL_VARIABLE, &front.origin).envs(no_proxy_here());
     for variable in &VARIABLES {
         let before = env::get(variable.name);
         command.env(variable.name, front.value(variable, before.as_deref()));
@@ -162,16 +183,31 @@ async fn start(
 }
 
 /// `NO_PROXY` with this machine in it, where the environment sends HTTP through a proxy. Otherwise the client would
-/// send requests for this proxy there.
-fn direct() -> Vec<(&'static str, String)> {
-    let proxies = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
-    if proxies.iter().all(|name| env::get(name).is_none()) {
+/// send requests for this proxy there. Programs read the one spelling or the other, so each is set.
+fn no_proxy_here() -> Vec<(&'static str, String)> {
+    if env::proxy_variable("http").is_none() {
         return Vec::new();
     }
     let names = ["NO_PROXY", "no_proxy"];
-    let no_proxy = names.iter().find_map(|name| env::get(name));
-    let all = no_proxy.map_or("127.0.0.1".to_owned(), |no_proxy| format!("{no_proxy},127.0.0.1"));
-    names.map(|name| (name, all.clone())).into()
+    let listed = names.map(env::get);
+    let either = listed.iter().flatten().next().cloned();
+    let with_this_machine = |listed: Option<String>| match listed.or_else(|| either.clone()) {
+        None => "127.0.0.1".to_owned(),
+        // All hosts, but only where it is alone.
+        Some(all) if all.trim() == "*" => all,
+        Some(hosts) => format!("{hosts},127.0.0.1"),
+    };
+    names.into_iter().zip(listed.map(with_this_machine)).collect()
+}
+
+/// The file that a program's name leads to. `None` where there is none.
+fn file_of(program: &OsStr) -> Option<PathBuf> {
+    let path = Path::new(program);
+    if path.components().count() > 1 {
+        return path.is_file().then(|| path.to_owned());
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).map(|folder| folder.join(path)).find(|file| file.is_file())
 }
 
 fn not_started(program: &OsStr, error: &std::io::Error) -> CommandError {
@@ -181,6 +217,12 @@ fn not_started(program: &OsStr, error: &std::io::Error) -> CommandError {
             2,
             format!("`{name}` is no option of midfold run"),
             "midfold run --help lists them; the program and its own options follow `--`",
+        ),
+        // The file is there, so what is missing is the program that its first line names.
+        std::io::ErrorKind::NotFound if file_of(program).is_some() => (
+            126,
+            format!("`{name}` cannot be run: the interpreter that its first line names is missing"),
+            "correct that line, or name an interpreter in front: midfold run -- sh FILE",
         ),
         std::io::ErrorKind::NotFound if KnownClient::of(Path::new(program)).is_some() => (
             127,

@@ -61,7 +61,30 @@ async fn a_machine_where_all_is_well() {
     let all = json(doctor(&tmp, &[&args[..], &["--json"]].concat()));
     assert_eq!(all["ok"], true);
     let checks = all["checks"].as_array().unwrap();
+    // The date of a server on this machine says nothing of this machine's clock.
+    assert!(checks.iter().all(|check| check["name"] != "clock"), "{checks:?}");
     assert!(checks.iter().all(|check| check["state"] == "ok" && check["says"].is_string()));
+}
+
+/// A fix names the proxy that the address takes, if it takes one; an address of this machine takes none.
+#[test]
+fn a_fix_names_the_proxy_of_the_address() {
+    let tmp = folder("doctor-proxy");
+    let fix = |variable: &str, url: &str| {
+        let upstream = format!("openai={url}");
+        let mut command = doctor(&tmp, &["--store", "memory", "--upstream", &upstream, "--json"]);
+        command.env(variable, "http://127.0.0.1:9");
+        check(&json(command), "openai")["fix"].as_str().unwrap().to_owned()
+    };
+    let (here, http, https) = ("http://127.0.0.1:1", "http://192.0.2.1:1", "https://192.0.2.1:1");
+    for variable in ["HTTPS_PROXY", "HTTP_PROXY"] {
+        let fix = fix(variable, here);
+        assert!(fix.starts_with("start it, or correct the address"), "{variable}: {fix}");
+    }
+    for (variable, url) in [("HTTPS_PROXY", https), ("HTTP_PROXY", http), ("all_proxy", http)] {
+        let fix = fix(variable, url);
+        assert!(fix.contains(&format!("the proxy of {variable} leads")), "{variable}: {fix}");
+    }
 }
 
 #[test]

@@ -27,3 +27,11 @@ fn json_has_the_same_figures() {
     let lines = stdout(&["inspect", "fixtures/tau-bench.json", "--json"], b"");
     assert_eq!(lines.lines().count(), 2);
 }
+
+#[test]
+fn no_window_is_too_large_to_inspect() {
+    let window = u64::MAX.to_string();
+    let output =
+        crate::run(&["inspect", "examples/coding-session.jsonl", "--window", &window], b"");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -201,6 +201,25 @@ fn a_program_that_cannot_be_started_is_told_as_a_shell_does() {
 
 #[cfg(unix)]
 #[test]
+fn a_script_without_its_interpreter_is_not_said_to_be_missing() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let orphan = folder("run-orphan").join("orphan.sh");
+    std::fs::write(&orphan, "#!/no/such/interpreter\n").unwrap();
+    std::fs::set_permissions(&orphan, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut path = std::env::var_os("PATH").unwrap_or_default();
+    path.push(":");
+    path.push(orphan.parent().unwrap());
+    for name in [orphan.display().to_string(), "orphan.sh".to_owned()] {
+        let output = run(&["--", &name]).env("PATH", &path).output().unwrap();
+        let said = text(&output.stderr);
+        assert!(said.contains("the interpreter that its first line names is missing"), "{said}");
+        assert_eq!(output.status.code(), Some(126), "{said}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn signals_go_on_to_the_program() {
     for (signal, code) in [("TERM", 9), ("HUP", 10)] {
         let mut command = run(&["--quiet"]);
@@ -349,10 +368,21 @@ fn each_client_is_told_in_its_own_way() {
 /// Where all of HTTP goes through a proxy, the way to this machine does not.
 #[test]
 fn this_machine_is_excepted_from_a_proxy() {
-    let script = "echo $NO_PROXY $no_proxy";
-    let mut command = run(&["--quiet", "--", "sh", "-c", script]);
-    command.env("HTTP_PROXY", "http://127.0.0.1:1").env("no_proxy", "corp.example");
-    let output = command.output().unwrap();
-    let both = "corp.example,127.0.0.1 corp.example,127.0.0.1\n";
-    assert_eq!(text(&output.stdout), both);
+    let script = "echo \"$NO_PROXY $no_proxy\"";
+    let rows: [(&[(&str, &str)], &str); 4] = [
+        (&[], "127.0.0.1 127.0.0.1"),
+        (&[("no_proxy", "corp.example")], "corp.example,127.0.0.1 corp.example,127.0.0.1"),
+        (
+            &[("NO_PROXY", "a.example"), ("no_proxy", "b.example")],
+            "a.example,127.0.0.1 b.example,127.0.0.1",
+        ),
+        // `*` means all hosts where it is alone, and in a list it is a name.
+        (&[("NO_PROXY", "*")], "* *"),
+    ];
+    for (variables, expected) in rows {
+        let mut command = run(&["--quiet", "--", "sh", "-c", script]);
+        command.env("HTTP_PROXY", "http://127.0.0.1:1").envs(variables.iter().copied());
+        let output = command.output().unwrap();
+        assert_eq!(text(&output.stdout).trim_end(), expected, "{variables:?}");
+    }
 }

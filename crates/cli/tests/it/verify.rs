@@ -37,6 +37,22 @@ fn a_fold_is_proved_and_a_change_is_found() {
     );
 }
 
+#[test]
+fn a_record_of_nothing_is_not_asked_for_again() {
+    let tmp = folder("verify-null");
+    let [after, record] =
+        ["after.jsonl", "fold.json"].map(|name| tmp.join(name).display().to_string());
+    stdout(&["compact", SESSION, "-o", &after, "--record", &record, "--window", "900k"], b"");
+    assert_eq!(fs::read_to_string(&record).unwrap().trim(), "null");
+    let files = ["check", "file", "--before", SESSION, "--after", &after];
+    let page = stdout(&[&files[..], &["--record", &record]].concat(), b"");
+    assert!(
+        page.contains("it says that nothing was folded") && !page.contains("give --record"),
+        "{page}"
+    );
+    assert!(stdout(&files, b"").contains("give --record"));
+}
+
 /// What `compact` makes of every fixture proves, whatever it is converted to.
 #[test]
 fn every_fixture_proves() {

@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
-
 use crate::view::Role;
 
 /// The facts about a turn that planning needs.
@@ -36,14 +34,12 @@ impl Default for ProtectedTurns {
 }
 
 /// Where the summary goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SummaryPlacement {
     /// As a turn in the user's role, in the place of the removed turns, as Hermes does. Trainers that require strict
     /// alternation drop such rows where the turn follows a tool's turn.
     HumanTurn,
     /// At the end of the tool's or user's turn before, so that the roles alternate as before.
-    #[default]
     MergeIntoPreviousObservation,
     /// As [`SummaryPlacement::HumanTurn`], but joined with a neighbouring turn of the user, so that there are never
     /// two in a row.
@@ -83,7 +79,7 @@ pub struct TrajectoryLimits {
     pub protect: ProtectedTurns,
     /// How many turns stay at the end (Hermes Agent: 4).
     pub keep_last: usize,
-    /// Where the summary goes.
+    /// Where the summary goes (Hermes Agent: a turn of its own).
     pub placement: SummaryPlacement,
     /// Whether trajectories that fit the target are left alone. If not, they get a summary, too.
     pub skip_under_target: bool,
@@ -96,14 +92,14 @@ impl Default for TrajectoryLimits {
             summary: 750,
             protect: ProtectedTurns::default(),
             keep_last: 4,
-            placement: SummaryPlacement::default(),
+            placement: SummaryPlacement::HumanTurn,
             skip_under_target: true,
         }
     }
 }
 
 /// A run of turns: `start` up to, not including, `end`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TurnSpan {
     /// Index of the first turn.
     pub start: usize,
@@ -115,7 +111,7 @@ impl TurnSpan {
     /// The number of turns.
     #[must_use]
     pub fn len(self) -> usize {
-        self.end - self.start
+        self.end.saturating_sub(self.start)
     }
 
     /// Whether the run holds no turns.
@@ -175,7 +171,7 @@ pub fn plan(turns: &[PlannedTurn], envelope: u64, limits: &TrajectoryLimits) -> 
     let least = limits.summary.saturating_add(1);
     let needed = total.saturating_sub(limits.target).saturating_add(limits.summary).max(least);
     let mut best: Option<(TurnSpan, u64)> = None;
-    for part in untold(turns, middle(turns, limits)) {
+    for part in between_system_turns(turns, middle(turns, limits)) {
         let Some((span, sum)) = taken_of(turns, part, needed, limits.placement) else { continue };
         if best.is_none_or(|(_, most)| sum > most) {
             best = Some((span, sum));
@@ -192,7 +188,10 @@ pub fn plan(turns: &[PlannedTurn], envelope: u64, limits: &TrajectoryLimits) -> 
 }
 
 /// The parts of the middle between system turns, because instructions of the application stay where they are.
-fn untold(turns: &[PlannedTurn], middle: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+fn between_system_turns(
+    turns: &[PlannedTurn],
+    middle: Range<usize>,
+) -> impl Iterator<Item = Range<usize>> {
     let systems = middle.clone().filter(|&at| turns[at].role.is_system());
     let ends = systems.chain([middle.end]);
     // `end + 1` leaves out the system turn itself.

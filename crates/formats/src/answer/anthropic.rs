@@ -15,7 +15,8 @@ use crate::usage::StreamCounts;
 pub(super) struct AnthropicAnswer {
     /// The blocks by their index.
     blocks: BTreeMap<u64, AnswerBlock>,
-    /// The content of a message that arrived in one document, as the provider wrote it. `None` for a stream.
+    /// The content of a message that arrived in one document, as the provider wrote it. `None` for a stream, and where
+    /// there is none.
     whole: Option<Vec<u8>>,
     counts: StreamCounts,
 }
@@ -25,15 +26,24 @@ pub(super) struct AnthropicAnswer {
 struct AnswerBlock {
     /// The block as its `content_block_start` event gave it.
     start: Vec<u8>,
-    /// Strings that deltas add to: the member's name, the inside of its string token, and whether the text continues
-    /// what `start` holds (`true`) or replaces it (`false`: a signature).
-    grown: Vec<(String, Vec<u8>, bool)>,
+    /// The strings that deltas add to.
+    grown: Vec<GrownMember>,
     /// The JSON of a call's input, as the still escaped inside of the string tokens that brought it.
     input: Vec<u8>,
     /// The citations as JSON objects.
     citations: Vec<Vec<u8>>,
     /// Whether the block's end has arrived.
     is_closed: bool,
+}
+
+/// A string that deltas add to.
+#[derive(Clone, Debug)]
+struct GrownMember {
+    name: String,
+    /// The inside of the string token.
+    text: Vec<u8>,
+    /// Whether the text continues what the block opened with, or replaces it, as a signature does.
+    continues: bool,
 }
 
 impl AnthropicAnswer {
@@ -67,7 +77,7 @@ impl AnthropicAnswer {
                 let event = ObjectFields::of(data, 0..data.len());
                 self.read_usage(&event, notes);
                 if let Some(reason) = event.inner("delta").text("stop_reason") {
-                    notes.finish(data, reason);
+                    notes.finish(reason);
                 }
                 notes.note_fine();
             }
@@ -90,15 +100,16 @@ impl AnthropicAnswer {
         }
         if let Some(content) = answer.array("content") {
             self.read_head(&answer, notes);
-            // A list that is not `[]` is a reply, even where the window stopped it.
-            if content.len() > 2 {
+            // Blocks are a reply, even where the window stopped it. A provider refuses a message without them.
+            let has_blocks = scan::elements(data, content.clone()).next().is_some();
+            if has_blocks {
                 notes.note_fine();
             }
             if let Some(reason) = answer.text("stop_reason") {
-                notes.finish(data, reason);
+                notes.finish(reason);
             }
             notes.seen.is_complete = is_json(data);
-            if notes.may_hold(content.len()) {
+            if has_blocks && notes.may_hold(content.len()) {
                 self.whole = Some(data[content].to_vec());
             }
         }
@@ -134,9 +145,9 @@ impl AnthropicAnswer {
         if !notes.may_hold(event.raw("delta").map_or(0, <[u8]>::len)) {
             return;
         }
-        let mut grow = |name: &str, goes_on: bool| {
+        let mut grow = |name: &str, continues: bool| {
             let more = delta.string(name).and_then(|at| inside(data, at));
-            more.is_none_or(|more| block.grow(name, more, goes_on))
+            more.is_none_or(|more| block.grow(name, more, continues))
         };
         let fits = match &*kind {
             "text_delta" => grow("text", true),
@@ -167,10 +178,6 @@ impl AnthropicAnswer {
         }
         let mut out = br#"{"role":"assistant","content":"#.to_vec();
         if let Some(whole) = &self.whole {
-            // The list is `[]`: a provider refuses a message without content.
-            if whole.len() <= 2 {
-                return;
-            }
             out.extend_from_slice(whole);
         } else {
             out.push(b'[');
@@ -194,26 +201,34 @@ const NAMES: usize = 16;
 
 impl AnswerBlock {
     /// Adds `more` to the member `name`. Returns `false` where the block has no room for another name.
-    fn grow(&mut self, name: &str, more: &[u8], goes_on: bool) -> bool {
-        if let Some(known) = self.grown.iter_mut().find(|(known, ..)| known == name) {
-            if known.2 {
-                known.1.extend_from_slice(more);
-            } else {
-                known.1 = more.to_vec();
+    fn grow(&mut self, name: &str, more: &[u8], continues: bool) -> bool {
+        if let Some(known) = self.grown.iter_mut().find(|known| known.name == name) {
+            if !known.continues {
+                known.text.clear();
             }
+            known.text.extend_from_slice(more);
             return true;
         }
         if self.grown.len() >= NAMES {
             return false;
         }
-        self.grown.push((name.to_owned(), more.to_vec(), goes_on));
+        self.grown.push(GrownMember { name: name.to_owned(), text: more.to_vec(), continues });
         true
     }
 
     /// Whether a client may send this block. Of the blocks that were cut off, only text may be sent.
     fn can_be_sent(&self) -> bool {
-        // A provider refuses thinking without its signature, and half an input is no JSON.
-        self.is_closed || ObjectFields::of(&self.start, 0..self.start.len()).is("type", "text")
+        // A provider refuses thinking without its signature, and half an input is no JSON. It refuses blank text, too.
+        let start = ObjectFields::of(&self.start, 0..self.start.len());
+        self.is_closed || start.is("type", "text") && !self.is_blank(&start)
+    }
+
+    /// Whether the block has no text, or nothing but blanks.
+    fn is_blank(&self, start: &ObjectFields<'_>) -> bool {
+        let grown = self.grown.iter().find(|grown| grown.name == "text");
+        let grown = grown.map(|grown| jsonstr::decode(&grown.text));
+        let texts = [start.text("text"), grown];
+        texts.iter().flatten().all(|text| text.trim().is_empty())
     }
 
     /// Writes the block: the members with which it opened, with the grown ones in place of their first values, and then
@@ -226,7 +241,7 @@ impl AnswerBlock {
         let replaced = |name: &str| {
             let is_input = name == "input" && input.is_some();
             let is_citations = name == "citations" && !self.citations.is_empty();
-            is_input || is_citations || self.grown.iter().any(|(grown, ..)| grown == name)
+            is_input || is_citations || self.grown.iter().any(|grown| grown.name == name)
         };
         out.push(b'{');
         for member in scan::members(&self.start, 0..self.start.len()) {
@@ -238,7 +253,7 @@ impl AnswerBlock {
                 out.extend_from_slice(&self.start[member.whole()]);
             }
         }
-        let grown = self.grown.iter().map(|(name, ..)| &**name);
+        let grown = self.grown.iter().map(|grown| &*grown.name);
         for name in grown.chain(["input", "citations"]).filter(|name| !start.has(name)) {
             if replaced(name) {
                 comma(out);
@@ -258,12 +273,14 @@ impl AnswerBlock {
     ) {
         jsonstr::encode_into(name, out);
         out.push(b':');
-        if let Some((_, text, goes_on)) = self.grown.iter().find(|(grown, ..)| grown == name) {
+        if let Some(grown) = self.grown.iter().find(|grown| grown.name == name) {
             out.push(b'"');
-            if *goes_on && let Some(at) = start.string(name) {
+            if grown.continues
+                && let Some(at) = start.string(name)
+            {
                 out.extend_from_slice(inside(&self.start, at).unwrap_or_default());
             }
-            out.extend_from_slice(text);
+            out.extend_from_slice(&grown.text);
             out.push(b'"');
         } else if name == "citations" {
             out.push(b'[');

@@ -50,18 +50,23 @@ impl ChatAnswer {
     /// Reads one choice of a chunk.
     fn read_choice(&mut self, data: &[u8], at: Range<usize>, notes: &mut AnswerNotes) {
         let choice = ObjectFields::of(data, at);
-        if says_something(&choice, data) {
+        let says = |name| choice.object(name).is_some_and(|part| has_content(data, part));
+        if says("delta") || says("message") {
             notes.note_fine();
         }
         // A client continues with the first of several choices, so only that one is kept.
-        if choice.number("index") != 0 {
+        let is_first = choice.number("index") == 0;
+        if let Some(reason) = choice.text("finish_reason") {
+            if is_first {
+                notes.finish(reason);
+            }
+            notes.note_fine();
+        }
+        if !is_first {
             return;
         }
         if let Some(usage) = choice.object("usage") {
             notes.note_usage(usage::reported(&data[usage]));
-        }
-        if let Some(reason) = choice.text("finish_reason") {
-            notes.finish(data, reason);
         }
         if let Some(message) = choice.object("message") {
             notes.note_fine();
@@ -84,14 +89,14 @@ impl ChatAnswer {
         message: Range<usize>,
         notes: &mut AnswerNotes,
     ) {
-        if line.is_true("done") {
-            notes.seen.is_complete = true;
+        if has_content(data, message.clone()) {
             notes.note_fine();
         }
         if let Some(reason) = line.text("done_reason") {
-            notes.finish(data, reason);
+            notes.finish(reason);
         }
-        if has_content(data, message.clone()) {
+        if line.is_true("done") {
+            notes.seen.is_complete = true;
             notes.note_fine();
         }
         if notes.collects {
@@ -141,15 +146,15 @@ impl ChatAnswer {
     }
 }
 
-/// Whether a choice holds more than the role, which opens a stream.
-fn says_something(choice: &ObjectFields<'_>, data: &[u8]) -> bool {
-    choice.string("finish_reason").is_some()
-        || choice.object("delta").is_some_and(|delta| has_content(data, delta))
-}
-
+/// Whether a message, or a part of it, holds more than the role, which opens a stream.
 fn has_content(data: &[u8], message: Range<usize>) -> bool {
     scan::members(data, message).any(|member| {
-        let value = &data[member.value.clone()];
-        !matches!(value, b"null" | b"\"\"" | b"[]" | b"{}") && !member.is(data, "role")
+        let is_empty = match &data[member.value.clone()] {
+            b"null" | b"\"\"" => true,
+            [b'[', ..] => scan::elements(data, member.value.clone()).next().is_none(),
+            [b'{', ..] => scan::members(data, member.value.clone()).next().is_none(),
+            _ => false,
+        };
+        !is_empty && !member.is(data, "role")
     })
 }

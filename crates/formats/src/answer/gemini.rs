@@ -55,7 +55,7 @@ impl GeminiAnswer {
             return;
         }
         if let Some(reason) = candidate.text("finishReason") {
-            notes.finish(data, reason);
+            notes.finish(reason);
             notes.seen.is_complete = true;
             notes.note_fine();
         }

@@ -258,14 +258,21 @@ fn plain(data: &[u8], notes: &mut AnswerNotes) {
         notes.note_error(data);
     }
     notes.note_usage(usage::reported(data));
+    let message = answer.inner("output").object("message");
+    // Blocks are a reply, even where the window stopped it. A provider refuses a message without them.
+    let message =
+        message.filter(|at| ObjectFields::of(data, at.clone()).list("content").next().is_some());
+    if message.is_some() {
+        notes.note_fine();
+    }
     if let Some(reason) = answer.text("stopReason") {
-        notes.finish(data, reason);
+        notes.finish(reason);
     }
     notes.seen.is_complete = !has_error(&answer) && is_json(data);
     notes.note_fine();
     if notes.collects
-        && let Some(message) = answer.inner("output").raw("message")
+        && let Some(message) = message
     {
-        notes.reply(0, message);
+        notes.reply(0, &data[message]);
     }
 }

@@ -76,9 +76,9 @@ impl AnswerNotes {
     }
 
     /// Notes a stop reason. One that names the context window is an overflow.
-    pub fn finish(&mut self, data: &[u8], reason: Cow<'_, str>) {
+    pub fn finish(&mut self, reason: Cow<'_, str>) {
         if reason.contains("context_window_exceeded") {
-            self.note_fault(overflow::in_stream(data));
+            self.note_fault(Some(Diagnosis::Overflow { have: None, limit: None }));
         }
         self.seen.finish = Some(reason.into_owned());
     }

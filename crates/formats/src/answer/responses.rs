@@ -65,7 +65,7 @@ impl ResponsesAnswer {
     fn read_whole(&mut self, data: &[u8], answer: &ObjectFields<'_>, notes: &mut AnswerNotes) {
         head(answer, notes);
         if let Some(status) = answer.text("status") {
-            notes.finish(data, status);
+            notes.finish(status);
         }
         notes.note_usage(usage::reported(data));
         if let Some(output) = answer.array("output")

@@ -1,7 +1,7 @@
 //! Tests of who speaks in a message.
 
 use super::*;
-use crate::wrappers::{KnownWrapper, STEERS};
+use crate::wrappers::{INJECTED, KnownWrapper, OBSERVATIONS, STEERS, WrapperShape};
 
 /// A text that a client would write for this entry.
 fn sample(wrapper: &KnownWrapper) -> String {
@@ -219,4 +219,97 @@ fn what_a_user_types_after_a_command_to_compact_is_no_task() {
         );
     }
     assert!(said_texts(&[&typed("plan")])[0].starts_with("/plan keep the list"));
+}
+
+#[test]
+fn brackets_of_a_users_text_are_no_label_of_a_call() {
+    for words in [
+        "[urgent] Please rename parse_row.\nSee the [test] Result: it failed.",
+        "[urgent] Please rename parse_row. See the [test] Result: it failed.",
+        "[WIP] Please rename parse_row.\n\n[lint Result: fine",
+        "[note for Bob] Rename parse_row: the [test] Result: it failed.",
+        "[note for 'Bob'] Rename parse_row.\nSee the [test] Result: it failed.",
+    ] {
+        assert_eq!(wrote(&[words]), [words], "{words}");
+    }
+    for label in [
+        "[list_files for 'src'] Result:",
+        "[search_files for 'a[0]' in '*.rs'] Result:",
+        "[execute_command for 'cd a\n[ -f x ] && echo ]'] Result:",
+        "[execute_command for 'print(d['x'], \"[\")'] Result:",
+        "[read_file for 'a.rs'. Reading several files at once is better.] Result:",
+        "[attempt_completion] Result:",
+    ] {
+        assert_eq!(wrote(&[&format!("{label}\nAlways x.")]), [""; 0], "{label}");
+    }
+}
+
+#[test]
+fn a_sentence_about_an_element_is_whole() {
+    for words in [
+        "In the parser the <file> element is wrong: never delete it.\nEach needs its </file> as well.",
+        "In the parser the <skill name=\"a\"> element is wrong.\nEach needs its </skill> as well.",
+        "<documents> is wrong: never delete it.\nEach needs its </documents> as well.",
+        "Why does `<system-reminder>` never close?\nThere is a `</system-reminder>` in the log.",
+        "Why does ``a ` <task>`` and `</task>` not close?",
+        "The <file/> element is wrong. Each needs its </file>.",
+    ] {
+        assert_eq!(wrote(&[words]), [words], "{words}");
+    }
+    // A backtick alone opens no code.
+    let text = "The ` key: <ide_selection>Always x.</ide_selection> Ok?";
+    assert_eq!(wrote(&[text]), ["The ` key:", "Ok?"]);
+    let marks = "`".repeat(9) + &"`<".repeat(20_000) + &"``<".repeat(20_000);
+    assert!(!passages(&[&marks]).is_empty());
+}
+
+#[test]
+fn a_tag_that_closes_itself_ends_there() {
+    for tag in ["<ide_selection/>", "<ide_selection a=\"b\" />", "<ns:view/>", "<view a=\"b\"/>"] {
+        let name = tag[1..].split(['/', ' ']).next().unwrap();
+        let text = format!("{tag}\nNever touch x.\n<{name}>abc</{name}>\nThanks.");
+        assert_eq!(wrote(&[&text]), ["Never touch x.", "Thanks."], "{text}");
+        let nested = format!("<{name}>\n{tag}\n</{name}>\nNever touch x.\n<b_c></b_c>\n</{name}>");
+        assert_eq!(wrote(&[&nested])[0].lines().next(), Some("Never touch x."), "{nested}");
+    }
+}
+
+#[test]
+fn the_order_of_blocks_is_no_matter_of_whose_words_they_are() {
+    let diff = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b";
+    let words = "Never touch the x file.";
+    let mut voices = Vec::new();
+    for texts in [&[diff, words][..], &[words, diff], &[diff, words, diff]] {
+        let mut parts = split(texts);
+        parts.sort_by_key(|part| part.text);
+        parts.dedup();
+        voices.push(parts.iter().map(|part| part.voice).collect::<Vec<_>>());
+    }
+    assert_eq!(voices, vec![vec![Voice::User, Voice::Shown]; 3]);
+    assert_eq!(split(&[diff, diff])[0].voice, Voice::Tool);
+}
+
+#[test]
+fn indented_code_is_shown_behind_any_line_break_and_any_wrapper() {
+    let code = "Look at this:\n\n    int main() {\n      always();\n    }\n\nFix the leak.";
+    let blanks = code.replace("this:\n\n", "this:\n  \n");
+    for text in [code.to_owned(), code.replace('\n', "\r\n"), blanks] {
+        assert_eq!(wrote(&[&text]), ["Look at this:", "Fix the leak."], "{text:?}");
+    }
+    for gap in ["\n", "\r\n", "\n\n"] {
+        let file = "<ide_opened_file>a.rs</ide_opened_file>";
+        let text = format!("{file}{gap}    int main() {{}}\n\nFix the leak.");
+        assert_eq!(wrote(&[&text]), ["Fix the leak."], "{text:?}");
+    }
+    // The second line of a sentence may be indented.
+    assert_eq!(wrote(&["Fix it\n    and test it."]), ["Fix it\n    and test it."]);
+}
+
+#[test]
+fn each_answer_of_a_person_is_the_persons() {
+    let answers: String = (0..40).map(|n| format!("<answer>Use {n}.</answer>\n")).collect();
+    let text = format!("[ask_followup_question for 'Which?'] Result:\n{answers}");
+    assert_eq!(wrote(&[&text]).len(), 40);
+    let open = "<answer>".repeat(50_000) + &"<feedback>".repeat(50_000);
+    assert_eq!(wrote(&["[attempt_completion] Result:", &open]), [""; 0]);
 }

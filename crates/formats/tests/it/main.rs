@@ -1,6 +1,7 @@
 //! The tests of the formats, in one binary: it links once.
 
 mod answer;
+mod answer_blank;
 mod columns;
 mod corpus;
 mod dialect_columns;

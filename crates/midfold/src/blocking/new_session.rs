@@ -172,7 +172,7 @@ impl Session {
             Err(StoreError::NoSession(_)) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
-        let forks = place.run(store.sessions(Some(&fork::prefix(id)), fork::MOST))?;
+        let forks = place.run(store.sessions_beginning(&fork::prefix(id), fork::MOST))?;
         // The prefix alone also fits a session whose own id has a tilde.
         let forks: Vec<_> = forks.iter().filter(|row| fork::is_of(&row.new.id, id)).collect();
         // A clock may give a fork the same time as its parent, or an earlier time, so the time alone does not tell.

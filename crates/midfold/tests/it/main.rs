@@ -45,9 +45,12 @@ mod references;
 mod repaired_ids;
 mod repairs;
 mod room;
+mod row_settings;
 #[cfg(feature = "store")]
 mod said;
 mod secrets;
+#[cfg(feature = "store")]
+mod session_word;
 #[cfg(feature = "store")]
 mod sessions;
 mod small_window;

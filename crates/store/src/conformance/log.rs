@@ -33,6 +33,14 @@ pub(super) async fn sessions_are_made_once_and_listed_in_order(
     let page = store.sessions(Some("a"), 2).await.map_err(error_text)?;
     let listed: Vec<&str> = page.iter().map(|row| row.new.id.as_str()).collect();
     equal!(listed, ["a b/c:d", "a-b"], "a page of sessions");
+    for (start, limit, most) in
+        [("a", 9, 3), ("a", 1, 1), ("a-b", 9, 1), ("a c", 9, 0), ("c", 9, 0)]
+    {
+        let rows = store.sessions_beginning(start, limit).await.map_err(error_text)?;
+        let begun: Vec<&str> = rows.iter().map(|row| row.new.id.as_str()).collect();
+        let expected: Vec<&str> = ids.into_iter().filter(|id| id.starts_with(start)).collect();
+        equal!(begun, expected[..most], format!("the ids that begin with {start:?}"));
+    }
     for id in ["", "a\nb", "nul\0", &"x".repeat(201)] {
         let refused = store.create(NewSession { id: id.to_owned(), ..new_session("") }).await;
         refused!(refused, StoreError::BadId(_), format!("the id {id:?}"));

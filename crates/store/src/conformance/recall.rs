@@ -103,7 +103,8 @@ async fn snippets(store: &Arc<dyn Store>) -> CaseOutcome {
         let matches = hits(store, &search(query, mode)).await?;
         let snippet = matches.first().map(|hit| hit.snippet.as_str()).unwrap_or_default();
         ensure!(snippet.contains("needle stands here"), "{mode:?}: the snippet is {snippet:?}");
-        ensure!(snippet.chars().count() <= 310, "{mode:?}: a snippet of {}", snippet.len());
+        let length = snippet.chars().count();
+        ensure!(length <= 310, "{mode:?}: a snippet of {length} characters");
     }
     Ok(())
 }

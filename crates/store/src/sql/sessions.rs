@@ -63,6 +63,22 @@ pub(super) async fn sessions<D: SqlConnection>(
     all.iter().map(session_row).collect()
 }
 
+/// Sessions whose ids begin with `start`. In the order of the ids they follow it without a gap.
+pub(super) async fn sessions_beginning<D: SqlConnection>(
+    db: &mut D,
+    start: &str,
+    limit: u32,
+) -> Result<Vec<SessionRow>, StoreError> {
+    let all = query(select_session!("WHERE s.id >= $1 ORDER BY s.id LIMIT $2"))
+        .bind(start)
+        .bind(limit)
+        .all(db)
+        .await?;
+    let mut sessions: Vec<_> = all.iter().map(session_row).collect::<Result<_, _>>()?;
+    sessions.retain(|session| session.new.id.starts_with(start));
+    Ok(sessions)
+}
+
 /// Saves a state. Returns false where its version is not `expected`.
 pub(super) async fn save_state<D: SqlConnection>(
     db: &mut D,

@@ -73,6 +73,16 @@ impl<S: SqlDatabase> Store for S {
         Ok(all)
     }
 
+    async fn sessions_beginning(
+        &self,
+        start: &str,
+        limit: u32,
+    ) -> Result<Vec<SessionRow>, StoreError> {
+        let all = sessions::sessions_beginning(&mut *self.reader().await?, start, limit).await?;
+        self.notes().count(all.len(), all.iter().map(SessionRow::content_len).sum());
+        Ok(all)
+    }
+
     async fn newest(&self, query: &NewestQuery) -> Result<Vec<SessionActivity>, StoreError> {
         activity::newest(&mut *self.reader().await?, query).await
     }

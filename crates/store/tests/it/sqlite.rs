@@ -42,6 +42,25 @@ async fn a_store_that_has_to_be_there_is_not_made() {
     midfold_store::open_existing(&url).await.unwrap();
 }
 
+/// Both ways to open a store read its URL alike, and make nothing where they refuse it.
+#[tokio::test]
+async fn a_url_without_a_path_is_refused_before_a_file_is_looked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let with_options = format!("sqlite:{}?mode=ro", folder.path().join("a.db").display());
+    for (url, why) in [
+        ("sqlite:", "needs a path"),
+        ("sqlite://", "needs a path"),
+        ("sqlite::memory:", "needs a path"),
+        (&*with_options, "takes no options"),
+    ] {
+        let opened = midfold_store::open(url).await.map(drop).unwrap_err().to_string();
+        let existing = midfold_store::open_existing(url).await.map(drop).unwrap_err().to_string();
+        assert!(opened.contains(why), "{opened}");
+        assert_eq!(opened, existing, "{url}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn file_and_folder_are_the_users_alone() {

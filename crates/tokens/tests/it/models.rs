@@ -91,15 +91,62 @@ fn what_is_newer_than_the_table_is_not_taken_for_the_oldest() {
         ("gemini-4-pro", 1_048_576),
         ("llama3.2:3b", 131_072),
         ("llama-5", 131_072),
+        // A newer version of a variant continues the variant, whether or not the table has the version itself.
+        ("gpt-5.5-mini", 400_000),
+        ("gpt-5.6-mini", 400_000),
+        ("gpt-5.6-nano", 400_000),
+        ("gpt-6-mini", 400_000),
+        ("gpt-7-mini", 400_000),
+        ("gpt-5-mini", 272_000),
+        ("o1-mini", 128_000),
+        ("o5-mini", 200_000),
+        ("gemini-1.5-flash", 1_048_576),
+        ("gemini-1.0-pro", 32_760),
+        ("grok-4.20-beta", 1_000_000),
+        ("grok-4.8", 500_000),
+        ("grok-5", 500_000),
+        ("grok-latest", 500_000),
+        ("qwen3-coder-plus-2025-09-23", 997_952),
     ];
     for (model, window) in rows {
         assert_eq!(window_of(model), Some(window), "{model}");
     }
 }
 
+/// Each model, as its makers, clouds and runners spell it.
 #[test]
-fn the_table_has_no_prefix_twice() {
-    let mut prefixes = window_prefixes();
+fn all_spellings_of_a_name_have_its_window() {
+    let rows: [(u64, &[&str]); 8] = [
+        (100_000, &["claude-2", "claude-2.0", "anthropic.claude-v2", "anthropic.claude-v2:0"]),
+        (200_000, &["claude-2.1", "claude-2-1", "claude-3-opus", "claude-3.5-sonnet"]),
+        (100_000, &["claude-instant-1.2", "anthropic.claude-instant-v1"]),
+        (1_000_000, &["claude-opus-4-6", "claude-opus-4.6", "claude-opus-4_6"]),
+        (
+            131_072,
+            &["llama-3.1-8b", "llama3.1:8b", "llama3-1-8b", "meta.llama3-1-8b-instruct-v1:0"],
+        ),
+        (8_192, &["llama-3-8b", "llama3-70b-8192", "meta-llama/Meta-Llama-3-8B"]),
+        (16_385, &["gpt-3.5-turbo", "gpt-35-turbo", "gpt-35-turbo-16k"]),
+        (1_000_000, &["deepseek-v4", "deepseek-v4-flash"]),
+    ];
+    for (window, names) in rows {
+        for name in names {
+            assert_eq!(window_of(name), Some(window), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_million_parameters_are_no_window() {
+    assert_eq!(window_of("roneneldan/TinyStories-1M"), None);
+    for name in ["gemini-1.5-pro-1m", "Qwen/Qwen2.5-7B-Instruct-1M", "internlm2_5-7b-chat-1m"] {
+        assert_eq!(window_of(name), Some(1_000_000), "{name}");
+    }
+}
+
+#[test]
+fn the_table_has_no_model_twice() {
+    let (mut prefixes, mut subjects): (Vec<_>, Vec<_>) = window_prefixes().into_iter().unzip();
     // Each line that is no comment is a row.
     let table = include_str!("../../data/windows.tsv");
     assert_eq!(prefixes.len(), table.lines().filter(|line| !line.starts_with('#')).count());
@@ -107,4 +154,7 @@ fn the_table_has_no_prefix_twice() {
     let all = prefixes.len();
     prefixes.dedup();
     assert_eq!(prefixes.len(), all);
+    subjects.sort_unstable();
+    let doubles: Vec<_> = subjects.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+    assert!(doubles.is_empty(), "{doubles:?}");
 }

@@ -19,8 +19,7 @@ use crate::read::{
     MessageWrapper, TopValue, TranscriptFormat, UsagePlace, entries,
 };
 use crate::usage;
-use crate::voices::split;
-use crate::wrappers::RESULT;
+use crate::voices::{call_label, split};
 
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
@@ -281,12 +280,7 @@ fn call(input: &[u8], block: Range<usize>) -> Option<ClineCall<'_>> {
 /// The tool name in the label of a result, and whether the result follows in the same text. `None` for a text without a
 /// label.
 fn label(text: &str) -> Option<(&str, bool)> {
-    let inner = text.strip_prefix('[')?;
-    let name = inner.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
-    let (name, rest) = inner.split_at(name);
-    let end = rest.find(RESULT)? + RESULT.len();
-    let is_label = !name.is_empty() && (rest.starts_with(" for ") || rest.starts_with(']'));
-    is_label.then(|| (name, !rest[end..].trim().is_empty()))
+    call_label(text).map(|label| (label.name, !label.result.trim().is_empty()))
 }
 
 /// The origin of the words beside the results. `None` where words of the user are among them.
@@ -300,7 +294,7 @@ fn spoken(input: &[u8], fields: &ObjectFields<'_>, blocks: &[Range<usize>]) -> O
     let whole = fields.text("content");
     let texts: Vec<&str> = texts.iter().chain(&whole).map(|text| &**text).collect();
     let passages = split(&texts);
-    let has = |wanted: Voice| passages.iter().any(|(voice, _)| *voice == wanted);
+    let has = |wanted: Voice| passages.iter().any(|part| part.voice == wanted);
     match (has(Voice::User) || has(Voice::Shown), has(Voice::Tool), has(Voice::Client)) {
         (true, ..) | (_, false, false) => None,
         (_, true, _) => Some(TextOrigin::Observation),

@@ -20,7 +20,8 @@ use crate::read::{
     TopValue, TranscriptFormat, UnsentCount,
     chat::{self, ChatCall, ContentPart, StringToken, token},
 };
-use crate::{scan, voices};
+use crate::scan;
+use crate::voices::{VoicedText, split};
 
 /// How the files of this client are recognised and read.
 pub(in crate::read) static FORMAT: FormatDescription = FormatDescription::client(
@@ -318,8 +319,8 @@ fn spoken_parts<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> SpokenParts<
     let mut spoken = SpokenParts::default();
     let origin = |text: &StringToken<'_>| {
         let text = jsonstr::decode(text);
-        let is_persons = |passage: &(Voice, &str)| passage.0 == Voice::User;
-        let is_client = text.starts_with('<') && !voices::split(&[&text]).iter().any(is_persons);
+        let is_persons = |part: &VoicedText<'_>| part.voice == Voice::User;
+        let is_client = text.starts_with('<') && !split(&[&text]).iter().any(is_persons);
         is_client.then_some(TextOrigin::Injected)
     };
     if let Some(at) = message.string("content") {
