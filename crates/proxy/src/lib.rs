@@ -69,15 +69,16 @@ mod turn;
 mod unwritten;
 pub mod vendor;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use midfold::WindowSource;
 use midfold_formats::recall_tool::ToolOffer;
 use midfold_formats::request::Request;
 use midfold_store::Millis;
 
+use conversation::ProxyConversation;
 pub use keep_learned::WINDOW_LASTS;
-use learned_windows::WindowReport;
+use learned_windows::{WindowOwner, WindowReport};
 use lock::lock;
 pub use narrate::NarrationTarget;
 pub use pending_answer::{PendingAnswer, SilentTruncation};
@@ -86,6 +87,7 @@ pub use read_request::ReadRequest;
 use recall::RecallOffer;
 pub use rounds::RecallRound;
 pub use rules::ProxyRules;
+use rules::RequestReading;
 pub use seal::{OpenedBlob, RandomSource, Seal, SealKey, SealKeyError};
 pub use sender::RequestSender;
 pub use shared::Proxy;
@@ -126,39 +128,49 @@ impl Proxy {
                 let is_aside = aside.is_some();
                 let conversation = aside
                     .unwrap_or_else(|| self.conversation(&request, &chain, &reading, &who, now));
-                let source = reading.window_owner(&who, request.kind(), &model);
-                let stated = reading.stated_window();
-                let (learned, hint) = {
-                    let known = lock(&self.learned);
-                    let accepted =
-                        known.largest_accepted(&source).filter(|tokens| *tokens > reading.window);
-                    if let Some(accepted) = accepted.filter(|_| reading.window_from.is_guess()) {
-                        (reading.window, reading.window_from) = (accepted, WindowSource::Learned);
-                    }
-                    // Another conversation's counts are too weak a proof against a window that somebody set.
-                    let hint = known.cut(&source).filter(|_| !reading.window_from.is_set());
-                    (known.of(&source), hint)
-                };
-                let (gate_window, cut) = {
-                    let mut locked = lock(&conversation);
-                    locked.note_stated_window(stated);
-                    (locked.session.gate().learned_window, locked.counts_of(&source).cut())
-                };
-                let reported = learned.map(|report| report.window);
-                let least = [reported, gate_window, cut.or(hint)].into_iter().flatten().min();
-                let report = WindowReport {
-                    window: least.unwrap_or(reading.window).min(reading.window),
-                    counts_reply: learned.is_some_and(|report| report.counts_reply),
-                };
+                let owner = reading.window_owner(&who, request.kind(), &model);
+                let report = self.window_of(&mut reading, &conversation, &owner);
                 let mut turn = MatchedRequest::passing(self, request, model, None);
                 let may = if is_aside { ToolOffer::default() } else { reading.offer };
                 turn.recall = RecallOffer { may, ..recall };
-                turn.source = Some(source);
+                turn.source = Some(owner);
                 turn.match_to(&reading, conversation, stable, report, is_aside, now)
             }
         };
         turn.history = history;
         turn
+    }
+
+    /// The window that holds for a request: the least of what was set, what the provider reported and what the counts of
+    /// its conversation show. An assumed window that an accepted request exceeded is raised in `reading`.
+    fn window_of(
+        &self,
+        reading: &mut RequestReading,
+        conversation: &Mutex<ProxyConversation>,
+        owner: &WindowOwner,
+    ) -> WindowReport {
+        let stated = reading.stated_window();
+        let (reported, hint) = {
+            let learned = lock(&self.learned);
+            let accepted = learned.largest_accepted(owner).filter(|most| *most > reading.window);
+            if let Some(accepted) = accepted.filter(|_| reading.window_from.is_guess()) {
+                (reading.window, reading.window_from) = (accepted, WindowSource::Learned);
+            }
+            // Another conversation's counts are too weak a proof against a window that somebody set.
+            let hint = learned.cut(owner).filter(|_| !reading.window_from.is_set());
+            (learned.of(owner), hint)
+        };
+        let (gate_window, cut) = {
+            let mut conversation = lock(conversation);
+            conversation.note_stated_window(stated);
+            (conversation.session.gate().learned_window, conversation.counts_of(owner).cut())
+        };
+        let report_window = reported.map(|report| report.window);
+        let least = [report_window, gate_window, cut.or(hint)].into_iter().flatten().min();
+        WindowReport {
+            window: least.unwrap_or(reading.window).min(reading.window),
+            counts_reply: reported.is_some_and(|report| report.counts_reply),
+        }
     }
 }
 

@@ -69,6 +69,9 @@ mod unix {
 
     /// Passes a signal of the keyboard on, unless this process is in the terminal's foreground: then the terminal has
     /// sent it to the program already. A second one within moments would mean "stop at once" to many agents.
+    ///
+    /// In the foreground, one that another process sends to this process alone looks the same and does not arrive:
+    /// `docker stop -s INT` of a container with a terminal ends nothing, and SIGTERM does.
     pub fn from_keyboard(pid: Option<u32>, signal: Signal) {
         let terminal = File::open("/dev/tty");
         let in_front =

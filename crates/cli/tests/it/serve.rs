@@ -48,6 +48,39 @@ pub fn start(upstream: &str, options: &[&str], variables: &[(&str, &str)]) -> Se
     Server { child, url }
 }
 
+/// A proxy of another kind would get the password of its address in clear text.
+#[test]
+fn a_proxy_that_is_not_supported_is_refused_by_its_variable() {
+    for (variable, address, wanted) in [
+        (
+            "ALL_PROXY",
+            "socks5://user:word@127.0.0.1:1080",
+            "ALL_PROXY cannot be used: it names a proxy of socks5://",
+        ),
+        (
+            "https_proxy",
+            "https://user:word@127.0.0.1:1080",
+            "https_proxy cannot be used: it names a proxy of https://",
+        ),
+        ("http_proxy", "http://", "http_proxy cannot be used: it is no address"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_midfold"));
+        for name in
+            ["ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"]
+        {
+            command.env_remove(name);
+        }
+        command
+            .args(["serve", "--listen", "127.0.0.1:0", "--store", "memory"])
+            .env(variable, address);
+        let done =
+            command.stdin(Stdio::null()).output().unwrap_or_else(|error| unreachable!("{error}"));
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.code() == Some(2) && said.contains(wanted), "{said}");
+        assert!(said.contains("HTTP_PROXY override ALL_PROXY") && !said.contains("word"), "{said}");
+    }
+}
+
 /// A provider of the window that the servers are told.
 pub async fn upstream() -> ScriptedUpstream {
     let settings = UpstreamSettings {

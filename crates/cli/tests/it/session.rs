@@ -298,7 +298,7 @@ fn a_file_that_cannot_be_written_leaves_the_session_alone() {
     let store = &store("unwritable");
     ok(store, &["import", SESSION, "--id", "s", "--window", "32k"], b"");
     let long = br#"{"error":{"message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#;
-    let before = ok(store, &["session", "show", "s", "--json"], b"");
+    let before = ok(store, &["session", "status", "s", "--json"], b"");
     for command in [
         &["session", "context", "s", "-o", "/nonexistent/x"][..],
         &[
@@ -320,8 +320,10 @@ fn a_file_that_cannot_be_written_leaves_the_session_alone() {
             output.status.code() == Some(1) && said.contains("/nonexistent/x cannot be written"),
             "{said}"
         );
-        assert_eq!(ok(store, &["session", "show", "s", "--json"], b""), before, "{command:?}");
+        assert_eq!(ok(store, &["session", "status", "s", "--json"], b""), before, "{command:?}");
     }
+    let first = at(store, &["session", "context", "s"], b"");
+    assert!(seen(&first).contains("; call 1\n"), "{}", String::from_utf8_lossy(&first.stderr));
 }
 
 #[test]

@@ -78,14 +78,8 @@ pub struct SentObservation<'a> {
 pub enum ReplayError {
     /// The events that may not be folded are larger than the window.
     #[error(transparent)]
-    Plan(PlanError),
+    Plan(#[from] PlanError),
     /// An engine outside failed.
     #[error("the engine failed: {0}")]
     Outside(String),
-}
-
-impl From<PlanError> for ReplayError {
-    fn from(error: PlanError) -> Self {
-        Self::Plan(error)
-    }
 }

@@ -122,7 +122,7 @@ fn call_view(
 pub async fn call(stored: &mut StoredSession, number: u64) -> Result<CallDetail, StoredError> {
     let rows = stored.call_rows().await?;
     let row = rows.iter().find(|(_, record, _)| record.number == number);
-    let row = numbered(row, "call", number, rows.len())?;
+    let row = numbered(row, "recorded call", number, rows.len())?;
     let folds = stored.fold_rows().await?;
     let log = stored.whole().await?.log();
     let (call, record) = (call_view(row, &folds, log), &row.1);

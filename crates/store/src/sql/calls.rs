@@ -3,7 +3,7 @@
 use midfold_core::Hash;
 use sqlx::AssertSqlSafe;
 
-use super::db::{SqlConnection, query};
+use super::db::{SqlConnection, SqlQuery, query};
 use super::rows::{call_row, hash_or_none, number_of};
 use crate::error::StoreError;
 use crate::types::{CallRow, NewCall};
@@ -66,6 +66,13 @@ pub(super) async fn settle_call<D: SqlConnection>(
     }
 }
 
+/// The rows of a session's calls, with what stands behind the session in the statement.
+fn selected<'q>(rest: &str) -> SqlQuery<'q> {
+    query(AssertSqlSafe(format!(
+        "SELECT number, head, fold, hash, made, usage, body FROM calls WHERE session_no = $1 {rest}"
+    )))
+}
+
 /// The call with this number; with `None`, the newest one.
 pub(super) async fn call<D: SqlConnection>(
     db: &mut D,
@@ -73,17 +80,8 @@ pub(super) async fn call<D: SqlConnection>(
     number: Option<u64>,
 ) -> Result<Option<CallRow>, StoreError> {
     let wanted = match number {
-        Some(number) => query(
-            "SELECT number, head, fold, hash, made, usage, body FROM calls \
-             WHERE session_no = $1 AND number = $2",
-        )
-        .bind(no)
-        .bind(number),
-        None => query(
-            "SELECT number, head, fold, hash, made, usage, body FROM calls \
-             WHERE session_no = $1 ORDER BY number DESC LIMIT 1",
-        )
-        .bind(no),
+        Some(number) => selected("AND number = $2").bind(no).bind(number),
+        None => selected("ORDER BY number DESC LIMIT 1").bind(no),
     };
     wanted.maybe(db).await?.as_ref().map(call_row).transpose()
 }
@@ -92,13 +90,7 @@ pub(super) async fn calls<D: SqlConnection>(
     db: &mut D,
     no: i64,
 ) -> Result<Vec<CallRow>, StoreError> {
-    let all = query(
-        "SELECT number, head, fold, hash, made, usage, body FROM calls \
-         WHERE session_no = $1 ORDER BY number",
-    )
-    .bind(no)
-    .all(db)
-    .await?;
+    let all = selected("ORDER BY number").bind(no).all(db).await?;
     all.iter().map(call_row).collect()
 }
 

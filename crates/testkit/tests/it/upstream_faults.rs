@@ -219,3 +219,28 @@ async fn tokens_are_counted_without_a_reply() {
     assert!((1_001..1_100).contains(&tokens), "a picture is 1,000: {tokens}");
     assert!(upstream.stats().requests.is_empty());
 }
+
+/// As the official SDKs do it: a call without deltas keeps the input of its start, and each count of the last event
+/// replaces the one before.
+#[test]
+fn the_client_of_messages_reads_calls_without_deltas_and_all_last_counts() {
+    let agent = ClientAgent { stream: true, ..ClientAgent::new(WireDialect::Messages, "") };
+    let mut session = agent.start();
+    session.request();
+    let usage = json!({"input_tokens": 10, "cache_read_input_tokens": 3, "output_tokens": 1});
+    let events = [
+        json!({"type": "message_start", "message": {"id": "m", "role": "assistant", "content": [], "usage": usage}}),
+        json!({"type": "content_block_start", "index": 0,
+            "content_block": {"type": "tool_use", "id": "t", "name": "bash", "input": {}}}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"},
+            "usage": {"input_tokens": 25, "output_tokens": 7}}),
+        json!({"type": "message_stop"}),
+    ];
+    let event =
+        |event: &Value| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap());
+    let stream: String = events.iter().map(event).collect();
+    session.hear(200, &stream).unwrap();
+    let wanted = json!({"input_tokens": 25, "cache_read_input_tokens": 3, "output_tokens": 7});
+    assert_eq!(session.run().usages.last(), Some(&wanted));
+}

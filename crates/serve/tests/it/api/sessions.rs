@@ -249,6 +249,10 @@ async fn what_is_wrong_says_what_and_where() {
         let answer = asking.get(path).await;
         answer.problem(status);
     }
+    // Only a question about a text can leave its call out.
+    let hints = async |path: &str| asking.get(path).await.json()["hints"].to_string();
+    assert!(hints("/v1/sessions/s/explain?text=a&call=5").await.contains("the present context"));
+    assert!(!hints("/v1/sessions/s/calls/0").await.contains("the present context"));
     let other = asking.asker().send(Method::PATCH, "/v1/sessions", None).await;
     assert_eq!(other.problem(405), "method");
     // The session is as it was.
