@@ -116,10 +116,10 @@ fn candidates(args: &ExamArgs) -> Result<Vec<(String, ExamCandidate)>, CommandEr
         let engine = engine::start(command, limit)?;
         named.push((engine.name().to_owned(), ExamCandidate::Engine(engine)));
     }
-    let mut taken = BTreeSet::new();
+    let mut names = BTreeSet::new();
     for at in 0..named.len() {
-        named[at].0 = free_name(&taken, &named[at].0);
-        taken.insert(named[at].0.clone());
+        named[at].0 = free_name(&names, &named[at].0);
+        names.insert(named[at].0.clone());
         if let (name, ExamCandidate::Engine(engine)) = &named[at] {
             engine.check().map_err(|why| {
                 CommandError::failed(format!(
@@ -132,24 +132,9 @@ fn candidates(args: &ExamArgs) -> Result<Vec<(String, ExamCandidate)>, CommandEr
     Ok(named)
 }
 
-/// The name, or where it is taken, the first free one of `NAME-2`, `NAME-3` …
-fn free_name(taken: &BTreeSet<String>, name: &str) -> String {
+/// The name, or where another one has it, the first free one of `NAME-2`, `NAME-3` …
+pub fn free_name(others: &BTreeSet<String>, name: &str) -> String {
     let numbered = (2_usize..).map(|number| format!("{name}-{number}"));
-    let mut names = std::iter::once(name.to_owned()).chain(numbered);
-    names.find(|name| !taken.contains(name)).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_two_strategies_get_one_name() {
-        let mut taken = BTreeSet::new();
-        for (name, free) in [("a", "a"), ("a", "a-2"), ("a-2", "a-2-2"), ("a", "a-3")] {
-            let found = free_name(&taken, name);
-            assert_eq!(found, free);
-            taken.insert(found);
-        }
-    }
+    let mut all = std::iter::once(name.to_owned()).chain(numbered);
+    all.find(|name| !others.contains(name)).unwrap_or_default()
 }

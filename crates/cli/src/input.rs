@@ -14,10 +14,11 @@ use crate::bounded::{self, MOST_STREAMED};
 use crate::error::CommandError;
 use crate::eval_archive;
 use crate::output::reason;
-use crate::paths::{is_stdin, is_transcript};
+use crate::paths::is_transcript;
 #[cfg(feature = "sessions")]
 use crate::regular;
 use crate::session_folder::SessionFolder;
+use crate::stdin::is_stdin;
 
 /// The most bytes that a packed file may unpack to: 2 GiB. Both formats can pack a repeated byte more than a
 /// thousandfold, so a file of 2 MB could fill the memory of a machine. Sets of transcripts that are read at once are

@@ -80,6 +80,7 @@ mod session;
 mod session_folder;
 #[cfg(feature = "sessions")]
 mod signals;
+mod stdin;
 #[cfg(feature = "sessions")]
 mod store;
 #[cfg(feature = "sessions")]
@@ -146,6 +147,11 @@ pub mod inside {
     pub mod import {
         pub use crate::import::plan::{ImportExtent, ImportPlan, ImportedSession};
         pub use crate::recordings::{TranscriptPart, TranscriptRecordings};
+    }
+
+    /// Names of strategies in an exam.
+    pub mod exam {
+        pub use crate::exam::free_name;
     }
 
     /// The page of a replay.

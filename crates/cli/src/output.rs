@@ -10,7 +10,7 @@ use terminal_size::{Width, terminal_size_of};
 use unicode_width::UnicodeWidthChar;
 
 use crate::error::CommandError;
-use crate::paths::is_stdin;
+use crate::stdin::is_stdin;
 use crate::visible::{painted, visible, visible_bytes, with_plain_codes};
 use crate::whole_file::{FileReaders, WholeFile};
 

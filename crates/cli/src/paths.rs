@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::error::CommandError;
 use crate::output::reason;
 use crate::session_folder::SessionFolder;
+use crate::stdin::is_stdin;
 
 /// The ends of transcripts' names, before an end of [`PACKED`].
 const TRANSCRIPTS: [&str; 3] = [".jsonl", ".json", ".traj"];
@@ -30,11 +31,6 @@ pub struct FolderContent {
     pub files: Vec<FoundFile>,
     /// A message for each folder in it that could not be read.
     pub closed: Vec<String>,
-}
-
-/// Whether the path is `-`, which names standard input.
-pub fn is_stdin(path: &Path) -> bool {
-    path.as_os_str() == "-"
 }
 
 /// Whether the path is a folder of transcripts. A folder that is one transcript counts as a file.

@@ -10,7 +10,8 @@ use crate::error::CommandError;
 use crate::host::{OpenStore, StoreCreation};
 use crate::import::in_memory;
 use crate::output::{Output, OutputColor};
-use crate::paths::{is_folder, is_stdin, is_transcript};
+use crate::paths::{is_folder, is_transcript};
+use crate::stdin::is_stdin;
 use crate::words::quoted;
 
 /// The word for the session that changed last.

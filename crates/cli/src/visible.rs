@@ -97,8 +97,8 @@ fn visible_by(text: &str, source: ColourSource) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Writes the colour code with which `rest` goes on behind an escape, and returns its length. `None` where it is none
-/// of this source.
+/// Writes the colour code with which `rest` goes on behind an escape, and returns its length. `None` where it is no
+/// code of this source.
 fn push_code(out: &mut String, rest: &str, source: ColourSource) -> Option<usize> {
     let (code, length) = match source {
         ColourSource::Own => {

@@ -1,7 +1,7 @@
 //! Characters that a reader does not see, or that change the order in which text is read. Others can hide words with
 //! them: from a person who reads a terminal, or from a check of what a text says.
 
-/// Whether a character is invisible, or changes the direction of text. [Joiners](is_joiner) are none of these.
+/// Whether a character is invisible, or changes the direction of text. [Joiners](is_joiner) do not count.
 ///
 /// The list is `Default_Ignorable_Code_Point` of Unicode 16, with the two line separators and the marks of interlinear
 /// notes.
@@ -21,7 +21,7 @@ pub fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0f}')
 }
 
-/// Whether a character is hidden where it stands. A joiner behind an ASCII character, or at the start, joins nothing, so
+/// Whether a character is hidden in its place. A joiner behind an ASCII character, or at the start, joins nothing, so
 /// that it only hides something, unless it makes a keycap of a digit.
 ///
 /// ```

@@ -74,8 +74,8 @@ fn next_escape(text: &str) -> Option<usize> {
     places.find(|at| bytes[*at] == 0x1b || bytes.get(at + 1).is_some_and(single))
 }
 
-/// What follows the sequence of this introducer. `Err` where the sequence has no end, with what a terminal shows next:
-/// a string such as a title reaches to the end of its line or to the next sequence, and any other is one character.
+/// The text behind the sequence of this introducer. `Err` where the sequence has no end, with what a terminal shows next.
+/// A string such as a title reaches to the end of its line or to the next sequence, and any other is one character.
 fn behind(introducer: char, rest: &str) -> Result<&str, &str> {
     let mut chars = rest.chars();
     let kind = match introducer {

@@ -69,7 +69,7 @@ pub enum WindowNews {
     Raised,
 }
 
-/// What is known of the window of one owner.
+/// The known facts of one owner's window.
 #[derive(Default)]
 struct KnownWindow {
     report: Option<WindowReport>,

@@ -52,7 +52,7 @@ impl FromStr for ProxyAddress {
 
 impl std::fmt::Debug for ProxyAddress {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // What stands before the `@` is a password.
+        // The part before the `@` holds a password.
         write!(out, "ProxyAddress({})", self.0.rsplit('@').next().unwrap_or_default())
     }
 }

@@ -125,7 +125,7 @@ impl UpstreamCall {
         }
         let framing = DeclaredFraming::of(content_type(&head.headers), self.stream);
         let tee = AnswerTee::new(self.turn.request().kind(), framing);
-        // The text of an answer takes memory: it is kept only if a later request may name it, if tools are offered, if it
+        // The text of an answer takes memory. It is kept only if a later request may name it, if tools are offered, if it
         // may copy what a fold printed, or if it may be the last one.
         let turn = &self.turn;
         let is_read =

@@ -362,30 +362,3 @@ pub(crate) fn decoded(path: &str) -> Vec<u8> {
 fn is_version(segment: &str) -> bool {
     segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn table(given: &[&str]) -> UpstreamTable {
-        let mut table = UpstreamTable::default();
-        table.set_all(&ServingUpstreams::from_texts(given.iter().copied())).unwrap();
-        table
-    }
-
-    #[test]
-    fn one_address_is_shown_only_where_all_requests_go_there() {
-        assert_eq!(table(&["http://h:1"]).to_string(), "http://h:1");
-        let names = ["a=http://h:1", "b=http://h:1", "c=http://h:1", "d=http://h:1"];
-        assert_eq!(table(&names).to_string(), names.join(" "));
-    }
-
-    #[test]
-    fn a_version_inside_of_a_base_stands_for_that_of_the_client() {
-        let base = BaseAddress::read("http://h/v1beta/openai").unwrap();
-        assert_eq!(base.rest_of("/v1/chat/completions"), "/chat/completions");
-        assert_eq!(base.rest_of("/chat/completions"), "/chat/completions");
-        let plain = BaseAddress::read("http://h/openai").unwrap();
-        assert_eq!(plain.rest_of("/v1/chat/completions"), "/v1/chat/completions");
-    }
-}

@@ -6,10 +6,10 @@ use midfold_args::CompactArgs;
 use crate::compacted_conversation::CompactedConversation;
 use crate::error::CommandError;
 use crate::output::{Output, OutputColor};
-use crate::paths::is_stdin;
 use crate::picture;
 use crate::presets::pretty;
 use crate::report::FileReport;
+use crate::stdin::is_stdin;
 use crate::transcript::{self, flat};
 use crate::words::{grouped, printable};
 

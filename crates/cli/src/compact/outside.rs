@@ -44,7 +44,7 @@ pub fn run(
         result.push(b'\n');
     }
     match &args.output {
-        Some(path) if !crate::paths::is_stdin(path) => output.file(path, &result),
+        Some(path) if !crate::stdin::is_stdin(path) => output.file(path, &result),
         _ => output.stdout(result),
     }
 }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use midfold_args::CompactArgs;
 
 use crate::error::CommandError;
-use crate::paths::{FoundFile, is_stdin, unpacked};
+use crate::paths::{FoundFile, unpacked};
+use crate::stdin::is_stdin;
 
 /// A transcript and the paths of its result and its record. A preview has no paths.
 pub struct CompactTarget {

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use super::plan::{ImportExtent, ImportPlan, ImportedSession};
 use crate::error::CommandError;
 use crate::host::OpenStore;
-use crate::paths::is_stdin;
 use crate::prepare;
 use crate::recordings::TranscriptRecordings;
 use crate::runtime;
+use crate::stdin::is_stdin;
 
 /// The import plan for the file at this path.
 pub fn importer<'a>(

@@ -19,12 +19,13 @@ use crate::error::CommandError;
 use crate::host::{OpenStore, StoreCreation};
 use crate::input;
 use crate::output::{Output, OutputColor};
-use crate::paths::{is_folder, is_stdin, transcripts_below};
+use crate::paths::{is_folder, transcripts_below};
 use crate::prepare;
 use crate::recordings::TranscriptRecordings;
 use crate::runtime::block_on;
 use crate::session_folder::SessionFolder;
 use crate::signals::told_to_end;
+use crate::stdin::is_stdin;
 use crate::words::{number, plural};
 
 /// The time between two looks at the file.

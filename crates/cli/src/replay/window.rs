@@ -37,7 +37,7 @@ fn first(files: &[PathBuf], measure: &ReplayMeasure) -> Result<Option<Conversati
     // An unreadable file is reported later, when it is replayed. Standard input is left out: it can be read only once.
     let read = |path: &PathBuf| InputFile::load(path).and_then(|input| input.recorded(from)).ok();
     let mut files = paths::transcripts(files)?.files;
-    files.retain(|file| !paths::is_stdin(&file.path));
+    files.retain(|file| !crate::stdin::is_stdin(&file.path));
     let mut all =
         files.iter().filter_map(|file| read(&file.path)).flat_map(|outcome| outcome.conversations);
     Ok(all.find(|conversation| !conversation.events.is_empty()))

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::CommandError;
 use crate::output::reason;
-use crate::paths::{files_in, is_folder, is_stdin, transcripts};
+use crate::paths::{files_in, is_folder, transcripts};
+use crate::stdin::is_stdin;
 
 /// The form of a file of rows, which the end of its name tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use super::files::RowFileKind;
 use super::packed;
 use super::transcripts::{InputRows, LONGEST, TranscriptRows, is_spread};
 use crate::input;
-use crate::paths::is_stdin;
 use crate::session_folder::SessionFolder;
+use crate::stdin::is_stdin;
 
 /// The error for a file whose JSON values take several lines each.
 const SPREAD: &str = "rows are written over several lines, and each has to be one line: \

@@ -2,6 +2,7 @@
 
 mod clients;
 mod doctor_clients;
+mod exam_names;
 mod hooks_claude;
 mod hooks_settings;
 mod host;

@@ -121,12 +121,12 @@ impl MatchedRequest {
             })
             .collect();
         let look_ups: Vec<&LookUp<'_>> = wanted.iter().flatten().collect();
-        let mut found = self.looked_up(&look_ups, now).into_iter();
+        let mut texts = self.looked_up(&look_ups, now).into_iter();
         let mut text = |call: &RecallCall, wanted: &Option<LookUp<'_>>| match (wanted, &call.tool) {
             (Some(LookUp::Originals(copied)), _) => {
-                unrun::answer(copied, &found.next().unwrap_or_default())
+                unrun::answer(copied, &texts.next().unwrap_or_default())
             }
-            (Some(LookUp::Call(_)), _) => found.next().unwrap_or_default(),
+            (Some(LookUp::Call(_)), _) => texts.next().unwrap_or_default(),
             (None, HiddenTool::Own(tool)) if self.recall.offered.has(*tool) => {
                 wishes::carry_out(self, *tool, call, now)
             }
@@ -226,7 +226,7 @@ enum LookUp<'a> {
 }
 
 impl LookUp<'_> {
-    /// What is found, in about this many characters.
+    /// Looks up, and returns the text in about this many characters.
     async fn text(&self, store: &dyn Store, session: &str, chars: usize) -> String {
         match self {
             Self::Call(call) => look_up(store, session, call, chars).await,

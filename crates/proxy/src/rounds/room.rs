@@ -34,9 +34,9 @@ pub(super) struct LookUpRoom<'a> {
 impl<'a> LookUpRoom<'a> {
     /// The room where a model made this many look-ups at once.
     pub fn of(place: &'a ConversationSlot, look_ups: usize) -> Self {
-        let (window, asked) = (place.budget.window, look_ups.max(1) as u64);
+        let (window, look_ups) = (place.budget.window, look_ups.max(1) as u64);
         let most = (window / TOGETHER / LEAST_TOKENS).max(1);
-        let answered = asked.min(most);
+        let answered = look_ups.min(most);
         let tokens = (window / EACH).min(window / TOGETHER / answered);
         Self { place, tokens, answers: usize::try_from(answered).unwrap_or(usize::MAX) }
     }

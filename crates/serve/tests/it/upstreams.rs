@@ -49,6 +49,33 @@ async fn post(setting: &Setting, path: &str, model: &str, headers: &[(&str, &str
     agent.post(path, &history(DialectKind::OpenAiChat, model, 1)).await.status
 }
 
+fn table(given: &[&str]) -> UpstreamTable {
+    let mut table = UpstreamTable::default();
+    table.set_all(&ServingUpstreams::from_texts(given.iter().copied())).unwrap();
+    table
+}
+
+#[test]
+fn one_address_is_shown_only_where_all_requests_go_there() {
+    assert_eq!(table(&["http://h:1"]).to_string(), "http://h:1");
+    let names = ["a=http://h:1", "b=http://h:1", "c=http://h:1", "d=http://h:1"];
+    assert_eq!(table(&names).to_string(), names.join(" "));
+}
+
+/// Google's base for clients of OpenAI is `/v1beta/openai`, and these clients write `/v1` in front of the rest.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_version_inside_of_a_base_takes_the_place_of_the_clients() {
+    let stub = Stub::quiet().await;
+    let setting = Setting::with(UpstreamSettings::default(), |config| {
+        config.upstreams = table(&[&format!("{}/v1beta/openai", stub.url)]);
+    })
+    .await;
+    for path in ["/v1/chat/completions", "/chat/completions"] {
+        post(&setting, path, "gemini-3-pro", &[]).await;
+        assert_eq!(stub.last().path, "/v1beta/openai/chat/completions");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_model_the_path_or_a_header_choose() {
     let (all, upstreams) = Three::start().await;

@@ -66,7 +66,7 @@ pub(super) async fn settle_call<D: SqlConnection>(
     }
 }
 
-/// The rows of a session's calls, with what stands behind the session in the statement.
+/// The rows of a session's calls; `rest` is the end of the statement, behind the condition on the session.
 fn selected<'q>(rest: &str) -> SqlQuery<'q> {
     query(AssertSqlSafe(format!(
         "SELECT number, head, fold, hash, made, usage, body FROM calls WHERE session_no = $1 {rest}"
