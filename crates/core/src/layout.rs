@@ -298,7 +298,7 @@ impl<'a> PrunedTail<'a> {
 
 /// The most tokens of a tail of `budget` tokens.
 fn ceiling(budget: u64) -> u64 {
-    budget * CEILING_HALVES / 2
+    budget.saturating_mul(CEILING_HALVES) / 2
 }
 
 /// Hermes Agent's `_align_boundary_backward`: moves a cut before a call with its results, if it is inside that group or
@@ -352,7 +352,7 @@ fn keep_last_user(
     };
     // Whole units and the least number of messages may have made the tail longer than its floor.
     let floor = floor.max(log.tokens_in(layout.cover_end..log.len()));
-    if log.tokens_in(start..log.len()) > floor * CEILING_HALVES / 2
+    if log.tokens_in(start..log.len()) > floor.saturating_mul(CEILING_HALVES) / 2
         || tail_limit.is_some_and(|limit| pruned.tokens_from(start) > limit)
     {
         layout.carried_user = Some(user);

@@ -31,7 +31,10 @@ fn json_has_the_same_figures() {
 #[test]
 fn no_window_is_too_large_to_inspect() {
     let window = u64::MAX.to_string();
-    let output =
-        crate::run(&["inspect", "examples/coding-session.jsonl", "--window", &window], b"");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for preset in ["lean", "hermes"] {
+        let session = "examples/coding-session.jsonl";
+        let args = ["inspect", session, "--window", &window, "--preset", preset];
+        let output = crate::run(&args, b"");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
 }

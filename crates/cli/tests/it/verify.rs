@@ -40,16 +40,15 @@ fn a_fold_is_proved_and_a_change_is_found() {
 #[test]
 fn a_record_of_nothing_is_not_asked_for_again() {
     let tmp = folder("verify-null");
-    let [after, record] =
-        ["after.jsonl", "fold.json"].map(|name| tmp.join(name).display().to_string());
-    stdout(&["compact", SESSION, "-o", &after, "--record", &record, "--window", "900k"], b"");
+    let [before, after, record] = ["before.jsonl", "after.jsonl", "fold.json"]
+        .map(|name| tmp.join(name).display().to_string());
+    fs::write(&before, "{\"role\":\"user\",\"content\":\"Fix it.\"}\n").unwrap();
+    stdout(&["compact", &before, "-o", &after, "--record", &record, "--window", "32k"], b"");
     assert_eq!(fs::read_to_string(&record).unwrap().trim(), "null");
-    let files = ["check", "file", "--before", SESSION, "--after", &after];
+    let files = ["check", "file", "--before", &before, "--after", &after];
     let page = stdout(&[&files[..], &["--record", &record]].concat(), b"");
-    assert!(
-        page.contains("it says that nothing was folded") && !page.contains("give --record"),
-        "{page}"
-    );
+    assert!(page.contains("it says that nothing was folded"), "{page}");
+    assert!(!page.contains("give --record"), "{page}");
     assert!(stdout(&files, b"").contains("give --record"));
 }
 

@@ -27,7 +27,9 @@ impl ReportedOverflow {
     /// that did not fit, and `window`, the assumed window.
     #[must_use]
     pub fn window_or_guess(&self, window: u64, prompt_tokens: u64) -> u64 {
-        self.window().unwrap_or_else(|| window.min(prompt_tokens) * UNKNOWN_EXCESS_PERCENT / 100)
+        self.window().unwrap_or_else(|| {
+            window.min(prompt_tokens).saturating_mul(UNKNOWN_EXCESS_PERCENT) / 100
+        })
     }
 }
 

@@ -226,7 +226,7 @@ fn brackets_of_a_users_text_are_no_label_of_a_call() {
     for words in [
         "[urgent] Please rename parse_row.\nSee the [test] Result: it failed.",
         "[urgent] Please rename parse_row. See the [test] Result: it failed.",
-        "[WIP] Please rename parse_row.\n\n[lint Result: fine",
+        "[wip] Please rename parse_row.\n\n[lint Result: fine",
         "[note for Bob] Rename parse_row: the [test] Result: it failed.",
         "[note for 'Bob'] Rename parse_row.\nSee the [test] Result: it failed.",
     ] {

@@ -94,7 +94,7 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     }
     let state = std::mem::take(&mut writer.out);
     let files_share = if frame.file_blocks { FILE_BLOCKS } else { CHANGED };
-    let for_files = (body * files_share / 100).max(LEAST_FILES.min(body / 3));
+    let for_files = (body.saturating_mul(files_share) / 100).max(LEAST_FILES.min(body / 3));
     // Written on trial: deeds leave just the tokens that the changed files take, and output those of read files, too.
     let for_all = writer.cost(&writer.files(for_files, true).0);
     let for_files = writer.cost(&writer.files(for_files, false).0);
