@@ -9,7 +9,7 @@ use midfold_core::Hash;
 use midfold_core::audit::audit;
 use midfold_core::budget::Budget;
 use midfold_core::event::RawEvent;
-use midfold_core::explain::{AskedMoment, Explanation, SightAnswer, explain};
+use midfold_core::explain::{AskedMoment, ExplainError, Explanation, SightAnswer, explain};
 use midfold_core::narrate::AcceptedNarration;
 use midfold_core::plan::PlanOutcome;
 use midfold_core::policy::Policy;
@@ -179,15 +179,19 @@ async fn explain_answers_for_a_message_by_its_number() {
     stored.set_policy(&Policy::preset("head-tail").unwrap()).await.unwrap();
     let fold = compacted(&mut stored).await;
     let log = stored.whole().await.unwrap().log().clone();
-    let ask = |text: &str| -> Explanation {
-        explain(&log, std::slice::from_ref(&fold), &[], text, AskedMoment::Now(Some(fold.id)))
-            .unwrap()
-    };
+    let now = AskedMoment::Now(Some(fold.id));
+    let asked = |text: &str| explain(&log, std::slice::from_ref(&fold), &[], text, now);
+    let ask = |text: &str| -> Explanation { asked(text).unwrap() };
     let covered = fold.span.start;
     let gone = ask(&format!("@{covered}"));
     assert_eq!((gone.answer, gone.occurrences.len()), (SightAnswer::Gone, 1));
     assert_eq!(gone.occurrences[0].left.as_ref().unwrap().rule, "marker");
     assert_eq!(ask(&format!("@{}", log.len() - 1)).answer, SightAnswer::Verbatim);
-    // No message has this number: then it is a text like any other.
-    assert_eq!(ask(&format!("@{}", log.len())).answer, SightAnswer::NeverSaid);
+    // No message has this number.
+    let count = log.len() as u64;
+    let missing = asked(&format!("@{count}"));
+    assert!(
+        matches!(missing, Err(ExplainError::NoEvent { seq, .. }) if seq == count),
+        "{missing:?}"
+    );
 }
