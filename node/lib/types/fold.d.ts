@@ -56,7 +56,7 @@ export interface IdList {
  * Summarizing Evicted Turns: the joining tuple).
  */
 export interface FoldJoin {
-  /** The step in the turn: the number of the request. */
+  /** The number of the request: the steps of the session so far. */
   request: number
   /** The id of the session. */
   session: string

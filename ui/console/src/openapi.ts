@@ -1658,7 +1658,7 @@ export interface components {
         FoldJoin: {
             /**
              * Format: uint32
-             * @description The step in the turn: the number of the request.
+             * @description The number of the request: the steps of the session so far.
              */
             request: number;
             /** @description The id of the session. */
@@ -2053,7 +2053,7 @@ export interface components {
             seq: number;
             /**
              * Format: uint32
-             * @description The step in the turn.
+             * @description The steps of the session so far, this one included: one message of the model and its results are one step.
              */
             step: number;
             /** @description The text of the message with its calls, without secrets. */

@@ -103,7 +103,7 @@ class FoldJoin(TypedDict):
     """
 
     request: int
-    """The step in the turn: the number of the request."""
+    """The number of the request: the steps of the session so far."""
     session: str
     """The id of the session."""
     turn: int
