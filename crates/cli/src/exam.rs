@@ -117,10 +117,10 @@ fn candidates(args: &ExamArgs) -> Result<Vec<(String, ExamCandidate)>, CommandEr
         named.push((engine.name().to_owned(), ExamCandidate::Engine(engine)));
     }
     let mut names = BTreeSet::new();
-    for at in 0..named.len() {
-        named[at].0 = free_name(&names, &named[at].0);
-        names.insert(named[at].0.clone());
-        if let (name, ExamCandidate::Engine(engine)) = &named[at] {
+    for (name, candidate) in &mut named {
+        *name = free_name(&names, name);
+        names.insert(name.clone());
+        if let ExamCandidate::Engine(engine) = candidate {
             engine.check().map_err(|why| {
                 CommandError::failed(format!(
                     "the engine {name} does not answer a small question: {why}"

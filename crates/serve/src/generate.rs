@@ -36,7 +36,7 @@ enum RequestDetour {
     /// It is forwarded whole, because it asks for nothing that midfold does.
     Whole(Bytes, Option<PackedBody>),
     /// midfold answers it.
-    Answer(Response),
+    Answer(Box<Response>),
 }
 
 /// A request with a history, as it came from the client.
@@ -54,6 +54,12 @@ struct BufferedRequest {
     who: RequestSender,
     /// When the body was complete.
     start: Instant,
+}
+
+impl RequestDetour {
+    fn answer(response: Response) -> Self {
+        Self::Answer(Box::new(response))
+    }
 }
 
 impl BufferedRequest {
@@ -88,7 +94,7 @@ impl ProxyRequest {
             }
             Err(RequestDetour::Open(body, cause)) => self.open(body, cause).await,
             Err(RequestDetour::Whole(body, packed)) => self.pass_whole(body, packed).await,
-            Err(RequestDetour::Answer(response)) => response,
+            Err(RequestDetour::Answer(response)) => *response,
         }
     }
 
@@ -135,7 +141,7 @@ impl ProxyRequest {
         let (body, mut room) = match self.app.rooms.read(body, content_length(&self.parts)).await {
             BodyRead::Whole(body, room) => (body, room),
             BodyRead::Large(body) => return Err(RequestDetour::Open(body, PassCause::TooLarge)),
-            BodyRead::Broken => return Err(RequestDetour::Answer(self.broken())),
+            BodyRead::Broken => return Err(RequestDetour::answer(self.broken())),
         };
         let start = Instant::now();
         let longest = KeyHolder::longest_body(&self.parts);
@@ -146,7 +152,7 @@ impl ProxyRequest {
         let (plain, (request, working)) = read.map_err(|reason| match reason {
             // The packed body, not `plain`: the headers still name its compression.
             UnreadReason::Open(cause) => RequestDetour::Open(Body::from(body.clone()), cause),
-            UnreadReason::Ended(ended) => RequestDetour::Answer(ended.response()),
+            UnreadReason::Ended(ended) => RequestDetour::answer(ended.response()),
         })?;
         let packed = (packing != BodyPacking::None).then(|| PackedBody::new(&body, plain.clone()));
         // Gemini and Vertex ask for a stream in the path, all others in the body.
@@ -164,11 +170,11 @@ impl ProxyRequest {
     ) -> Result<(), RequestDetour> {
         match self.aim.goal(&self.app, model) {
             Ok(goal) => self.goal = goal,
-            Err(error) => return Err(RequestDetour::Answer(no_answer(&self.app, &error))),
+            Err(error) => return Err(RequestDetour::answer(no_answer(&self.app, &error))),
         }
         // Only now is the upstream certain. `give_key` takes its mark away, so the call in `pass` adds nothing.
         if let Err(no) = self.aim.give_key(&self.app, &self.goal, &mut self.parts) {
-            return Err(RequestDetour::Answer(no_key(&self.app, no)));
+            return Err(RequestDetour::answer(no_key(&self.app, no)));
         }
         buffered.who.upstream = self.goal.target.identity();
         buffered.who.is_local = self.goal.target.is_local();
@@ -211,7 +217,7 @@ impl ProxyRequest {
         }
         match caught(|| self.app.proxy.vendor_request(request, who, *purpose)) {
             Some(Ok(vendor_request)) => Ok(vendor_request),
-            Some(Err(refusal)) => Err(RequestDetour::Answer(vendor::refused(refusal))),
+            Some(Err(refusal)) => Err(RequestDetour::answer(vendor::refused(refusal))),
             None => Err(buffered.open(PassCause::Panic)),
         }
     }
@@ -301,12 +307,12 @@ impl ProxyRequest {
     ) -> Result<Option<AnswerInsert>, RequestDetour> {
         match outcome {
             VendorOutcome::Ask(insert) => Ok(insert),
-            VendorOutcome::Refused(refusal) => Err(RequestDetour::Answer(vendor::refused(refusal))),
+            VendorOutcome::Refused(refusal) => Err(RequestDetour::answer(vendor::refused(refusal))),
             VendorOutcome::Answer(answer) => {
                 // No provider sees this request, so midfold's own answer counts as the acceptance.
                 turn.accept();
                 self.wait_until_written(turn).await;
-                Err(RequestDetour::Answer(vendor::answered(answer, turn.sent())))
+                Err(RequestDetour::answer(vendor::answered(answer, turn.sent())))
             }
         }
     }
@@ -317,7 +323,7 @@ impl ProxyRequest {
         let cause = cause(fault);
         self.app.metrics.count_passed_unread(cause);
         log_unfolded(self.parts.uri.path(), turn.sent().session.as_deref(), cause);
-        if self.app.is_strict { Err(RequestDetour::Answer(not_folded(cause))) } else { Ok(()) }
+        if self.app.is_strict { Err(RequestDetour::answer(not_folded(cause))) } else { Ok(()) }
     }
 }
 

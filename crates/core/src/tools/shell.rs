@@ -140,7 +140,7 @@ pub(super) fn parts(command: &str) -> Vec<CommandPart<'_>> {
     // The number of each part among the simple commands of the text, because heredocs refer to it.
     let mut numbers = Vec::new();
     loop {
-        let depth = lexer.depth;
+        let (depth, outermost) = (lexer.depth, lexer.outermost);
         let (words, writes, end) = lexer.simple_command();
         let first = words.first().map(|word| &*word.text).unwrap_or_default();
         let control = CONTROL.contains(&first);
@@ -156,7 +156,8 @@ pub(super) fn parts(command: &str) -> Vec<CommandPart<'_>> {
             let at = words.first().map_or(0, |word| word.at.start)..lexer.last_word_end(words);
             let text = lexer.text.get(at).unwrap_or_default();
             let words = words.iter().map(|word| word.text.clone()).collect();
-            let outermost = std::mem::replace(&mut lexer.outermost, lexer.depth).min(depth);
+            // The parenthesis that ends this part counts for the next one.
+            lexer.outermost = lexer.depth.min(depth);
             parts.push(CommandPart {
                 words,
                 text,

@@ -1,5 +1,4 @@
 //! Answers of each dialect that say nothing: they are no reply, and one that stopped at the window may be mended.
-#![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
 use midfold_formats::DialectKind::{self, Anthropic, Bedrock, OpenAiChat};
 use midfold_formats::answer::{AnswerFacts, AnswerFraming, AnswerTee, PassVerdict};

@@ -1,4 +1,5 @@
 //! Which session a word means.
+#![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
 use std::sync::Arc;
 
@@ -29,8 +30,8 @@ async fn an_id_is_found_without_its_beginning_and_without_its_end() {
         ("abc123", &["proxy-abc123"]),
         ("abc12", &["proxy-abc123", "proxy-abc1234"]),
         ("abc1234", &["proxy-abc1234"]),
-        // It begins with the word, and with `proxy-` and the word.
-        ("pro", &["proxy-prod"]),
+        // One of them begins with the word, and with `proxy-` and the word.
+        ("pro", &["proxy-abc123", "proxy-abc1234", "proxy-prod"]),
         ("abd", &["abd"]),
         ("ab", &["ab"]),
         ("a", &[]),
