@@ -150,8 +150,8 @@ impl ServingUpstreams {
     ///
     /// ```
     /// use midfold::ServingUpstreams;
-    /// let said = ServingUpstreams::said(["http://127.0.0.1:1", "local=http://127.0.0.1:2"]);
-    /// assert_eq!((said.0.len(), said.0["gemini"].url.as_str()), (5, "http://127.0.0.1:1"));
+    /// let upstreams = ServingUpstreams::from_texts(["http://127.0.0.1:1", "local=http://127.0.0.1:2"]);
+    /// assert_eq!((upstreams.0.len(), upstreams.0["gemini"].url.as_str()), (5, "http://127.0.0.1:1"));
     /// ```
     #[must_use]
     pub fn from_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {

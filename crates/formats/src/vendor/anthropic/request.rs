@@ -48,10 +48,10 @@ pub struct SummarizeOption {
 /// it cannot be combined.
 ///
 /// ```
-/// use midfold_formats::vendor::anthropic::{asked, ContextEdit};
+/// use midfold_formats::vendor::anthropic::{read_request, ContextEdit};
 /// let request = br#"{"messages":[],"context_management":{"edits":[{"type":"compact_20260112"}]}}"#;
-/// let asked = asked(request)?;
-/// assert!(matches!(&asked.edits[..], [ContextEdit::Compact(compact)] if compact.trigger == 150_000));
+/// let parsed = read_request(request)?;
+/// assert!(matches!(&parsed.edits[..], [ContextEdit::Compact(compact)] if compact.trigger == 150_000));
 /// # Ok::<(), midfold_formats::vendor::anthropic::AnthropicRefusal>(())
 /// ```
 pub fn read_request(request: &[u8]) -> Result<AnthropicRequest, AnthropicRefusal> {

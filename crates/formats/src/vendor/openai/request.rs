@@ -93,12 +93,12 @@ impl std::error::Error for OpenaiRefusal {}
 /// last item.
 ///
 /// ```
-/// use midfold_formats::vendor::openai::asked;
+/// use midfold_formats::vendor::openai::read_request;
 /// let request = br#"{"input":[{"type":"compaction_trigger"}],
 ///     "context_management":[{"type":"compaction","compact_threshold":200000}]}"#;
-/// let asked = asked(request)?;
-/// assert_eq!(asked.threshold, Some(200_000));
-/// assert!(asked.trigger.is_some());
+/// let parsed = read_request(request)?;
+/// assert_eq!(parsed.threshold, Some(200_000));
+/// assert!(parsed.trigger.is_some());
 /// # Ok::<(), midfold_formats::vendor::openai::OpenaiRefusal>(())
 /// ```
 pub fn read_request(request: &[u8]) -> Result<OpenaiRequest, OpenaiRefusal> {
