@@ -5,14 +5,15 @@ use midfold::formats::read::Conversation;
 use midfold::view::CarriedProblem;
 
 /// Assigns the reader's problems to the conversations that they concern.
-pub fn by_conversation(
+pub fn by_conversation<'a>(
     problems: Vec<ReadProblem>,
-    all: &[Conversation],
+    all: impl IntoIterator<Item = &'a Conversation>,
 ) -> Vec<Vec<CarriedProblem>> {
-    let mut notes: Vec<Vec<CarriedProblem>> = all.iter().map(|_| Vec::new()).collect();
+    let starts: Vec<usize> = all.into_iter().map(|conversation| conversation.line).collect();
+    let mut notes = vec![Vec::new(); starts.len()];
     for problem in problems {
         let line = problem.at.unwrap_or(0);
-        let at = all.iter().rposition(|conversation| conversation.line <= line).unwrap_or(0);
+        let at = starts.iter().rposition(|start| *start <= line).unwrap_or(0);
         if let Some(notes) = notes.get_mut(at) {
             notes.push(CarriedProblem::of_reader(problem));
         }

@@ -156,7 +156,8 @@ pub use serving::{PROVIDERS, ServerSettings, ServingUpstream, ServingUpstreams};
 #[cfg(feature = "store")]
 pub use session_word::{find_session, session_named};
 pub use settings::{
-    DoorHost, PolicyFrom, Settings, by_name, dialect, format, tokenizer, usual_preset,
+    DoorHost, PolicyFrom, Settings, by_name, dialect, format, is_tokenizer_file, tokenizer,
+    usual_preset,
 };
 
 #[cfg(feature = "store")]

@@ -219,7 +219,7 @@ impl Setup {
         let converted = kind != from;
         let auto_counter = self.counter.is_none();
         let is_lines = is_lines(&source);
-        let mut meter = Meter::exact();
+        let mut meter = Meter::first(counter.name());
         // Converted messages carry no usage, so the meter learns from the messages before the conversion.
         if auto_counter && converted && source.events.iter().any(|event| event.usage.is_some()) {
             meter.learn(&counted(from, profile, counter.clone(), &source, source.events.clone()));

@@ -54,7 +54,7 @@ pub enum PolicyFrom {
 }
 
 impl PolicyFrom {
-    /// Reads the differences to a preset from JSON. If `base` names no preset, they start from the default one.
+    /// Reads the differences to a preset from JSON. Without `base`, they start from the default one.
     ///
     /// ```
     /// use midfold::PolicyFrom;
@@ -300,11 +300,18 @@ pub fn by_name(name: &str, door: Door) -> Result<Policy, Failure> {
 /// # Errors
 /// If there is no such counter, or if the file does not load.
 pub fn tokenizer(name: &str, host: &DoorHost) -> Result<Arc<dyn Counter>, Failure> {
-    // A path with this ending that does not exist should fail as a file, and not as an unknown tokenizer.
-    if name.ends_with(".json") || Path::new(name).is_file() {
-        return Ok(MemoCounter::around(tokenizer_file(name, host)?));
+    match tokens::by_name(name) {
+        Ok(counter) => Ok(MemoCounter::around(counter)),
+        Err(_) if is_tokenizer_file(name) => Ok(MemoCounter::around(tokenizer_file(name, host)?)),
+        Err(error) => Err(error.advise(host.door)),
     }
-    Ok(MemoCounter::around(tokens::by_name(name).map_err(|error| error.advise(host.door))?))
+}
+
+/// Whether a name is that of a file: by its ending, so that a path that does not exist fails as a file, and not as an
+/// unknown tokenizer, or because the file is there.
+#[must_use]
+pub fn is_tokenizer_file(name: &str) -> bool {
+    name.ends_with(".json") || Path::new(name).is_file()
 }
 
 fn tokenizer_file(name: &str, host: &DoorHost) -> Result<Arc<dyn Counter>, Failure> {

@@ -242,7 +242,7 @@ impl PreparedSession {
         let counter = Arc::clone(log.counter());
         let mut log = EventLog::new(kind.shared(), *log.profile(), counter).append_only();
         log.set_envelope(envelope.iter().map(|part| &part[..]));
-        let meter = state.meter.unwrap_or_else(Meter::exact);
+        let meter = state.meter.unwrap_or_else(|| Meter::first(log.counter().name()));
         let mut session = Session::over(&new.id, log, policy, meter);
         session.set_cache_lifetime(cache_lifetime);
         if !state.model.is_empty() {

@@ -27,7 +27,7 @@ pub struct JobWorker {
     pub name: String,
     /// How long a claim holds without a heartbeat, in milliseconds. After that, another worker may take the job.
     pub lease: Millis,
-    /// How many attempts a job gets before it is given up.
+    /// How many failures of the model give a job up. A worker that died does not count.
     pub attempts: u32,
 }
 
@@ -284,7 +284,7 @@ impl JobWorker {
         let reason = failure.to_string();
         // Waiting brings no key and no permission, and a refused request will be refused again.
         let hopeless = matches!(failure.class, FailureClass::Auth | FailureClass::Rejected);
-        let again = !hopeless && job.attempt < self.attempts;
+        let again = !hopeless && job.failures + 1 < self.attempts;
         let retry = again.then(|| (self.clock)() + pause);
         // False means that the lease was lost. The worker that has the job now reports its result.
         let end = JobEnd::Failed { reason, retry_at: retry };

@@ -4,7 +4,8 @@
 use crate::message::quoted;
 use crate::rng::Rng;
 
-/// Facts that have to be known later, each with the words that show whether an answer knows it.
+/// Facts that have to be known later, the corrected ones as what was right before, each with the words that show whether
+/// an answer knows it.
 pub const SAID: [(&str, &str); 16] = [
     ("My sister Mira is allergic to peanuts.", "peanuts"),
     ("Always answer in metric units.", "metric"),

@@ -89,7 +89,7 @@ impl Counter for ExactCounter {
     }
 
     fn media(&self, media: &MediaRef) -> u32 {
-        // The models with this vocabulary bill images in tiles.
+        // All models with this vocabulary bill images in tiles.
         if self.name == "cl100k" { in_tiles(media) } else { ProviderFamily::OpenAi.media(media) }
     }
 

@@ -165,8 +165,10 @@ impl ProviderFamily {
     }
 }
 
-/// The tokens of an image for `OpenAI`'s models up to GPT-4 Turbo and GPT-4o: a base, and a sum for each tile of 512
-/// pixels. Before that, the picture is fitted into a square of 2,048 pixels, and its shortest side is scaled to 768.
+/// The tokens of an image for `OpenAI`'s models up to GPT-4 Turbo: a base, and a sum for each tile of 512 pixels. Before
+/// that, the picture is fitted into a square of 2,048 pixels, and its shortest side is scaled to 768. GPT-4o and GPT-4.1
+/// are billed like this, too, but share a vocabulary with models that are not, so a large picture is counted too high
+/// for them.
 #[must_use]
 pub fn in_tiles(media: &MediaRef) -> u32 {
     let size = media.pixels().filter(|(width, height)| *width > 0 && *height > 0);

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use midfold::formats::read::Conversation;
+use midfold::view::CarriedProblem;
 use midfold::{Failure, Setup};
 use midfold_args::{ImportArgs, StartArgs};
 use serde_json::{Value, json};
@@ -11,8 +12,9 @@ use serde_json::{Value, json};
 use super::plan::{ImportExtent, ImportPlan, ImportedSession};
 use crate::error::CommandError;
 use crate::host::OpenStore;
+use crate::note::by_conversation;
 use crate::prepare;
-use crate::recordings::TranscriptRecordings;
+use crate::recordings::{TranscriptPart, TranscriptRecordings};
 use crate::runtime;
 use crate::stdin::is_stdin;
 
@@ -60,6 +62,18 @@ impl<'a> ImportSelection<'a> {
         }
     }
 
+    fn has(&self, at: usize) -> bool {
+        self.only.is_none_or(|only| only == at + 1)
+    }
+
+    /// Takes the reader's notes about content of the chosen conversations that it could not carry over.
+    pub fn notes(&self, transcript: &mut TranscriptRecordings) -> Vec<CarriedProblem> {
+        let problems = std::mem::take(&mut transcript.problems);
+        let all = transcript.recordings.iter().map(TranscriptPart::live);
+        let notes = by_conversation(problems, all).into_iter().enumerate();
+        notes.filter(|(at, _)| self.has(*at)).flat_map(|(_, notes)| notes).collect()
+    }
+
     /// Imports the chosen conversations into sessions. Empty ones are skipped.
     pub async fn bring(
         &self,
@@ -71,7 +85,7 @@ impl<'a> ImportSelection<'a> {
         let mut sessions = Vec::new();
         for (at, recording) in transcript.recordings.iter().enumerate() {
             let id = ids.of(at, recording.live());
-            if self.only.is_none_or(|only| only == at + 1) && !recording.is_empty() {
+            if self.has(at) && !recording.is_empty() {
                 sessions.push(import.bring(recording, &id, runtime::now()).await?);
             }
         }

@@ -8,19 +8,16 @@ pub mod watch;
 
 use std::path::Path;
 
-use midfold::formats::read::{Conversation, TranscriptFormat};
-use midfold::view::CarriedProblem;
+use midfold::formats::read::TranscriptFormat;
 use midfold::{FailureArea, Setup};
 use midfold_args::ImportArgs;
 
 use crate::error::CommandError;
 use crate::host::{OpenStore, StoreCreation};
 use crate::input::InputFile;
-use crate::note::by_conversation;
 use crate::output::Output;
 use crate::paths::{FolderContent, FoundFile, is_folder, transcripts};
 use crate::prepare;
-use crate::recordings::TranscriptRecordings;
 use crate::runtime::block_on;
 
 use file::{ImportSelection, importer};
@@ -55,7 +52,7 @@ fn one(
     let mut transcript = input.recordings(from)?;
     let wanted = ImportSelection::of(args, false);
     wanted.check(&input.name, transcript.recordings.len())?;
-    let notes = notes(&mut transcript);
+    let notes = wanted.notes(&mut transcript);
     let sessions = block_on(async {
         let host = OpenStore::open(&args.at, StoreCreation::Yes).await?;
         let mut import = importer(&host, &args.start, &mut setup, path)?;
@@ -106,7 +103,7 @@ fn several(
                     continue;
                 }
             };
-            let notes = notes(&mut transcript);
+            let notes = wanted.notes(&mut transcript);
             // The store is opened, and made, only when there is something to import.
             let host = match &mut host {
                 Some(host) => host,
@@ -127,12 +124,4 @@ fn several(
         Ok(summary)
     })?;
     summary.tell(json, output)
-}
-
-/// Takes the reader's notes about content that it could not carry over.
-fn notes(transcript: &mut TranscriptRecordings) -> Vec<CarriedProblem> {
-    let live: Vec<Conversation> =
-        transcript.recordings.iter().map(|recording| recording.live().clone()).collect();
-    let problems = std::mem::take(&mut transcript.problems);
-    by_conversation(problems, &live).into_iter().flatten().collect()
 }

@@ -20,7 +20,7 @@ const SHOWN_TOOLS: usize = 8;
 /// The fold that a policy would make of a conversation.
 pub struct FoldForecast {
     pub name: String,
-    /// The number of tokens at which the policy folds without being asked.
+    /// The most tokens, as they are counted here, with which the policy does not yet fold without being asked.
     threshold: u64,
     pub outcome: Result<PlanOutcome, PlanError>,
 }
@@ -320,7 +320,7 @@ fn forecasts(prepared: &PreparedConversation, policies: &[Policy]) -> Vec<FoldFo
         }
         let request = PlanRequest { cause: FoldCause::Manual, ..prepared.plan(policy, &budget) };
         let outcome = plan_sharing(&request, &mut memo);
-        let threshold = policy.trigger.line(usable(policy)).tokens;
+        let threshold = prepared.meter.most(policy.trigger.line(usable(policy)).tokens);
         numbered.push((at, FoldForecast { name: policy.name.clone(), threshold, outcome }));
     }
     numbered.sort_by_key(|(at, _)| *at);

@@ -23,7 +23,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use midfold::formats::trajectory::{Trainer, TurnShape};
-use midfold::{Counter, Failure, FailureArea, ROW_TOKENIZER, RowSettings, tokenizer};
+use midfold::{
+    Counter, Failure, FailureArea, ROW_TOKENIZER, RowSettings, is_tokenizer_file, tokenizer,
+};
 use midfold_args::TrajectoriesArgs;
 
 use crate::error::CommandError;
@@ -229,7 +231,7 @@ fn counter(
     if let Some(counter) = family.and_then(|family| tokenizer(family, &HOST).ok()) {
         return Ok((counter, None));
     }
-    if std::path::Path::new(name).is_file() {
+    if is_tokenizer_file(name) {
         return Ok((tokenizer(name, &HOST)?, None));
     }
     let counter = tokenizer(midfold::tokens::for_model(name), &HOST)?;
@@ -241,7 +243,7 @@ fn counter(
     Ok((counter, Some(note)))
 }
 
-/// The hash of everything that the output depends on. A run is resumed only where it is the same.
+/// The hash of all settings, and of the names and sizes of the inputs. A run is resumed only where it is the same.
 fn fingerprint(
     job: &TrajectoryJob,
     options: Option<&SummaryOptions>,

@@ -169,3 +169,23 @@ fn a_file_that_says_something_else_is_another_session() {
     assert!(!output.status.success());
     assert!(seen(&output).contains("message 1 differs"), "{}", seen(&output));
 }
+
+/// What is said of the other conversations of a file is no matter of the one that is chosen.
+#[test]
+fn notes_are_of_the_conversation_that_is_chosen() {
+    let store = &store("imports-only");
+    let file = folder("imports-only-files").join("two.jsonl");
+    let record = |uuid: &str, parent: &str, session: &str| {
+        format!(
+            r#"{{"uuid":"{uuid}","parentUuid":{parent},"sessionId":"{session}","type":"user","message":{{"role":"user","parts":[{{"text":"{uuid}"}}]}}}}"#
+        )
+    };
+    let cut = record("p", r#""gone""#, "sess-B");
+    fs::write(&file, [record("x", "null", "sess-A"), cut].join("\n")).unwrap();
+    let notes = |only: &str| {
+        let done = at(store, &["import", &file.display().to_string(), "--only", only], b"");
+        assert!(done.status.success(), "{}", seen(&done));
+        seen(&done).contains("is not in this file")
+    };
+    assert_eq!(["1", "2"].map(notes), [false, true]);
+}

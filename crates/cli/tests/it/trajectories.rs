@@ -194,6 +194,21 @@ fn a_file_of_the_peer_sets_what_it_says() {
     assert_eq!(fs::read(&out).unwrap(), fs::read(&input).unwrap());
 }
 
+/// A file that is named and not there is an error wherever it is named.
+#[test]
+fn a_tokenizer_file_that_is_not_there_is_an_error() {
+    let tmp = folder("trajectories-no-tokenizer");
+    let (input, config) = (tmp.join("runs.jsonl"), tmp.join("hermes.yaml"));
+    fs::write(&input, row(1, 20)).unwrap();
+    fs::write(&config, "tokenizer:\n  name: ./nope/tokenizer.json\n").unwrap();
+    let (input, config, out) = (text(&input), text(&config), text(&tmp.join("out.jsonl")));
+    for named in [["--config", &config], ["--tokenizer", "./nope/tokenizer.json"]] {
+        let done = run(&[&["trajectories", &input, "-o", &out][..], &named].concat(), b"");
+        assert_eq!(done.status.code(), Some(1), "{named:?}");
+        assert!(String::from_utf8_lossy(&done.stderr).contains("nope/tokenizer.json"), "{named:?}");
+    }
+}
+
 #[test]
 fn wrong_use_is_told() {
     let tmp = folder("trajectories-wrong");

@@ -33,6 +33,28 @@ fn a_new_session_that_is_not_whole_leaves_its_id_free() {
     }
 }
 
+/// A session fills alike wherever it is: what `chars:4` counts too few of is known before the provider counts.
+#[test]
+fn a_session_in_memory_fills_as_one_in_a_store() {
+    let host = DoorHost { door: Door::Command, read: |path| unreachable!("{path:?}") };
+    let settings = Settings {
+        window: Some(8_000),
+        tokenizer: Some("chars:4".to_owned()),
+        ..Settings::default()
+    };
+    let start = Start { settings, ..Start::new(Policy::preset("default").unwrap(), host, || 0) };
+    let store = StorePlace::over(Arc::new(MemoryStore::new()), Door::Command).unwrap();
+    let [alone, stored] = [None, Some(store)].map(|place| {
+        let mut session = start.clone().open_in("s".to_owned(), place).unwrap();
+        let words = "word ".repeat(900);
+        let message = format!(r#"{{"role":"user","content":"{words}"}}"#);
+        session.append(vec![RawEvent::new(message.into())], None, None).unwrap();
+        let status = session.status().unwrap();
+        (status.meter, status.context_tokens)
+    });
+    assert_eq!(alone, stored);
+}
+
 #[test]
 fn what_a_host_changed_outlives_that_its_session_was_let_go() {
     let host = DoorHost { door: Door::Command, read: |path| unreachable!("{path:?}") };

@@ -64,7 +64,7 @@ impl MatchedRequest {
         let session = &mut locked.session;
         let before = session.active().map(|fold| fold.id);
         let of = |most| budget(session, place.newest.tokens, &place.budget, most);
-        // If what may not be folded is already more than `most`, the smallest possible context is tried.
+        // If what may not be folded is already more than `most`, the policy's own shares decide how much stays.
         let budgets = [most.map(|most| of(Some(most))), Some(of(None))].into_iter().flatten();
         let wanted = |budget: &Budget| most.is_none() || frees(session, budget, focus);
         if let Some(budget) = budgets.into_iter().find(wanted) {

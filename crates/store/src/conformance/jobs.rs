@@ -101,8 +101,12 @@ pub(super) async fn one_live_job_a_session(store: Arc<dyn Store>) -> CaseOutcome
     refused!(store.job("none", Some("a")).await, StoreError::NoSession(_), "a job of no session");
     let got = claim_one(&store, "w", 1).await?;
     ensure!(!store.enqueue(job("s", "b", 0)).await.map_err(error_text)?, "beside a leased job");
-    let outcome = JobOutcome { verdict: "garbage".to_owned(), fold: None };
+    // The answer of a model may hold a character that PostgreSQL cannot store.
+    let outcome = JobOutcome { verdict: "garb\0age".to_owned(), fold: None };
     ensure!(store.finish(&got.lease(), &outcome).await.map_err(error_text)?, "the end of a job");
+    let done = store.job("s", Some("a")).await.map_err(error_text)?;
+    let verdict = done.and_then(|job| job.outcome).unwrap_or_default();
+    ensure!(verdict.starts_with("garb") && !verdict.contains('\0'), "the verdict: {verdict:?}");
     ensure!(!store.enqueue(job("s", "a", 0)).await.map_err(error_text)?, "the key of a done job");
     ensure!(store.enqueue(job("s", "b", 0)).await.map_err(error_text)?, "after a done job");
 

@@ -102,7 +102,7 @@ pub(super) async fn finish<D: SqlConnection>(
     )
     .bind(lease.job)
     .bind(lease.attempt)
-    .bind(&outcome.verdict)
+    .bind(crate::check::plain(&outcome.verdict).into_owned())
     .maybe(&mut *tx)
     .await?;
     let Some(row) = ended else {

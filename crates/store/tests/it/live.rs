@@ -17,7 +17,8 @@ use midfold_core::narrate::{
 use midfold_core::policy::Policy;
 use midfold_store::worker::{Clock, JobWorker};
 use midfold_store::{
-    JobState, MemoryStore, NewSession, SessionMeta, Store, StoreError, StoredError, StoredSession,
+    JobClaim, JobState, MemoryStore, NewSession, SessionMeta, Store, StoreError, StoredError,
+    StoredSession,
 };
 use midfold_testkit::emit;
 
@@ -359,4 +360,24 @@ async fn a_count_of_what_no_context_was_made_for_is_of_those_messages() {
     }
     let mut stored = StoredSession::open(store, "s").await.unwrap();
     stored.context(true, 7).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_worker_that_died_is_no_failure_of_the_model() {
+    let (store, mut stored) = make("s", true).await;
+    fill(&mut stored, 3, 62).await;
+    let (clock, time) = clock();
+    for _ in 0..4 {
+        let now = time.fetch_add(300_000, Ordering::SeqCst) + 300_000;
+        let claim = JobClaim { worker: "dead".to_owned(), now, until: now + 1, limit: 1 };
+        assert_eq!(store.claim(&claim).await.unwrap().len(), 1);
+    }
+    let worker = JobWorker::new(store.clone(), "w", clock);
+    let fail = |_| async move { Err(SummaryFailure::new(FailureClass::Server, "no")) };
+    for _ in 0..10 {
+        time.fetch_add(300_000, Ordering::SeqCst);
+        worker.step(fail).await.unwrap();
+    }
+    let job = store.jobs(Some("s"), 1).await.unwrap().remove(0);
+    assert_eq!((job.state, job.failures, job.attempt), (JobState::Dead, 3, 7));
 }

@@ -88,9 +88,12 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     let body = writer.room;
     let narrated = writer.narration(body);
     let head = std::mem::take(&mut writer.out);
+    // The state is written first, and both may take more than all: it gets what the narration leaves.
+    let narration = if narrated { writer.cost(frame.narration) } else { 0 };
+    writer.room = writer.room.saturating_sub(narration);
     let checks = writer.state(body / STATE);
     if narrated {
-        writer.push(frame.narration);
+        writer.out.push_str(frame.narration);
     }
     let state = std::mem::take(&mut writer.out);
     let files_share = if frame.file_blocks { FILE_BLOCKS } else { CHANGED };

@@ -161,6 +161,26 @@ fn full_state() -> GatheredFacts {
     gathered
 }
 
+/// A narration may take three quarters of the room and a state a third of it: together, no more than all.
+#[test]
+fn a_narration_and_a_long_state_keep_to_the_cap() {
+    let mut gathered = full_state();
+    let items: Vec<String> =
+        (0..120).map(|item| format!("[ ] Item {item} of a long list of work")).collect();
+    gathered.todo = Some(Quote { message: 5, text: items.join("\n") });
+    let elsewhere = FxHashSet::default();
+    let narration = "### Progress\n".to_owned() + &"- The work goes on and on.\n".repeat(151);
+    for cap in [5_600, 6_000, 8_000] {
+        let frame = RecapFrame {
+            narration: &narration,
+            ..RecapFrame::alone(cap, &Bytes, "## Recap", &elsewhere)
+        };
+        let composed = compose(&gathered, &frame);
+        assert!(composed.tokens <= cap, "{} of {cap}: {}", composed.tokens, composed.text);
+        assert!(composed.narrated || cap == 5_600, "{cap}");
+    }
+}
+
 #[test]
 fn the_state_is_told_in_short_lines_and_read_back() {
     let text = recap(&full_state(), 6_000);

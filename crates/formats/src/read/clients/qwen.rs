@@ -204,12 +204,14 @@ fn conversations(
 /// The subtypes of records in the user's role that no person typed.
 const INJECTED: [&str; 4] = ["notification", "cron", "goal_runtime", "background_task_completed"];
 
+/// The subtypes of records that the client does not send: messages of a voice call, and results of calls that the code
+/// of another call made.
+const UNSENT: [&str; 2] = ["realtime_message", "code_mode_tool_result"];
+
 fn add_message(input: &[u8], fields: &ObjectFields<'_>, turns: &mut QwenTurns) {
     let subtype = fields.text("subtype").unwrap_or_default();
-    // Messages of a voice call are not sent with the context.
-    let Some(message) = fields.object("message").filter(|_| subtype != "realtime_message") else {
-        return;
-    };
+    let is_sent = !UNSENT.contains(&&*subtype);
+    let Some(message) = fields.object("message").filter(|_| is_sent) else { return };
     let is_injected =
         INJECTED.contains(&&*subtype) || fields.is("externalInputKind", "notification");
     let origin = is_injected.then_some(TextOrigin::Injected);

@@ -69,3 +69,41 @@ fn a_chain_whose_start_is_elsewhere_is_read_from_where_it_is() {
     assert_eq!(events(&outcome(&circle[..2].join("\n")).conversations[0]).len(), 2);
     assert_eq!(events(&outcome(&circle.join("\n")).conversations[0]).len(), 1);
 }
+
+/// The call that the model made has one result; the calls that its code made are the client's own.
+#[test]
+fn results_of_calls_that_code_made_are_left_out() {
+    let record = |uuid: &str, parent: &str, more: &str| {
+        format!(r#"{{"uuid":"{uuid}","parentUuid":{parent},"sessionId":"s",{more}}}"#)
+    };
+    let result = |id: &str, words: &str| {
+        format!(
+            r#""message":{{"role":"user","parts":[{{"functionResponse":{{"id":"{id}","name":"exec","response":{{"output":"{words}"}}}}}}]}}"#
+        )
+    };
+    let lines = [
+        record(
+            "a",
+            "null",
+            r#""type":"user","message":{"role":"user","parts":[{"text":"count"}]}"#,
+        ),
+        record(
+            "b",
+            r#""a""#,
+            r#""type":"assistant","message":{"role":"model","parts":[{"functionCall":{"id":"c1","name":"exec","args":{}}}]}"#,
+        ),
+        record(
+            "c",
+            r#""b""#,
+            &format!(
+                r#""type":"tool_result","subtype":"code_mode_tool_result",{}"#,
+                result("c1:code:1", "inner")
+            ),
+        ),
+        record("d", r#""c""#, &format!(r#""type":"tool_result",{}"#, result("c1", "outer"))),
+    ];
+    let found = outcome(&lines.join("\n"));
+    let all = events(&found.conversations[0]);
+    assert_eq!(all.len(), 3, "{all:?}");
+    assert!(all[2].contains("outer"), "{all:?}");
+}
