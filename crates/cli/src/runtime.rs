@@ -12,9 +12,10 @@ pub fn block_on<T>(work: impl Future<Output = Result<T, CommandError>>) -> Resul
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime
         .map_err(|error| CommandError::failed(format!("no thread can be started: {error}")))?;
-    // On the heap, so that the runtime's loop is compiled once for each result and not for each command.
-    let work: Pin<Box<dyn Future<Output = Result<T, CommandError>> + '_>> = Box::pin(work);
-    let outcome = runtime.block_on(work);
+    let mut outcome = Err(CommandError::failed("the work did not end"));
+    // On the heap and without a result, so that the runtime's loop is compiled once and not for each command.
+    let work: Pin<Box<dyn Future<Output = ()> + '_>> = Box::pin(async { outcome = work.await });
+    runtime.block_on(work);
     runtime.shutdown_timeout(Duration::from_secs(1));
     outcome
 }
