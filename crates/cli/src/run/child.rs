@@ -15,6 +15,7 @@ pub async fn run(mut command: Command) -> io::Result<ExitStatus> {
     let mut quit = signal(SignalKind::quit())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;
+    let is_job = unix::is_job();
     let mut child = command.spawn()?;
     let pid = child.id();
     loop {
@@ -23,7 +24,7 @@ pub async fn run(mut command: Command) -> io::Result<ExitStatus> {
             _ = interrupt.recv() => unix::from_keyboard(pid, unix::Signal::INT),
             _ = quit.recv() => unix::from_keyboard(pid, unix::Signal::QUIT),
             _ = terminate.recv() => unix::pass(pid, unix::Signal::TERM),
-            _ = hangup.recv() => unix::pass(pid, unix::Signal::HUP),
+            _ = hangup.recv() => unix::hung_up(pid, is_job),
         }
     }
 }
@@ -56,8 +57,11 @@ mod unix {
     use std::fs::File;
 
     pub use rustix::process::Signal;
-    use rustix::process::{Pid, getpgrp, kill_process};
+    use rustix::process::{Pid, getpgrp, getpid, getsid, kill_process};
     use rustix::termios::tcgetpgrp;
+
+    /// The terminal of this process, if it has one.
+    const TERMINAL: &str = "/dev/tty";
 
     /// Passes a signal on to the program. Does nothing where the program has ended.
     pub fn pass(pid: Option<u32>, signal: Signal) {
@@ -73,11 +77,24 @@ mod unix {
     /// In the foreground, one that another process sends to this process alone looks the same and does not arrive:
     /// `docker stop -s INT` of a container with a terminal ends nothing, and SIGTERM does.
     pub fn from_keyboard(pid: Option<u32>, signal: Signal) {
-        let terminal = File::open("/dev/tty");
+        let terminal = File::open(TERMINAL);
         let in_front =
             terminal.is_ok_and(|file| tcgetpgrp(&file).is_ok_and(|group| group == getpgrp()));
         if !in_front {
             pass(pid, signal);
+        }
+    }
+
+    /// Whether a shell in a terminal started this process.
+    pub fn is_job() -> bool {
+        File::open(TERMINAL).is_ok() && getsid(None).is_ok_and(|leader| leader != getpid())
+    }
+
+    /// Passes a hangup on, unless the terminal of a job is gone: the shell, or the kernel at the shell's end, has then
+    /// sent it to the program already.
+    pub fn hung_up(pid: Option<u32>, is_job: bool) {
+        if !is_job || File::open(TERMINAL).is_ok() {
+            pass(pid, Signal::HUP);
         }
     }
 }
