@@ -57,7 +57,7 @@ mod unix {
     use std::fs::File;
 
     pub use rustix::process::Signal;
-    use rustix::process::{Pid, getpgrp, getpid, getsid, kill_process};
+    use rustix::process::{Pid, getpgid, getpgrp, getpid, getsid, kill_process};
     use rustix::termios::tcgetpgrp;
 
     /// The terminal of this process, if it has one.
@@ -65,10 +65,13 @@ mod unix {
 
     /// Passes a signal on to the program. Does nothing where the program has ended.
     pub fn pass(pid: Option<u32>, signal: Signal) {
-        let pid = pid.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
-        if let Some(pid) = pid {
+        if let Some(pid) = process(pid) {
             let _ = kill_process(pid, signal);
         }
+    }
+
+    fn process(pid: Option<u32>) -> Option<Pid> {
+        pid.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw)
     }
 
     /// Passes a signal of the keyboard on, unless this process is in the terminal's foreground: then the terminal has
@@ -91,9 +94,10 @@ mod unix {
     }
 
     /// Passes a hangup on, unless the terminal of a job is gone: the shell, or the kernel at the shell's end, has then
-    /// sent it to the program already.
+    /// sent it to all of the job's group already.
     pub fn hung_up(pid: Option<u32>, is_job: bool) {
-        if !is_job || File::open(TERMINAL).is_ok() {
+        let is_of_group = || process(pid).is_some_and(|pid| getpgid(Some(pid)) == Ok(getpgrp()));
+        if !is_job || File::open(TERMINAL).is_ok() || !is_of_group() {
             pass(pid, Signal::HUP);
         }
     }

@@ -17,8 +17,6 @@ const STEPS: u32 = 20;
 const DIALECT: &str = "MIDFOLD_TEST_DIALECT";
 /// Makes this test's own program one that waits for a signal.
 const WAITS: &str = "MIDFOLD_TEST_WAITS";
-/// Makes this test's own program one that writes each hangup into this file.
-const HANGUPS: &str = "MIDFOLD_TEST_HANGUPS";
 
 /// With a store in memory and the caller's path, for `sh`.
 fn run(args: &[&str]) -> Command {
@@ -69,30 +67,6 @@ async fn a_program_that_waits() {
         _ = hangup.recv() => 10,
     };
     std::process::exit(code);
-}
-
-/// No test by itself: a program that writes its parent's number, each hangup and its end into a file.
-#[cfg(unix)]
-#[tokio::test]
-#[ignore = "the program of a test below"]
-async fn a_program_that_writes_hangups() {
-    use std::io::Write as _;
-    use tokio::signal::unix::{SignalKind, signal};
-
-    let Some(at) = std::env::var_os(HANGUPS) else { return };
-    let mut terminate = signal(SignalKind::terminate()).unwrap();
-    let mut hangup = signal(SignalKind::hangup()).unwrap();
-    let mut file = std::fs::File::create(at).unwrap();
-    writeln!(file, "{}", std::os::unix::process::parent_id()).unwrap();
-    loop {
-        tokio::select! {
-            _ = hangup.recv() => writeln!(file, "hangup").unwrap(),
-            _ = terminate.recv() => break,
-        }
-    }
-    writeln!(file, "end").unwrap();
-    // The terminal is gone, so the harness could not print its result.
-    std::process::exit(0);
 }
 
 /// No test by itself: this program as the agent that a proxy is run for.
@@ -269,24 +243,26 @@ fn signals_go_on_to_the_program() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_hangup_of_the_terminal_arrives_once() {
-    let at = folder("run-hangup").join("signals");
-    let mut job = run(&["--quiet"]);
-    as_program(&mut job, "run::a_program_that_writes_hangups");
-    let words = std::iter::once(job.get_program()).chain(job.get_args());
-    let words: Vec<_> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();
-    // With a second command, the shell does not become the first.
-    let line = format!("{}; true", words.join(" "));
+    // A shell that only reads takes a signal faster than it is passed on, so that no two become one.
+    const PROGRAM: &str = r#"trap 'echo hangup >>signals' HUP; trap 'echo end >>signals; exit' TERM
+exec 3<>pipe; echo $PPID >signals; while :; do read _ <&3; done"#;
+    let at = folder("run-hangup");
+    std::fs::write(at.join("program"), PROGRAM).unwrap();
+    assert!(Command::new("mkfifo").arg(at.join("pipe")).status().unwrap().success());
+    // With a second command, the shell of the terminal does not become the first.
+    let midfold = env!("CARGO_BIN_EXE_midfold");
+    let line = format!("'{midfold}' run --store memory --quiet -- sh program; true");
     let mut terminal = Command::new("script")
         .args(["-qc", &line, "/dev/null"])
+        .current_dir(&at)
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env(HANGUPS, &at)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
     let wait_for = |word: &str| loop {
-        let signals = std::fs::read_to_string(&at).unwrap_or_default();
+        let signals = std::fs::read_to_string(at.join("signals")).unwrap_or_default();
         if signals.contains(word) {
             return signals;
         }

@@ -98,7 +98,7 @@ impl ChatRequest {
         self.whole.clone()
     }
 
-    /// Sets the value at a path. What was at the paths below it is gone.
+    /// Sets the value at a path. Older changes at the paths below it do not count any more.
     fn set(&mut self, path: Vec<String>, value: Option<Range<usize>>) {
         let below = self.changed.range(path.clone()..);
         let below = below.map(|(known, _)| known).take_while(|known| known.starts_with(&path));
