@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use midfold::core::policy::EngineName;
-use midfold::store;
+use midfold::store::StoreUrl;
 use midfold::{AfterFold, Policy, PolicyFrom, ServerSettings, ServingUpstream, Settings};
 use serde_json::{Map, Value, json};
 
@@ -70,8 +70,8 @@ pub fn policy(flags: Settings) -> Result<Policy, CommandError> {
 pub fn store() -> Result<Option<String>, CommandError> {
     let named = files()?.into_iter().find(|file| file.settings.store.is_some());
     let Some(SettingsFile { path, settings, is_project }) = named else { return Ok(None) };
-    let here = |url: &String| url.starts_with("sqlite:") || url.starts_with("memory");
-    if is_project && !settings.store.as_ref().is_some_and(here) {
+    let url = settings.store.as_deref().map(StoreUrl::read);
+    if is_project && matches!(url, Some(Ok(StoreUrl::Postgres))) {
         let hint = "if you trust it, use --store or MIDFOLD_STORE, or your own config.toml";
         return Err(untrusted(&path, "a store on a server", hint));
     }
@@ -136,7 +136,8 @@ fn placed(settings: Settings, folder: &Path) -> Settings {
         prices: settings.prices.map(|name| file(name, ".toml")),
         store: settings.store.map(|url| match url.strip_prefix("sqlite:") {
             Some(path)
-                if matches!(store::sqlite_path(&url), Ok(Some(_))) && !path.starts_with("//") =>
+                if matches!(StoreUrl::read(&url), Ok(StoreUrl::Sqlite(_)))
+                    && !path.starts_with("//") =>
             {
                 format!("sqlite:{}", beside(path))
             }

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use midfold::store::{self, Millis, Store, StoredError, StoredSession};
+use midfold::store::{self, Millis, Store, StoreUrl, StoredError, StoredSession};
 use midfold::view::OverviewCache;
 use midfold::{Door, advise_in, advise_open, session_named};
 use midfold_args::StoreAt;
@@ -46,17 +46,16 @@ impl OpenStore {
 
     /// Opens the store. `None` where its file does not exist yet.
     pub async fn open_if_there(at: &StoreAt) -> Result<Option<Self>, CommandError> {
-        let url = url_of(at)?;
-        match sqlite_path(&url) {
+        match sqlite_path(&url_of(at)?) {
             Some(path) if !path.exists() => Ok(None),
-            _ => Self::of(&url).await.map(Some),
+            _ => Self::open(at, StoreCreation::No).await.map(Some),
         }
     }
 
     async fn of(url: &str) -> Result<Self, CommandError> {
         let store = store::open(url).await;
         let store = store.map_err(|error| advise_open(url, error, Door::Command))?;
-        Ok(Self { store, is_memory: url.starts_with("memory") })
+        Ok(Self { store, is_memory: matches!(StoreUrl::read(url), Ok(StoreUrl::Memory)) })
     }
 
     /// Reads sessions in the form that all doors show.
@@ -105,7 +104,10 @@ pub fn url_of(at: &StoreAt) -> Result<String, CommandError> {
 
 /// The path in the URL of a SQLite store. `None` for other stores, and for a URL that opening the store refuses.
 pub fn sqlite_path(url: &str) -> Option<PathBuf> {
-    store::sqlite_path(url).ok().flatten().map(Path::to_owned)
+    match StoreUrl::read(url) {
+        Ok(StoreUrl::Sqlite(path)) => Some(path.to_owned()),
+        _ => None,
+    }
 }
 
 /// Refuses a path that cannot be a store. Without this, a typing error in a path would make an empty store, and the

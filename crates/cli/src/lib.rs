@@ -265,9 +265,14 @@ fn over_sessions(command: &Command, json: bool, output: &Output) -> Result<(), C
         Command::Check(args) => match &args.command {
             CheckCommand::Session(args) => audit::run(args, json, output),
             CheckCommand::Store(args) => store::check(&args.at, json, output),
+            // `run` has run this one, and those below.
             CheckCommand::File(_) => Ok(()),
         },
-        _ => Ok(()),
+        Command::Compact(_)
+        | Command::Inspect(_)
+        | Command::Trajectories(_)
+        | Command::Measure(_)
+        | Command::Print(_) => Ok(()),
     }
 }
 

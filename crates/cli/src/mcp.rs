@@ -1,17 +1,16 @@
 //! `midfold mcp`: the server that an agent starts. Only messages of the protocol go to standard output.
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use midfold::store::{Store, StoreError};
+use midfold::store::{Store, StoreError, StoreUrl};
 use midfold_args::{McpArgs, StoreAt};
 use midfold_mcp::{SessionScope, StoreSource, serve_stdio};
 use tokio::sync::OnceCell;
 
 use crate::error::CommandError;
-use crate::host::{OpenStore, StoreCreation, sqlite_path, url_of};
+use crate::host::{OpenStore, sqlite_path, url_of};
 use crate::output::Output;
 use crate::runtime::block_on;
 
@@ -33,9 +32,8 @@ pub fn run(args: &McpArgs, output: &Output) -> Result<(), CommandError> {
             let place = store.place();
             output.stderr(&format!("note: there is no session `{id}` in {place} yet\n"));
         }
-        if store.is_none() {
-            let path = later.path.as_ref().map(|path| path.display().to_string());
-            let path = path.unwrap_or_default();
+        if let (None, Some(path)) = (&store, later.at.store.as_deref().and_then(sqlite_path)) {
+            let path = path.display();
             output.stderr(&format!(
                 "note: there is no store at {path} yet: no sessions until then\n"
             ));
@@ -50,32 +48,27 @@ pub fn run(args: &McpArgs, output: &Output) -> Result<(), CommandError> {
 /// A store that may not exist yet when the server starts. It is opened once it exists.
 struct LaterStore {
     at: StoreAt,
-    /// The path of a SQLite store. `None` for other stores.
-    path: Option<PathBuf>,
     opened: OnceCell<Arc<dyn Store>>,
 }
 
 impl LaterStore {
     fn of(at: &StoreAt) -> Result<Self, CommandError> {
         let url = url_of(at)?;
-        if url.starts_with("memory") {
+        if matches!(StoreUrl::read(&url), Ok(StoreUrl::Memory)) {
             return Err(CommandError::usage("a store in memory has nothing to recall").hint(
                 "name the store that your sessions are kept in: --store sqlite:PATH or postgres://…",
             ));
         }
         // The URL is fixed here, so that the server uses the same store as long as it runs.
-        let at = StoreAt { store: Some(url.clone()) };
-        Ok(Self { at, path: sqlite_path(&url), opened: OnceCell::new() })
+        Ok(Self { at: StoreAt { store: Some(url) }, opened: OnceCell::new() })
     }
 
     async fn open(&self) -> Result<Option<Arc<dyn Store>>, CommandError> {
-        if self.opened.get().is_none() && self.path.as_ref().is_some_and(|path| !path.exists()) {
-            return Ok(None);
+        if let Some(store) = self.opened.get() {
+            return Ok(Some(Arc::clone(store)));
         }
-        let store = self.opened.get_or_try_init(async || {
-            Ok::<_, CommandError>(OpenStore::open(&self.at, StoreCreation::No).await?.store)
-        });
-        Ok(Some(Arc::clone(store.await?)))
+        let Some(host) = OpenStore::open_if_there(&self.at).await? else { return Ok(None) };
+        Ok(Some(Arc::clone(self.opened.get_or_init(async || host.store).await)))
     }
 }
 

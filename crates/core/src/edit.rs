@@ -1,4 +1,5 @@
-//! Edits of an event: splices at the ranges of its view. All other bytes stay.
+//! Edits of an event: splices at the ranges of its view. All other bytes stay, except in a string around an edited block,
+//! whose escapes are written anew.
 
 use bytes::Bytes;
 
@@ -17,23 +18,24 @@ pub enum BlockChange {
 /// Applies changes to blocks of one event and returns the new bytes.
 #[must_use]
 pub fn apply(bytes: &[u8], changes: &[(&BlockView, &BlockChange)]) -> Bytes {
-    let mut splices: Vec<(ByteRange, Vec<u8>)> = Vec::with_capacity(changes.len());
+    // A splice without bytes removes a block.
+    let mut splices: Vec<(ByteRange, Option<Vec<u8>>)> = Vec::with_capacity(changes.len());
     let (nested, plain): (Vec<_>, Vec<_>) =
         changes.iter().partition(|(block, _)| block.body.nested.is_some());
     for (block, change) in plain {
         splices.push(match change {
-            BlockChange::Remove => (block.outer, Vec::new()),
-            BlockChange::Replace(text) => (block.body.token, replacement(block, text)),
+            BlockChange::Remove => (block.outer, None),
+            BlockChange::Replace(text) => (block.body.token, Some(replacement(block, text))),
         });
     }
-    splices.extend(nested_splices(bytes, &nested));
+    splices.extend(nested_splices(bytes, &nested).into_iter().map(|(at, with)| (at, Some(with))));
     // Splices are applied from the back, so that the positions of earlier ones stay right. A removal looks for its
     // comma in the bytes that are left, because its neighbour may be removed, too.
     splices.sort_by_key(|(at, _)| std::cmp::Reverse(at.start));
     let mut out = bytes.to_vec();
     for (at, with) in splices {
-        let at = if with.is_empty() { with_comma(&out, at) } else { at };
-        out.splice(at.to_usize(), with);
+        let at = if with.is_some() { at } else { with_comma(&out, at) };
+        out.splice(at.to_usize(), with.unwrap_or_default());
     }
     Bytes::from(out)
 }

@@ -22,14 +22,23 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// The largest count that is believed: a thousand prompts of the largest windows, since a reply with many samplings
+    /// reports their sum. A larger count comes from a counter that ran below zero.
+    const MOST: u64 = 1_000_000_000;
+
+    /// Whether a provider may have counted so.
+    #[must_use]
+    pub fn is_possible(&self) -> bool {
+        *self == self.bounded()
+    }
+
     /// The same counts, of which impossible ones are lowered. Sums of them stay within a number.
     pub(crate) fn bounded(self) -> Self {
-        const MOST: u64 = 1 << 40;
         Self {
-            prompt: self.prompt.min(MOST),
-            output: self.output.min(MOST),
-            cache_read: self.cache_read.min(MOST),
-            cache_write: self.cache_write.min(MOST),
+            prompt: self.prompt.min(Self::MOST),
+            output: self.output.min(Self::MOST),
+            cache_read: self.cache_read.min(Self::MOST),
+            cache_write: self.cache_write.min(Self::MOST),
         }
     }
 }

@@ -5,10 +5,6 @@ use midfold_core::event::Usage;
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// The largest count that is believed: a thousand prompts of the largest windows, since a reply with many samplings
-/// reports their sum. A larger count comes from a counter that ran below zero.
-const MOST: u64 = 1_000_000_000;
-
 /// Reads the usage of a provider's answer, or of its `usage` (`usageMetadata`) alone: Chat Completions, Responses,
 /// Anthropic, Gemini, Bedrock, Ollama. `None` where the answer reports none, or an impossible count. A prompt of 0
 /// tokens was not counted.
@@ -23,13 +19,7 @@ const MOST: u64 = 1_000_000_000;
 pub fn reported(json: &[u8]) -> Option<Usage> {
     let whole = ObjectFields::of(json, scan::skip_space(json, 0)..json.len());
     let usage = inside(&whole.inner("response")).or_else(|| inside(&whole));
-    usage.or_else(|| of(&whole)).filter(is_possible)
-}
-
-/// Whether all counts are possible.
-fn is_possible(usage: &Usage) -> bool {
-    let Usage { prompt, output, cache_read, cache_write } = *usage;
-    [prompt, output, cache_read, cache_write].into_iter().all(|count| count <= MOST)
+    usage.or_else(|| of(&whole)).filter(Usage::is_possible)
 }
 
 /// The usage inside an answer. `None` where it has none.
@@ -156,7 +146,7 @@ impl StreamCounts {
         let known = |count: Option<u64>| count.unwrap_or(0);
         let (output, read) = (known(self.output), known(self.cache_read));
         let usage = beside_cache(self.input?, output, read, known(self.cache_write));
-        Some(usage).filter(is_possible)
+        Some(usage).filter(Usage::is_possible)
     }
 }
 
@@ -297,7 +287,7 @@ pub(crate) fn continue_dev(usage: &ObjectFields<'_>) -> Option<Usage> {
 
 /// The usage, unless its prompt is 0: a failed request is recorded with zeros.
 pub(crate) fn known(usage: Usage) -> Option<Usage> {
-    (usage.prompt > 0 && is_possible(&usage)).then_some(usage)
+    (usage.prompt > 0 && usage.is_possible()).then_some(usage)
 }
 
 #[cfg(test)]

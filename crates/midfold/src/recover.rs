@@ -63,7 +63,9 @@ impl RefusalJudgement {
     pub fn no_overflow(&self) -> Failure {
         let diagnosis = &self.diagnosis;
         let (reason, advice) = match diagnosis {
-            Diagnosis::OutputCap { .. } => ("the room asked for the reply is too large", None),
+            Diagnosis::SharedCap { .. } | Diagnosis::ReplyCap { .. } => {
+                ("the room asked for the reply is too large", None)
+            }
             Diagnosis::RateLimit => (
                 "a limit of requests or tokens in a time, or a busy server",
                 Some("wait, then send the same request again"),

@@ -163,7 +163,8 @@ impl WireProtocol {
 /// The most tokens of prompt and reply together, where the server named them.
 fn limit(diagnosis: Diagnosis) -> Option<u64> {
     match diagnosis {
-        Diagnosis::Overflow { limit, .. } | Diagnosis::OutputCap { limit, .. } => limit,
+        Diagnosis::Overflow { limit, .. } => limit,
+        Diagnosis::SharedCap { limit, .. } => Some(limit),
         _ => None,
     }
 }

@@ -73,7 +73,7 @@ pub enum WindowNews {
 #[derive(Default)]
 struct KnownWindow {
     report: Option<WindowReport>,
-    /// The tokens of the largest prompt with its answer, where the assumed window was smaller.
+    /// The tokens of the largest prompt, where the assumed window was smaller.
     accepted: Option<u64>,
     /// The most tokens that the server read of a prompt, by its counts. A hint: it is in no store.
     cut: Option<u64>,
@@ -105,7 +105,7 @@ impl LearnedWindows {
         self.note(key, WindowNews::Told);
     }
 
-    /// The tokens of the largest accepted request, if they exceed the window that was assumed.
+    /// The tokens of the largest accepted prompt, if they exceed the window that was assumed.
     #[must_use]
     pub fn largest_accepted(&self, owner: &WindowOwner) -> Option<u64> {
         self.known.get(&owner.key())?.accepted
@@ -126,10 +126,10 @@ impl LearnedWindows {
     /// by somebody.
     pub fn note_accepted(&mut self, owner: &WindowOwner, usage: Usage, guess: Option<u64>) {
         let key = owner.key();
-        let both = usage.prompt.saturating_add(usage.output);
+        let is_above_guess = guess.is_some_and(|guess| usage.prompt > guess);
         let Some(known) = self.known.get_mut(&key) else {
-            if guess.is_some_and(|guess| both > guess) {
-                self.known.get_or_default(key).accepted = Some(both);
+            if is_above_guess {
+                self.known.get_or_default(key).accepted = Some(usage.prompt);
             }
             return;
         };
@@ -137,17 +137,18 @@ impl LearnedWindows {
         if known.cut.is_some_and(|cut| usage.prompt > cut + cut / 100) {
             known.cut = None;
         }
+        // A window that the answer is not in does not rise by an answer, and of a guess nobody knows that.
         match &mut known.report {
             Some(report) => {
-                // A window that the answer is not in does not rise by an answer.
-                let took = if report.counts_reply { both } else { usage.prompt };
+                let output = if report.counts_reply { usage.output } else { 0 };
+                let took = usage.prompt.saturating_add(output);
                 if took > report.window {
                     report.window = took;
                     self.note(key, WindowNews::Raised);
                 }
             }
-            None if guess.is_some_and(|guess| both > guess) => {
-                known.accepted = known.accepted.max(Some(both));
+            None if is_above_guess => {
+                known.accepted = known.accepted.max(Some(usage.prompt));
             }
             None => {}
         }

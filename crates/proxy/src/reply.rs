@@ -31,7 +31,7 @@ impl MatchedRequest {
     /// Prepares a refused request again with a shorter answer and nothing else changed. Returns false if the prompt
     /// leaves no room for an answer.
     pub(super) fn only_shortens_reply(&mut self, diagnosis: Diagnosis) -> bool {
-        let Diagnosis::OutputCap { input: Some(input), limit: Some(limit), .. } = diagnosis else {
+        let Diagnosis::SharedCap { input, limit, .. } = diagnosis else {
             return false;
         };
         let report = WindowReport { window: limit, counts_reply: true };

@@ -431,7 +431,7 @@ impl MatchedRequest {
     fn learn(&self, diagnosis: Diagnosis) -> Option<(WindowReport, Option<u64>)> {
         let place = self.place.as_ref()?;
         let (known, have, report) = match diagnosis {
-            Diagnosis::OutputCap { input: Some(input), limit: Some(limit), .. } => {
+            Diagnosis::SharedCap { input, limit, .. } => {
                 let report = WindowReport { window: limit, counts_reply: true };
                 // Lowering the requested answer is enough if the rest of the window has room for it. If the answer is
                 // most of the window, the prompt has to shrink.

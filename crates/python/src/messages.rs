@@ -25,7 +25,7 @@ pub struct GivenMessages<'py> {
 enum GivenShape<'py> {
     /// The messages and where each of them is in the bytes.
     List(Vec<PlacedMessage<'py>>),
-    /// A body, and its lists that may be the messages.
+    /// A body, and its members that may be the messages.
     Body(Bound<'py, PyDict>, Vec<BodyList<'py>>),
     Text {
         is_str: bool,
@@ -37,7 +37,8 @@ struct PlacedMessage<'py> {
     message: Bound<'py, PyAny>,
 }
 
-/// A list of a body: its name, where it starts, and what is in it.
+/// A member of a body that may be the messages: its name, where it starts, and the messages that are objects of the
+/// caller's.
 struct BodyList<'py> {
     name: &'static str,
     start: usize,
@@ -142,13 +143,29 @@ impl<'py> GivenMessages<'py> {
     }
 }
 
+fn is_list(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>()
+}
+
+/// Whether a member of a body is meant as messages. A list without a dict may be anything, unless it is called so.
+fn are_messages(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if !is_list(value) || name == "messages" {
+        return Ok(is_list(value));
+    }
+    for element in value.try_iter()? {
+        if element?.is_instance_of::<PyDict>() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn list<'py>(
     values: &Bound<'py, PyAny>,
     out: &mut Vec<u8>,
     name: &str,
 ) -> PyResult<Vec<PlacedMessage<'py>>> {
-    let is_list = values.is_instance_of::<PyList>() || values.is_instance_of::<PyTuple>();
-    if !is_list {
+    if !is_list(values) {
         let kind = values.get_type().name()?;
         return Err(Failure::input(format!("{name} is of type `{kind}`"))
             .hint("pass a list of dicts, a dict that holds one, or JSON as str or bytes")
@@ -192,10 +209,15 @@ fn body_lists<'py>(body: &Bound<'py, PyDict>, out: &mut Vec<u8>) -> PyResult<Vec
         out.push(b':');
         let start = out.len();
         let name = LISTS.into_iter().find(|name| *name == key);
-        match name.filter(|_| value.is_instance_of::<PyList>()) {
-            Some(name) => lists.push(BodyList { name, start, messages: list(&value, out, name)? }),
-            None => json::write(&value, out, || format!("messages[\"{key}\"]"))?,
-        }
+        let messages = match name {
+            Some(name) if are_messages(name, &value)? => list(&value, out, name)?,
+            // Responses takes a text in the place of a list.
+            _ => {
+                json::write(&value, out, || format!("messages[\"{key}\"]"))?;
+                Vec::new()
+            }
+        };
+        lists.extend(name.map(|name| BodyList { name, start, messages }));
     }
     out.push(b'}');
     Ok(lists)

@@ -129,6 +129,26 @@ def test_a_request_keeps_its_other_members(session_messages):
     assert len(result.messages["messages"]) < len(body["messages"]) == len(session_messages)
 
 
+def test_a_body_takes_a_tuple_as_a_list_does(session_messages):
+    body = {"model": "gpt-5.6", "messages": tuple(session_messages), "temperature": 1}
+    messages = midfold.compact(body, window=16_000).messages
+    assert list(messages) == list(body)
+    assert messages["messages"][0] is session_messages[0]
+
+
+def test_a_member_by_the_name_of_messages_may_be_anything(session_messages):
+    other = {"conversations": ["c1"], "input": ["a"], "messages": session_messages}
+    messages = midfold.compact(other, window=16_000).messages
+    assert messages["conversations"] is other["conversations"]
+    assert messages["messages"][0] is session_messages[0]
+
+
+def test_a_text_as_input_stays_in_its_body():
+    body = {"model": "gpt-5.6", "input": "hello", "temperature": 1}
+    messages = midfold.compact(body).messages
+    assert messages == {**body, "input": [{"role": "user", "content": "hello"}]}
+
+
 def test_an_anthropic_body_with_its_system_prompt_is_counted():
     turns = [{"role": "user", "content": "Fix it."}]
     for n in range(80):

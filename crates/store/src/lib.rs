@@ -31,7 +31,7 @@ pub use error::{FailureKind, StoreError};
 pub use fsck::fsck;
 pub use live::{InjectedRequest, NumberedContext, SessionMeta, StoredError, StoredSession};
 pub use midfold_core::redact::mask;
-pub use open::{open, open_existing, sqlite_path};
+pub use open::{StoreUrl, open, open_existing};
 pub use sql::memory::{MemoryStore, run_in_memory};
 #[cfg(feature = "postgres")]
 pub use sql::postgres::PostgresStore;

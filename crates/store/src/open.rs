@@ -17,7 +17,9 @@ const FORMS: &str = "`memory`, `sqlite:PATH` or `postgres://user:password@host/d
 /// # Errors
 /// Fails as [`open`] does, and with [`StoreError::Url`] where there is no such file.
 pub async fn open_existing(url: &str) -> Result<Arc<dyn Store>, StoreError> {
-    if let Some(path) = sqlite_path(url)?.filter(|path| !path.exists()) {
+    if let StoreUrl::Sqlite(path) = StoreUrl::read(url)?
+        && !path.exists()
+    {
         let path = path.display();
         let why =
             format!("there is no store at {path}: name another, or make a session in it first");
@@ -26,27 +28,54 @@ pub async fn open_existing(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     open(url).await
 }
 
-/// The path in the URL of a SQLite store. `None` for other stores.
-///
-/// ```
-/// use std::path::Path;
-/// use midfold_store::sqlite_path;
-/// assert_eq!(sqlite_path("sqlite:a/b.db").unwrap(), Some(Path::new("a/b.db")));
-/// assert_eq!(sqlite_path("memory").unwrap(), None);
-/// assert!(sqlite_path("sqlite::memory:").is_err());
-/// ```
-///
-/// # Errors
-/// Fails with [`StoreError::Url`] where the URL has no path, or options behind it.
-pub fn sqlite_path(url: &str) -> Result<Option<&Path>, StoreError> {
-    let Some(rest) = url.strip_prefix("sqlite:") else { return Ok(None) };
+/// What the URL of a store names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreUrl<'a> {
+    /// A store in memory, which ends with its program.
+    Memory,
+    /// The file of a SQLite store.
+    Sqlite(&'a Path),
+    /// A PostgreSQL database.
+    Postgres,
+}
+
+impl<'a> StoreUrl<'a> {
+    /// Reads a URL as [`open`] does, without opening anything.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use midfold_store::StoreUrl;
+    /// assert_eq!(StoreUrl::read("sqlite:a/b.db").unwrap(), StoreUrl::Sqlite(Path::new("a/b.db")));
+    /// assert_eq!(StoreUrl::read("memory").unwrap(), StoreUrl::Memory);
+    /// assert!(StoreUrl::read("sqlite::memory:").is_err() && StoreUrl::read("memory.db").is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// Fails with [`StoreError::Url`] where the URL names no store, and where that of a SQLite store has no path, or
+    /// options behind it. No message holds a password.
+    pub fn read(url: &'a str) -> Result<Self, StoreError> {
+        let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
+        match scheme {
+            "memory" if rest.trim_matches('/').is_empty() => Ok(Self::Memory),
+            "sqlite" => sqlite_path(rest).map(Self::Sqlite),
+            "postgres" | "postgresql" => Ok(Self::Postgres),
+            _ => {
+                let masked = mask(url);
+                Err(StoreError::Url(format!("`{masked}` names no store; write {FORMS}")))
+            }
+        }
+    }
+}
+
+/// The path of a SQLite store, from what is behind the scheme of its URL.
+fn sqlite_path(rest: &str) -> Result<&Path, StoreError> {
     let path = rest.strip_prefix("//").unwrap_or(rest);
     if path.is_empty() || path.starts_with(":memory:") {
         let hint = "a SQLite store needs a path: `sqlite:/folder/file.db`; for none, `memory`";
         return Err(StoreError::Url(hint.to_owned()));
     }
     match path.split_once('?') {
-        None => Ok(Some(Path::new(path))),
+        None => Ok(Path::new(path)),
         Some((path, options)) => Err(StoreError::Url(format!(
             "a SQLite store takes no options, and here are some: `?{options}`; write `sqlite:{path}`"
         ))),
@@ -68,17 +97,10 @@ pub fn sqlite_path(url: &str) -> Result<Option<&Path>, StoreError> {
 /// Fails with [`StoreError::Url`] where the URL names no store, or a kind of store that this build does not have.
 /// Other errors are the database's. No message holds a password.
 pub async fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
-    if let Some(path) = sqlite_path(url)? {
-        return Ok(Arc::new(crate::sql::sqlite::SqliteStore::open(path).await?));
-    }
-    let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
-    match scheme {
-        "memory" if rest.trim_matches('/').is_empty() => Ok(Arc::new(MemoryStore::new())),
-        "postgres" | "postgresql" => postgres(url).await,
-        _ => {
-            let masked = mask(url);
-            Err(StoreError::Url(format!("`{masked}` names no store; write {FORMS}")))
-        }
+    match StoreUrl::read(url)? {
+        StoreUrl::Memory => Ok(Arc::new(MemoryStore::new())),
+        StoreUrl::Sqlite(path) => Ok(Arc::new(crate::sql::sqlite::SqliteStore::open(path).await?)),
+        StoreUrl::Postgres => postgres(url).await,
     }
 }
 

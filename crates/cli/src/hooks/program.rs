@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use midfold::store::mask;
+use midfold::store::{StoreUrl, mask};
+use midfold::{Door, advise_open};
 
 use crate::error::CommandError;
-use crate::host::sqlite_path;
 use crate::output::reason;
 
 /// The program as others start it: `midfold` if the `PATH` leads to this very file, else its full path.
@@ -23,8 +23,8 @@ pub fn program() -> Result<String, CommandError> {
     Ok(me.display().to_string())
 }
 
-/// The URL of a store with an absolute path, because hooks run in many folders. Fails where the URL has a password or
-/// names a store in memory.
+/// The URL of a store with an absolute path, because hooks run in many folders. Fails where the URL has a password,
+/// names a store in memory or names none.
 pub fn absolute(url: &str) -> Result<String, CommandError> {
     if mask(url) != url {
         return Err(CommandError::usage(
@@ -32,14 +32,16 @@ pub fn absolute(url: &str) -> Result<String, CommandError> {
         )
         .hint("leave --store out, and set MIDFOLD_STORE where Claude Code is started"));
     }
-    let Some(path) = sqlite_path(url) else {
-        if url.starts_with("memory") {
+    let named = StoreUrl::read(url).map_err(|error| advise_open(url, error, Door::Command))?;
+    let path = match named {
+        StoreUrl::Memory => {
             return Err(CommandError::usage("a store in memory ends with each hook")
                 .hint("name a file: --store sqlite:PATH"));
         }
-        return Ok(url.to_owned());
+        StoreUrl::Sqlite(path) => path,
+        StoreUrl::Postgres => return Ok(url.to_owned()),
     };
-    let path = std::path::absolute(&path).map_err(|error| {
+    let path = std::path::absolute(path).map_err(|error| {
         CommandError::failed(format!("{} has no full path: {}", path.display(), reason(&error)))
     })?;
     Ok(format!("sqlite:{}", path.display()))

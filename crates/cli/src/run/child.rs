@@ -15,6 +15,7 @@ pub async fn run(mut command: Command) -> io::Result<ExitStatus> {
     let mut quit = signal(SignalKind::quit())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;
+    let is_job = unix::is_job();
     let mut child = command.spawn()?;
     let pid = child.id();
     loop {
@@ -23,7 +24,7 @@ pub async fn run(mut command: Command) -> io::Result<ExitStatus> {
             _ = interrupt.recv() => unix::from_keyboard(pid, unix::Signal::INT),
             _ = quit.recv() => unix::from_keyboard(pid, unix::Signal::QUIT),
             _ = terminate.recv() => unix::pass(pid, unix::Signal::TERM),
-            _ = hangup.recv() => unix::pass(pid, unix::Signal::HUP),
+            _ = hangup.recv() => unix::hung_up(pid, is_job),
         }
     }
 }
@@ -56,15 +57,21 @@ mod unix {
     use std::fs::File;
 
     pub use rustix::process::Signal;
-    use rustix::process::{Pid, getpgrp, kill_process};
+    use rustix::process::{Pid, getpgid, getpgrp, getpid, getsid, kill_process};
     use rustix::termios::tcgetpgrp;
+
+    /// The terminal of this process, if it has one.
+    const TERMINAL: &str = "/dev/tty";
 
     /// Passes a signal on to the program. Does nothing where the program has ended.
     pub fn pass(pid: Option<u32>, signal: Signal) {
-        let pid = pid.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
-        if let Some(pid) = pid {
+        if let Some(pid) = process(pid) {
             let _ = kill_process(pid, signal);
         }
+    }
+
+    fn process(pid: Option<u32>) -> Option<Pid> {
+        pid.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw)
     }
 
     /// Passes a signal of the keyboard on, unless this process is in the terminal's foreground: then the terminal has
@@ -73,11 +80,25 @@ mod unix {
     /// In the foreground, one that another process sends to this process alone looks the same and does not arrive:
     /// `docker stop -s INT` of a container with a terminal ends nothing, and SIGTERM does.
     pub fn from_keyboard(pid: Option<u32>, signal: Signal) {
-        let terminal = File::open("/dev/tty");
+        let terminal = File::open(TERMINAL);
         let in_front =
             terminal.is_ok_and(|file| tcgetpgrp(&file).is_ok_and(|group| group == getpgrp()));
         if !in_front {
             pass(pid, signal);
+        }
+    }
+
+    /// Whether a shell in a terminal started this process.
+    pub fn is_job() -> bool {
+        File::open(TERMINAL).is_ok() && getsid(None).is_ok_and(|leader| leader != getpid())
+    }
+
+    /// Passes a hangup on, unless the terminal of a job is gone: the shell, or the kernel at the shell's end, has then
+    /// sent it to all of the job's group already.
+    pub fn hung_up(pid: Option<u32>, is_job: bool) {
+        let is_of_group = || process(pid).is_some_and(|pid| getpgid(Some(pid)) == Ok(getpgrp()));
+        if !is_job || File::open(TERMINAL).is_ok() || !is_of_group() {
+            pass(pid, Signal::HUP);
         }
     }
 }

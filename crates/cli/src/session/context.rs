@@ -118,7 +118,7 @@ fn refusal_text(diagnosis: &Diagnosis, tokens: u64) -> String {
             (None, Some(limit)) => format!("too long: {limit} tokens are allowed; compacted\n"),
             (None, None) => format!("too long (about {} tokens); compacted\n", number(tokens)),
         },
-        Diagnosis::OutputCap { .. } => {
+        Diagnosis::SharedCap { .. } => {
             "the prompt leaves too little room for a reply; compacted\n".to_owned()
         }
         Diagnosis::Pictures(_) => {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[cfg(feature = "parquet")]
 use super::columns;
@@ -30,16 +30,16 @@ impl OutputFormat {
         }
     }
 
-    /// Joins the parts that were written chunk by chunk into the output. Returns false where they are the output
-    /// already.
-    pub fn assembled(&self, part: &Path, whole: &Path, workers: usize) -> io::Result<bool> {
+    /// The file with the whole output: the one that was written chunk by chunk, or one into which its parts are joined.
+    fn assembled(&self, paths: &OutputPaths, workers: usize) -> io::Result<PathBuf> {
+        let (part, whole) = (&paths.output_part, paths.assembled());
         match self {
-            Self::Lines => return Ok(false),
-            Self::Packed => packed::assemble(part, whole, workers)?,
+            Self::Lines => return Ok(part.clone()),
+            Self::Packed => packed::assemble(part, &whole, workers)?,
             #[cfg(feature = "parquet")]
-            Self::Parquet(table) => table.assemble(part, whole)?,
+            Self::Parquet(table) => table.assemble(part, &whole)?,
         }
-        Ok(true)
+        Ok(whole)
     }
 }
 
@@ -68,12 +68,9 @@ pub fn publish(
     if !paths.output_part.exists() {
         return Ok(());
     }
-    let whole = match format.assembled(&paths.output_part, &paths.assembled(), workers) {
-        Ok(true) => paths.assembled(),
-        Ok(false) => paths.output_part.clone(),
-        Err(error) => return Err(failed(&paths.output, error)),
-    };
-    fs::rename(whole, &paths.output).map_err(|error| failed(&paths.output, error))?;
+    let whole = format.assembled(paths, workers);
+    let renamed = whole.and_then(|whole| fs::rename(whole, &paths.output));
+    renamed.map_err(|error| failed(&paths.output, error))?;
     match fs::remove_file(&paths.output_part) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(failed(&paths.output_part, error))

@@ -134,5 +134,9 @@ fn a_file_that_comes_with_a_folder_runs_no_command_and_sends_nothing_away() {
 
     fs::write(tmp.join("midfold.toml"), "store = \"postgres://somebody@127.0.0.1:1/x\"\n").unwrap();
     refused(&["session", "list"], "a store on a server");
+    fs::write(tmp.join("midfold.toml"), "store = \"memory.db\"\n").unwrap();
+    let no_store = at(&tmp, &tmp, &["session", "list"]);
+    let said = String::from_utf8_lossy(&no_store.stderr);
+    assert!(said.contains("`memory.db` names no store"), "{said}");
     text(&at(&tmp, &tmp, &["compact", &file]));
 }

@@ -163,6 +163,8 @@ fn settings_that_cannot_be_read_are_left_alone() {
     }
     let in_memory = place.run(&["connect", "claude", "--store", "memory"], "");
     assert_eq!(in_memory.status.code(), Some(2));
+    let no_store = seen(&place.run(&["connect", "claude", "--store", "memory.db"], ""));
+    assert!(no_store.contains("--store sqlite:memory.db"), "{no_store}");
     let secret = place.run(&["connect", "claude", "--store", "postgres://me:pw@h/d"], "");
     let said = seen(&secret);
     assert!(secret.status.code() == Some(2) && !said.contains("pw@"), "{said}");

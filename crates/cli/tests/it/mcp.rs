@@ -165,6 +165,9 @@ fn sessions_of_another_owner_are_not_there() {
 fn what_cannot_be_served_says_why() {
     let memory = run(&["mcp", "--store", "memory"], b"");
     assert_eq!(memory.status.code(), Some(2), "{}", seen(&memory));
+    let no_store = seen(&run(&["mcp", "--store", "memory.db"], b""));
+    assert!(no_store.contains("names no store"), "{no_store}");
+    assert!(no_store.contains("--store sqlite:memory.db"), "{no_store}");
     let words = run(
         &["mcp", "--store", &url(&store("mcp-words"))],
         b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n",

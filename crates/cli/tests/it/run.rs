@@ -239,6 +239,44 @@ fn signals_go_on_to_the_program() {
     assert_eq!(killed.status.code(), Some(128 + 9));
 }
 
+/// At a hangup of the terminal, the whole group of a job gets the signal.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hangup_of_the_terminal_arrives_once() {
+    // A shell that only reads takes a signal faster than it is passed on, so that no two become one.
+    const PROGRAM: &str = r#"trap 'echo hangup >>signals' HUP; trap 'echo end >>signals; exit' TERM
+exec 3<>pipe; echo $PPID >signals; while :; do read _ <&3; done"#;
+    let at = folder("run-hangup");
+    std::fs::write(at.join("program"), PROGRAM).unwrap();
+    assert!(Command::new("mkfifo").arg(at.join("pipe")).status().unwrap().success());
+    // With a second command, the shell of the terminal does not become the first.
+    let midfold = env!("CARGO_BIN_EXE_midfold");
+    let line = format!("'{midfold}' run --store memory --quiet -- sh program; true");
+    let mut terminal = Command::new("script")
+        .args(["-qc", &line, "/dev/null"])
+        .current_dir(&at)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let wait_for = |word: &str| loop {
+        let signals = std::fs::read_to_string(at.join("signals")).unwrap_or_default();
+        if signals.contains(word) {
+            return signals;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    };
+    let parent = wait_for("\n");
+    terminal.kill().unwrap();
+    terminal.wait().unwrap();
+    wait_for("hangup");
+    let end = format!("kill -TERM {parent}");
+    assert!(Command::new("sh").args(["-c", &end]).status().unwrap().success());
+    assert_eq!(wait_for("end").matches("hangup").count(), 1);
+}
+
 /// Programs by the names of clients, which print what they are told.
 #[cfg(unix)]
 fn clients(at: &Path) -> PathBuf {

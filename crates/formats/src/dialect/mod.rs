@@ -27,7 +27,7 @@ pub use openai_responses::OpenAiResponses;
 pub use sharegpt::ShareGpt;
 
 use opaque::opaque_view;
-pub(crate) use output::{CallAnswerer, answerer};
+pub(crate) use output::{CallAnswerer, answerer, is_output};
 pub(crate) use unread::is_unread;
 pub(crate) use walk::EventWalk;
 

@@ -47,7 +47,7 @@ pub(super) fn is_call(kind: &[u8]) -> bool {
 }
 
 /// Whether an item of this type can be an output, which answers a call.
-pub(super) fn is_output(kind: &[u8]) -> bool {
+pub(crate) fn is_output(kind: &[u8]) -> bool {
     kind.ends_with(b"_output") || kind == b"mcp_approval_response"
 }
 

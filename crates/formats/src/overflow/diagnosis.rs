@@ -5,23 +5,29 @@ use midfold_core::engine::ReportedOverflow;
 /// Why a provider refused a request. Each variant says what has to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Diagnosis {
-    /// The prompt is longer than the window: compact, then retry once.
+    /// The prompt is longer than the window, or it is too long together with the reply and the provider does not say by
+    /// how much: compact, then retry once.
     Overflow {
         /// The tokens of the prompt, as the provider counts them. `None` where it gives no number.
         have: Option<u64>,
         /// The tokens that the provider takes. `None` where it gives no number.
         limit: Option<u64>,
     },
-    /// The tokens reserved for the reply are too many: lower `max_tokens` first. With an `input`, prompt and reply
-    /// together exceed the window. Without one, the reply alone exceeds what the model can write, and compacting cannot
-    /// help.
-    OutputCap {
+    /// Prompt and reply together exceed the window, and the prompt alone does not: lower `max_tokens` first.
+    SharedCap {
         /// The tokens of the prompt. vLLM stops counting as soon as the two together exceed the limit by one token; the
         /// prompt may then be longer.
-        input: Option<u64>,
+        input: u64,
         /// The tokens reserved for the reply.
+        output: u64,
+        /// The most tokens of the two together.
+        limit: u64,
+    },
+    /// The reply alone exceeds what the model can write: lower `max_tokens`, compacting cannot help.
+    ReplyCap {
+        /// The tokens reserved for the reply. `None` where the provider gives no number.
         output: Option<u64>,
-        /// The most tokens of the two together, or of the reply alone.
+        /// The most tokens of a reply. `None` where the provider gives no number.
         limit: Option<u64>,
     },
     /// The body has too many bytes, whatever its tokens (HTTP 413).
@@ -75,13 +81,14 @@ impl Diagnosis {
     /// Whether the prompt, or prompt and reply, were too large for the window or the body, so that a fold may help.
     #[must_use]
     pub fn exceeds_window(&self) -> bool {
-        match self {
-            Self::Overflow { .. } | Self::PayloadTooLarge | Self::Pictures(_) | Self::Probable => {
-                true
-            }
-            Self::OutputCap { input, .. } => input.is_some(),
-            _ => false,
-        }
+        matches!(
+            self,
+            Self::Overflow { .. }
+                | Self::SharedCap { .. }
+                | Self::PayloadTooLarge
+                | Self::Pictures(_)
+                | Self::Probable
+        )
     }
 
     /// The overflow to report to [`Session::recover`](midfold_core::engine::Session::recover), where compacting is what
@@ -91,7 +98,7 @@ impl Diagnosis {
     /// ```
     /// use midfold_core::engine::ReportedOverflow;
     /// use midfold_formats::overflow::Diagnosis;
-    /// let cap = Diagnosis::OutputCap { input: Some(199_000), output: Some(32_000), limit: Some(200_000) };
+    /// let cap = Diagnosis::SharedCap { input: 199_000, output: 32_000, limit: 200_000 };
     /// assert_eq!(cap.recovery(500), None, "max_tokens = 1,000 is enough");
     /// let told = ReportedOverflow { have: Some(199_000), limit: Some(196_000) };
     /// assert_eq!(cap.recovery(4_000), Some(told));
@@ -103,9 +110,7 @@ impl Diagnosis {
             Self::PayloadTooLarge | Self::Pictures(_) | Self::Probable => {
                 Some(ReportedOverflow::default())
             }
-            Self::OutputCap { input: Some(input), limit: Some(limit), .. }
-                if limit.saturating_sub(input) < reply =>
-            {
+            Self::SharedCap { input, limit, .. } if limit.saturating_sub(input) < reply => {
                 // The session knows nothing of the reply, so its room is taken off the limit here.
                 let limit = limit.checked_sub(reply);
                 Some(ReportedOverflow { have: Some(input), limit })
@@ -115,32 +120,33 @@ impl Diagnosis {
     }
 
     /// The `max_tokens` with which the request may be sent again, where that is all it needs: the tokens that the
-    /// prompt leaves of the limit. `None` for every other diagnosis.
+    /// prompt leaves of the limit, or the most of a reply. `None` for every other diagnosis.
     ///
     /// ```
     /// use midfold_formats::overflow::Diagnosis;
-    /// let cap = Diagnosis::OutputCap { input: Some(190_000), output: Some(32_000), limit: Some(200_000) };
+    /// let cap = Diagnosis::SharedCap { input: 190_000, output: 32_000, limit: 200_000 };
     /// assert_eq!(cap.room_for_reply(), Some(10_000));
     /// ```
     #[must_use]
     pub fn room_for_reply(&self) -> Option<u64> {
-        match *self {
-            Self::OutputCap { input, limit: Some(limit), .. } => {
-                limit.checked_sub(input.unwrap_or(0)).filter(|room| *room > 0)
-            }
+        let room = match *self {
+            Self::SharedCap { input, limit, .. } => limit.checked_sub(input),
+            Self::ReplyCap { limit, .. } => limit,
             _ => None,
-        }
+        };
+        room.filter(|room| *room > 0)
     }
 
     /// The same diagnosis with a better count of the prompt. Where the server stopped counting at the limit, the prompt
     /// is at least `prompt` tokens.
     pub(super) fn with_prompt(self, prompt: u64) -> Self {
-        let Self::OutputCap { input: Some(input), output: Some(output), limit: Some(limit) } = self
-        else {
-            return self;
-        };
-        let stopped = input.saturating_add(output) == limit.saturating_add(1);
-        let input = if stopped { input.max(prompt) } else { input };
-        Self::OutputCap { input: Some(input), output: Some(output), limit: Some(limit) }
+        match self {
+            Self::SharedCap { input, output, limit }
+                if input.saturating_add(output) == limit.saturating_add(1) =>
+            {
+                Self::SharedCap { input: input.max(prompt), output, limit }
+            }
+            other => other,
+        }
     }
 }

@@ -56,7 +56,7 @@ pub fn is_echo(error: &[u8], request: &[u8]) -> bool {
 /// ```
 /// use midfold_formats::overflow::{Diagnosis, diagnose};
 /// let body = b"This model's maximum context length is 32768 tokens. However, you requested 8192 output tokens and your prompt contains at least 24577 input tokens";
-/// let cap = |input| Diagnosis::OutputCap { input: Some(input), output: Some(8_192), limit: Some(32_768) };
+/// let cap = |input| Diagnosis::SharedCap { input, output: 8_192, limit: 32_768 };
 /// assert_eq!(diagnose(Some(400), body, 20_000, 32_768), cap(24_577));
 /// assert_eq!(diagnose(Some(400), body, 40_000, 32_768), cap(40_000));
 /// ```

@@ -150,11 +150,9 @@ impl<'a> RefusalMatch<'a> {
         let most = self.number("limit");
         match self.row.verdict {
             RefusalVerdict::Overflow | RefusalVerdict::Above => self.overflow(body),
-            RefusalVerdict::Cap => Diagnosis::OutputCap {
-                input: None,
-                output: self.part("output"),
-                limit: self.tokens("limit"),
-            },
+            RefusalVerdict::Cap => {
+                Diagnosis::ReplyCap { output: self.part("output"), limit: self.tokens("limit") }
+            }
             RefusalVerdict::Pictures => Diagnosis::Pictures(PictureLimit::Count { most }),
             RefusalVerdict::Side { among_many } => {
                 Diagnosis::Pictures(PictureLimit::Side { most, among_many })
@@ -176,8 +174,7 @@ impl<'a> RefusalMatch<'a> {
         if let (Some(input), Some(output), Some(limit)) = (input, output, limit)
             && input < limit
         {
-            let (input, output) = (Some(input), Some(output));
-            return Diagnosis::OutputCap { input, output, limit: Some(limit) };
+            return Diagnosis::SharedCap { input, output, limit };
         }
         let over = self.number("over").zip(limit).map(|(over, limit)| limit.saturating_add(over));
         let own = self.tokens("have").or_else(|| sane(over)).or_else(|| sane(input)).or(total);

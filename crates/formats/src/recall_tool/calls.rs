@@ -1,13 +1,14 @@
 //! Finds the calls of midfold's own tools in a reply.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use bytes::Bytes;
 use midfold_core::exchanges::is_unrun;
 
 use crate::DialectKind;
-use crate::dialect::{CallAnswerer, answerer};
+use crate::dialect::{CallAnswerer, answerer, is_output};
 use crate::fields::ObjectFields;
 use crate::own_tools::OwnTool;
 use crate::scan;
@@ -68,6 +69,7 @@ pub struct RecallCalls {
 #[must_use]
 pub fn calls(kind: DialectKind, reply: &[Bytes]) -> RecallCalls {
     let mut calls = RecallCalls::default();
+    let answered = answered_ids(kind, reply);
     for message in reply {
         for part in parts(kind, message) {
             let part = ObjectFields::of(message, part);
@@ -77,11 +79,23 @@ pub fn calls(kind: DialectKind, reply: &[Bytes]) -> RecallCalls {
                     let (id, arguments) = (call.id().map(Cow::into_owned), call.arguments());
                     calls.own.push(RecallCall { tool, id, arguments });
                 }
+                None if call.id().is_some_and(|id| answered.contains(&id)) => {}
                 None => calls.others += 1,
             }
         }
     }
     calls
+}
+
+/// The ids of the calls whose outputs are in the reply: those of a shell that the provider runs.
+fn answered_ids(kind: DialectKind, reply: &[Bytes]) -> HashSet<Cow<'_, str>> {
+    let items = reply.iter().filter(|_| kind == DialectKind::OpenAiResponses);
+    let id = |item| {
+        let item = ObjectFields::of(item, 0..item.len());
+        item.text("type").filter(|kind| is_output(kind.as_bytes()))?;
+        item.text("call_id")
+    };
+    items.filter_map(|item: &Bytes| id(item)).collect()
 }
 
 /// A call in a reply that the provider does not answer itself.

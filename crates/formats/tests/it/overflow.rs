@@ -25,7 +25,12 @@ fn case(line: &str) -> Case {
     let (have, limit) = (number("have"), number("limit"));
     let expected = match value["is"].as_str().unwrap() {
         "overflow" => Diagnosis::Overflow { have, limit },
-        "output-cap" => Diagnosis::OutputCap { input: have, output: number("output"), limit },
+        "shared-cap" => {
+            let [input, output, limit] =
+                ["have", "output", "limit"].map(|key| number(key).unwrap());
+            Diagnosis::SharedCap { input, output, limit }
+        }
+        "reply-cap" => Diagnosis::ReplyCap { output: number("output"), limit },
         "pictures" => Diagnosis::Pictures(PictureLimit::Count { most: limit }),
         "side" | "side-among-many" => Diagnosis::Pictures(PictureLimit::Side {
             most: limit,
@@ -51,6 +56,11 @@ fn case(line: &str) -> Case {
     Case { set: text("set"), name: text("name"), status, body, expected }
 }
 
+fn is_about_tokens(diagnosis: Diagnosis) -> bool {
+    use Diagnosis::{Overflow, ReplyCap, SharedCap};
+    matches!(diagnosis, Overflow { .. } | SharedCap { .. } | ReplyCap { .. })
+}
+
 #[test]
 fn every_body_is_diagnosed_with_its_numbers() {
     let wrong = |case: &Case| {
@@ -66,9 +76,8 @@ fn every_body_is_diagnosed_with_its_numbers() {
 fn every_overflow_is_found_inside_a_stream() {
     let read = cases();
     let fits = |case: &&Case| {
-        let refused =
-            matches!(case.expected, Diagnosis::Overflow { .. } | Diagnosis::OutputCap { .. });
-        refused && serde_json::from_slice::<Value>(&case.body).is_ok_and(|body| body.is_object())
+        is_about_tokens(case.expected)
+            && serde_json::from_slice::<Value>(&case.body).is_ok_and(|body| body.is_object())
     };
     let mut seen = 0;
     for case in read.iter().filter(fits) {
@@ -128,9 +137,7 @@ fn every_wording_is_read_in_every_wrapping() {
         let told = [&body["error"]["message"], &body["message"], &body["error"], &body["detail"]];
         let Some(text) = told.into_iter().find_map(Value::as_str) else { continue };
         let expected = classify(Some(400), text.as_bytes());
-        let is_about_tokens =
-            matches!(expected, Diagnosis::Overflow { .. } | Diagnosis::OutputCap { .. });
-        if !is_about_tokens || case.name == "escaped for html" {
+        if !is_about_tokens(expected) || case.name == "escaped for html" {
             continue;
         }
         // Only the firm wordings count more than the status of a rate limit.

@@ -256,6 +256,17 @@ fn only_what_the_client_answers_keeps_an_answer_from_going_on() {
     }
 }
 
+/// A shell that the provider hosts has its output in the same reply.
+#[test]
+fn a_call_with_its_output_beside_it_waits_for_nobody() {
+    let shell = |id: &str| json!({"type": "shell_call", "call_id": id, "action": {}});
+    let output = json!({"type": "shell_call_output", "call_id": "c", "output": []});
+    let own = json!({"type": "function_call", "call_id": "o", "name": NAME, "arguments": "{}"});
+    let reply = [shell("c"), output, own, shell("d")].map(|item| Bytes::from(item.to_string()));
+    let others = |reply: &[Bytes]| calls(OpenAiResponses, reply).others;
+    assert_eq!((others(&reply[..3]), others(&reply)), (0, 1));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

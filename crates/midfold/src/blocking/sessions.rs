@@ -15,12 +15,13 @@ use super::{HandedContext, Session, SessionError, Start, StorePlace};
 pub struct Sessions<T> {
     start: Start,
     limit: usize,
-    hold: fn(Session) -> T,
+    handle_of: fn(Session) -> T,
+    /// Locked while neither a fold nor a comparison runs: no session is locked behind it.
     entries: Mutex<Vec<SessionEntry<T>>>,
     place: Mutex<Option<StorePlace>>,
     /// The ids of sessions that have the named settings. A host may change them since, and a session that was dropped is
-    /// opened again as the host left it.
-    set: Mutex<HashSet<String>>,
+    /// opened again as the host left it. So an id stays here as long as the process.
+    ids_with_named: Mutex<HashSet<String>>,
 }
 
 /// A conversation. The list of entries is in the order of last use.
@@ -30,11 +31,11 @@ struct SessionEntry<T> {
 }
 
 impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
-    /// Makes an empty set; `start` holds the settings of each session, and `hold` makes its handle.
+    /// Makes an empty set; `start` holds the settings of each session, and `handle_of` makes its handle.
     #[must_use]
-    pub fn new(start: Start, limit: usize, hold: fn(Session) -> T) -> Self {
-        let (entries, place, set) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { start, limit: limit.max(1), hold, entries, place, set }
+    pub fn new(start: Start, limit: usize, handle_of: fn(Session) -> T) -> Self {
+        let (entries, place, ids_with_named) = Default::default();
+        Self { start, limit: limit.max(1), handle_of, entries, place, ids_with_named }
     }
 
     /// Takes all messages of a conversation, and returns its session and the context to send. See [`Session::project`].
@@ -51,17 +52,16 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
         list: &[RawEvent],
         force: Option<ForcedFold<'_>>,
     ) -> Result<(T, HandedContext), SessionError> {
-        let (entry, identities) = match id {
+        let (handle, identities) = match id {
             Some(id) => (self.named(id)?, None),
             None => self.like(list)?,
         };
         let handed = {
-            // The entries are unlocked by now, so a slow fold blocks no call for another id.
-            let mut session = lock(entry.as_ref());
+            let mut session = lock(handle.as_ref());
             let identities = identities.unwrap_or_else(|| session.identities(list));
             session.project_known(list, &identities, force)?
         };
-        Ok((entry, handed))
+        Ok((handle, handed))
     }
 
     /// Returns the conversation of this id, or without an id the one that has the most in common with a list; `None` if
@@ -70,11 +70,10 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
     /// # Errors
     /// If the store fails.
     pub fn find(&self, id: Option<&str>, list: &[RawEvent]) -> Result<Option<T>, SessionError> {
-        let mut entries = lock(&self.entries);
-        if let Some(id) = id {
-            return self.called(&mut entries, id);
+        match id {
+            Some(id) => self.called(&mut lock(&self.entries), id),
+            None => Ok(best(&self.handles(), list)?.map(|(best, _)| best)),
         }
-        Ok(best(&entries, list)?.map(|(best, _)| entries[best.entry].session.clone()))
     }
 
     /// The conversation of this id, which is made if there is none.
@@ -91,23 +90,34 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
     /// The conversation that a list goes on with; if there is none, a new one or a fork. Also returns the identities of
     /// the list if they were computed.
     fn like(&self, list: &[RawEvent]) -> Result<(T, Option<Vec<Hash>>), SessionError> {
-        let mut entries = lock(&self.entries);
-        let Some((best, identities)) = best(&entries, list)? else {
+        let Some((handle, identities)) = best(&self.handles(), list)? else {
             let session = self.make(self.name(list))?;
-            return Ok((self.enter(&mut entries, None, session), None));
+            return Ok((self.enter(&mut lock(&self.entries), None, session), None));
         };
-        let session = if best.is_all {
-            used(&mut entries, best.entry)
-        } else {
-            let fork = {
-                let mut session = lock(entries[best.entry].session.as_ref());
-                let common = session.common(&identities)?;
-                // The list is another conversation, not a later state of that one: its fork gets an id of its own.
-                session.rewound(&self.name(list), common)?
-            };
-            self.enter(&mut entries, None, fork)
+        let fork = {
+            let mut session = lock(handle.as_ref());
+            let common = session.common(&identities)?;
+            let is_all = common.at == session.len();
+            // The list is another conversation, not a later state of that one: its fork gets an id of its own.
+            (!is_all).then(|| session.rewound(&self.name(list), common)).transpose()?
         };
-        Ok((session, Some(identities)))
+        let mut entries = lock(&self.entries);
+        let handle = match fork {
+            Some(fork) => self.enter(&mut entries, None, fork),
+            None => {
+                let is_it =
+                    |entry: &SessionEntry<T>| std::ptr::eq(entry.session.as_ref(), handle.as_ref());
+                // It may have been dropped meanwhile.
+                let at = entries.iter().position(is_it);
+                at.map_or(handle, |at| used(&mut entries, at))
+            }
+        };
+        Ok((handle, Some(identities)))
+    }
+
+    /// The conversations, in the order of last use.
+    fn handles(&self) -> Vec<T> {
+        lock(&self.entries).iter().map(|entry| entry.session.clone()).collect()
     }
 
     /// The conversation of this id, from the entries or from the store; `None` if neither has it.
@@ -121,7 +131,7 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
         }
         let Some(place) = self.place()? else { return Ok(None) };
         let Some(session) = Session::find(&place, id, self.start.clock)? else { return Ok(None) };
-        let session = match lock(&self.set).contains(id) {
+        let session = match lock(&self.ids_with_named).contains(id) {
             true => session,
             false => session.with_named(&self.start.named())?,
         };
@@ -146,9 +156,9 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
 
     fn enter(&self, entries: &mut Vec<SessionEntry<T>>, id: Option<&str>, session: Session) -> T {
         if let Some(id) = id.filter(|_| self.start.settings.store.is_some()) {
-            lock(&self.set).insert(id.to_owned());
+            lock(&self.ids_with_named).insert(id.to_owned());
         }
-        let session = (self.hold)(session);
+        let session = (self.handle_of)(session);
         entries.push(SessionEntry { id: id.map(str::to_owned), session: session.clone() });
         let more = entries.len().saturating_sub(self.limit);
         // The front of the list was unused for longest.
@@ -156,7 +166,7 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
         session
     }
 
-    /// An id for a conversation: a hash of its first messages and of the time.
+    /// An id for a conversation: a hash of the time and of its messages.
     fn name(&self, list: &[RawEvent]) -> String {
         let now = (self.start.clock)().to_be_bytes();
         let named =
@@ -165,36 +175,26 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
     }
 }
 
-/// The conversation that has the most in common with a list.
-struct BestMatch {
-    entry: usize,
-    /// The number of events in common.
-    at: usize,
-    /// The list has all events of the conversation.
-    is_all: bool,
-}
-
-/// Finds the best match, and returns it with the identities of the list. `None` if no conversation has an event in
-/// common with it.
-fn best<T: AsRef<Mutex<Session>>>(
-    entries: &[SessionEntry<T>],
+/// The conversation that has the most in common with a list, and the identities of the list. `None` if no conversation
+/// has an event in common with it.
+fn best<T: AsRef<Mutex<Session>> + Clone>(
+    handles: &[T],
     list: &[RawEvent],
-) -> Result<Option<(BestMatch, Vec<Hash>)>, SessionError> {
-    let Some(first) = entries.last() else { return Ok(None) };
+) -> Result<Option<(T, Vec<Hash>)>, SessionError> {
+    let Some(first) = handles.last() else { return Ok(None) };
     // The sessions of a host have one dialect, so any of them can compute the identities.
-    let identities = lock(first.session.as_ref()).identities(list);
-    let mut best: Option<BestMatch> = None;
-    for (entry, candidate) in entries.iter().enumerate() {
-        let mut session = lock(candidate.session.as_ref());
+    let identities = lock(first.as_ref()).identities(list);
+    let (mut best, mut best_rank) = (None, (1, false));
+    for handle in handles {
+        let mut session = lock(handle.as_ref());
         let at = session.common(&identities)?.at;
-        let matched = BestMatch { entry, at, is_all: at == session.len() };
-        let rank = |best: &BestMatch| (best.at, best.is_all);
-        // Entries are in the order of last use: of equal matches the one that was used last wins.
-        if best.as_ref().is_none_or(|best| rank(&matched) >= rank(best)) {
-            best = Some(matched);
+        // Of equal matches, one that the list has all events of is better, then the one that was used last.
+        let rank = (at, at == session.len());
+        if rank >= best_rank {
+            (best, best_rank) = (Some(handle), rank);
         }
     }
-    Ok(best.filter(|best| best.at > 0).map(|best| (best, identities)))
+    Ok(best.map(|best| (best.clone(), identities)))
 }
 
 /// Returns the conversation at this index, and moves it to the end as the one that was used last.

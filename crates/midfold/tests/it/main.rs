@@ -6,6 +6,8 @@ mod agent_wishes;
 mod ahead;
 mod arguments;
 mod authority;
+#[cfg(feature = "blocking")]
+mod busy_session;
 #[cfg(all(feature = "blocking", feature = "store"))]
 mod cold;
 #[expect(clippy::unwrap_used, reason = "a broken corpus may fail loudly")]

@@ -36,6 +36,19 @@ fn an_answer_raises_only_a_window_that_it_is_in() {
     }
 }
 
+/// Of a window that nobody reported, nobody knows whether an answer is in it.
+#[test]
+fn an_answer_raises_no_guess() {
+    let mut learned = LearnedWindows::default();
+    let mine = source("a", DialectKind::Gemini);
+    let took = |prompt| Usage { prompt, output: 3_000, ..Usage::default() };
+    learned.note_accepted(&mine, took(7_600), Some(8_000));
+    assert_eq!(learned.largest_accepted(&mine), None);
+    learned.note_accepted(&mine, took(8_100), Some(8_000));
+    learned.note_accepted(&mine, took(8_050), Some(8_000));
+    assert_eq!(learned.largest_accepted(&mine), Some(8_100));
+}
+
 #[test]
 fn no_more_windows_are_remembered_than_there_is_room_for() {
     let mut learned = LearnedWindows::default();

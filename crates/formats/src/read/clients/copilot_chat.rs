@@ -63,11 +63,8 @@ fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation>
     let chat = requests(input, records);
     let mut about = Conversation::new(TranscriptFormat::CopilotChat, first.line);
     about.id = chat.id;
-    let metadata: Vec<_> = chat
-        .requests
-        .iter()
-        .map(|request| request.inner(input, "result").inner("metadata"))
-        .collect();
+    let metadata = chat.requests.iter().map(|request| request.inner(input, "result.metadata"));
+    let metadata: Vec<_> = metadata.collect();
     let summaries: HashMap<String, Range<usize>> = metadata.iter().flat_map(summaries).collect();
     let mut writer = ChatWriter { conversation: about, before: Vec::new(), summaries };
     let (mut undone, mut shown) = (UnsentCount::default(), UnsentCount::default());

@@ -1,6 +1,6 @@
 //! Puts a chat of VS Code together from the log of its changes.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use midfold_core::jsonstr;
@@ -19,8 +19,8 @@ pub(super) struct ChatLog {
 pub(super) struct ChatRequest {
     /// The request as it was added.
     whole: Range<usize>,
-    /// The members that changed since, by their path. A deleted one has an empty range.
-    changed: HashMap<String, Range<usize>>,
+    /// The values that changed since, by their path; `None` for a deleted one.
+    changed: BTreeMap<Vec<String>, Option<Range<usize>>>,
     /// The parts of the answer, if they changed since.
     response: Option<Vec<Range<usize>>>,
 }
@@ -53,7 +53,7 @@ impl ChatLog {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let ["requests", rest @ ..] = &path[..] else { return };
         let pushes = entry.count("kind") == Some(2);
-        let value = entry.get("v").unwrap_or(0..0);
+        let value = entry.get("v");
         let cut = entry.count("i").and_then(|at| usize::try_from(at).ok()).filter(|_| pushes);
         let [number, rest @ ..] = rest else {
             let from = if pushes { cut.unwrap_or(usize::MAX) } else { 0 };
@@ -65,7 +65,7 @@ impl ChatLog {
             return;
         };
         match rest {
-            [] => *request = ChatRequest::new(value),
+            [] => *request = ChatRequest::new(value.unwrap_or(0..0)),
             ["response"] => {
                 let mut parts = if pushes { request.response(input) } else { Vec::new() };
                 parts.truncate(cut.unwrap_or(usize::MAX));
@@ -75,22 +75,22 @@ impl ChatLog {
             ["response", part] => {
                 let mut parts = request.response(input);
                 if let Some(part) = part.parse().ok().and_then(|at: usize| parts.get_mut(at)) {
-                    *part = value;
+                    *part = value.unwrap_or(0..0);
                 }
                 request.response = Some(parts);
             }
             // Changes within a part are of what is shown.
             ["response", ..] => {}
-            members => {
-                request.changed.insert(members.join("."), value);
-            }
+            // Other lists that grow are not read.
+            _ if pushes => {}
+            members => request.set(members.iter().map(|name| (*name).to_owned()).collect(), value),
         }
     }
 }
 
 impl ChatRequest {
     fn new(whole: Range<usize>) -> Self {
-        Self { whole, changed: HashMap::new(), response: None }
+        Self { whole, changed: BTreeMap::new(), response: None }
     }
 
     /// The request as it was added.
@@ -98,23 +98,31 @@ impl ChatRequest {
         self.whole.clone()
     }
 
-    /// The value at a path, which is neither deleted nor `null`.
-    pub(super) fn get(&self, input: &[u8], path: &str) -> Option<Range<usize>> {
-        let range = match self.changed.get(path) {
-            Some(at) => at.clone(),
-            None => match path.split_once('.') {
-                Some((outer, rest)) => {
-                    ObjectFields::of(input, self.get(input, outer)?).get(rest)?
-                }
-                None => ObjectFields::of(input, self.whole.clone()).get(path)?,
-            },
-        };
-        (!range.is_empty() && &input[range.clone()] != b"null").then_some(range)
+    /// Sets the value at a path. Older changes at the paths below it do not count any more.
+    fn set(&mut self, path: Vec<String>, value: Option<Range<usize>>) {
+        let below = self.changed.range(path.clone()..);
+        let below = below.map(|(known, _)| known).take_while(|known| known.starts_with(&path));
+        for known in below.cloned().collect::<Vec<_>>() {
+            self.changed.remove(&known);
+        }
+        self.changed.insert(path, value);
     }
 
-    /// The object called `name`.
-    pub(super) fn inner<'a>(&self, input: &'a [u8], name: &str) -> ObjectFields<'a> {
-        ObjectFields::of(input, self.get(input, name).unwrap_or(0..0))
+    /// The value at a path of names with dots between them, which is neither deleted nor `null`.
+    pub(super) fn get(&self, input: &[u8], path: &str) -> Option<Range<usize>> {
+        let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+        let changed = |len| Some((len, self.changed.get(&path[..len])?.clone()));
+        // The longest part of the path that changed has the newest value.
+        let newest = (1..=path.len()).rev().find_map(changed);
+        let (len, outer) = newest.unwrap_or_else(|| (0, Some(self.whole())));
+        let member = |at, name: &String| ObjectFields::of(input, at).get(name);
+        let range = path[len..].iter().try_fold(outer?, member)?;
+        (&input[range.clone()] != b"null").then_some(range)
+    }
+
+    /// The object at a path.
+    pub(super) fn inner<'a>(&self, input: &'a [u8], path: &str) -> ObjectFields<'a> {
+        ObjectFields::of(input, self.get(input, path).unwrap_or(0..0))
     }
 
     /// The bytes of a value.

@@ -171,7 +171,7 @@ pub(super) fn reply<'a>(
         let result = request.label("toolCallId").and_then(|id| facts.results.get(&id));
         if let Some(result) = result {
             let fields = ObjectFields::of(input, result.clone());
-            step.answer((id, name), result_parts(&fields, facts), result.clone());
+            step.answer((id, name), result_parts(&fields, facts), result.clone(), false);
         }
     }
     step.finish(source, None)

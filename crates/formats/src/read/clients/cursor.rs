@@ -289,10 +289,9 @@ impl<'a> CursorReading<'a> {
         let result = call.inner("result");
         let text = chat::text_of(&result.inner("success"), "content");
         let text = text.or_else(|| chat::text_of(&call, "result"));
-        self.step.answer((id, name), text.map(ContentPart::Text).into_iter().collect(), completed);
-        if !result.is_empty() && !result.has("success") {
-            self.step.failed();
-        }
+        let parts = text.map(ContentPart::Text).into_iter().collect();
+        let failed = !result.is_empty() && !result.has("success");
+        self.step.answer((id, name), parts, completed, failed);
     }
 }
 

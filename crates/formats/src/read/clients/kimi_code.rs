@@ -165,10 +165,8 @@ impl<'a> KimiContext<'a> {
                 let whole = result.string("output").and_then(|_| chat::text_of(&result, "output"));
                 parts.words.extend(whole.map(ContentPart::Text));
                 parts.words.extend(chat::text_of(&result, "note").map(ContentPart::Text));
-                self.step.answer((id, name), parts.words, at.clone());
-                if result.is_true("isError") {
-                    self.step.failed();
-                }
+                let failed = result.is_true("isError");
+                self.step.answer((id, name), parts.words, at.clone(), failed);
             }
             _ => {}
         }

@@ -129,10 +129,8 @@ impl<'a> KimiTalk<'a> {
         let id = chat::text_of(payload, "tool_call_id").unwrap_or_else(|| token(""));
         let name = self.step.name_of(&id).unwrap_or_else(|| token(""));
         let value = payload.inner("return_value");
-        self.step.answer((id, name), result_parts(&value), at.clone());
-        if value.is_true("is_error") {
-            self.step.failed();
-        }
+        let failed = value.is_true("is_error");
+        self.step.answer((id, name), result_parts(&value), at.clone(), failed);
     }
 
     /// Adds the step's messages to the conversation.

@@ -208,11 +208,9 @@ fn tool<'a>(
             )
             .collect(),
     };
-    step.answer((id, name), parts, at.clone());
     // The client sends a call that was broken off as an error, too.
-    if !state.is("status", "completed") {
-        step.failed();
-    }
+    let failed = !state.is("status", "completed");
+    step.answer((id, name), parts, at.clone(), failed);
 }
 
 /// The text of a failed call: its output so far where a person broke it off, or else its error.

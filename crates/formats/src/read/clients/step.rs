@@ -8,7 +8,7 @@ use midfold_core::jsonstr;
 use serde::de::IgnoredAny;
 
 use crate::read::{
-    InputSource,
+    InputSource, UnsentCount,
     chat::{self, ChatCall, ContentPart, StringToken},
 };
 
@@ -26,6 +26,25 @@ struct StepCall<'a> {
     id: StringToken<'a>,
     name: StringToken<'a>,
     arguments: Option<Cow<'a, [u8]>>,
+    /// Where it was recorded.
+    at: usize,
+}
+
+impl StepCall<'_> {
+    /// Whether all of its arguments were recorded. Those that were recorded in pieces may end in the middle.
+    fn is_whole(&self) -> bool {
+        let Some(Cow::Owned(pieces)) = &self.arguments else { return true };
+        serde_json::from_str::<IgnoredAny>(&jsonstr::decode(pieces)).is_ok()
+    }
+}
+
+/// A text that arrives in pieces.
+struct OpenText {
+    is_thought: bool,
+    /// The inside of its token so far.
+    inner: Vec<u8>,
+    /// The first piece.
+    at: Range<usize>,
 }
 
 /// The words, reasoning and calls of one answer, and the results of these calls.
@@ -38,8 +57,7 @@ pub(super) struct ClientStep<'a> {
     answers: Vec<StepResult<'a>>,
     /// The ranges of the records from which the reply was built.
     ranges: Vec<Range<usize>>,
-    /// A text that arrives in pieces: whether it is reasoning, the inside of its token so far, and the first piece.
-    text: Option<(bool, Vec<u8>, Range<usize>)>,
+    text: Option<OpenText>,
 }
 
 impl<'a> ClientStep<'a> {
@@ -60,23 +78,24 @@ impl<'a> ClientStep<'a> {
 
     pub(super) fn call(&mut self, call: ChatCall<'a>, at: Range<usize>) {
         let ChatCall { id, name, arguments } = call;
-        self.calls.push(StepCall { id, name, arguments: arguments.map(Cow::Borrowed) });
+        let arguments = arguments.map(Cow::Borrowed);
+        self.calls.push(StepCall { id, name, arguments, at: at.start });
         self.ranges.push(at);
     }
 
     /// Adds a piece of a text: the inside of a string token. Neighbouring pieces of one kind are one text.
     pub(super) fn piece(&mut self, is_thought: bool, inner: &[u8], at: &Range<usize>) {
-        if self.text.as_ref().is_some_and(|(kind, ..)| *kind != is_thought) {
+        if self.text.as_ref().is_some_and(|text| text.is_thought != is_thought) {
             self.settle();
         }
-        let (_, pieces, _) = self.text.get_or_insert_with(|| (is_thought, Vec::new(), at.clone()));
-        pieces.extend_from_slice(inner);
+        let new = || OpenText { is_thought, inner: Vec::new(), at: at.clone() };
+        self.text.get_or_insert_with(new).inner.extend_from_slice(inner);
     }
 
     /// Ends the text that arrives in pieces.
     pub(super) fn settle(&mut self) {
-        if let Some((is_thought, pieces, at)) = self.text.take() {
-            let text = Cow::Owned([&b"\""[..], &pieces, b"\""].concat());
+        if let Some(OpenText { is_thought, inner, at }) = self.text.take() {
+            let text = Cow::Owned([&b"\""[..], &inner, b"\""].concat());
             match is_thought {
                 true => self.think(text, at),
                 false => self.say(ContentPart::Text(text), at),
@@ -98,21 +117,15 @@ impl<'a> ClientStep<'a> {
         self.calls.iter().find(|call| *call.id == *id).map(|call| call.name.clone())
     }
 
-    /// Adds the result of the call `id` of this answer.
+    /// Adds the result of the call `id` of this answer, which may have failed.
     pub(super) fn answer(
         &mut self,
         (id, name): (StringToken<'a>, StringToken<'a>),
         parts: Vec<ContentPart<'a>>,
         at: Range<usize>,
+        failed: bool,
     ) {
-        self.answers.push(StepResult { id, name, parts, at, failed: false });
-    }
-
-    /// Notes that the call failed whose result was added last.
-    pub(super) fn failed(&mut self) {
-        if let Some(answer) = self.answers.last_mut() {
-            answer.failed = true;
-        }
+        self.answers.push(StepResult { id, name, parts, at, failed });
     }
 
     pub(super) fn has_calls(&self) -> bool {
@@ -127,18 +140,18 @@ impl<'a> ClientStep<'a> {
     ) -> Vec<RawEvent> {
         self.settle();
         let Self { words, thoughts, calls, answers, ranges, .. } = std::mem::take(self);
+        // A result shows that a call was made, whatever its arguments are.
+        let is_made = |call: &StepCall<'_>| {
+            call.is_whole() || answers.iter().any(|answer| answer.id == call.id)
+        };
+        let (calls, unmade): (Vec<_>, Vec<_>) = calls.into_iter().partition(is_made);
+        let mut unsent = UnsentCount::default();
+        unmade.iter().for_each(|call| unsent.add(call.at));
+        unsent.note(source, "not-sent", "{} calls are left out: their arguments end in the middle");
         let mut events = Vec::with_capacity(1 + answers.len());
         // Results can come alone, where a reader has finished the step with their calls already.
-        if !ranges.is_empty() {
-            // A call whose arguments were recorded in pieces, and not whole yet, was not made.
-            let is_whole = |call: &&StepCall<'_>| match &call.arguments {
-                Some(Cow::Owned(pieces)) => {
-                    let text = jsonstr::decode(pieces);
-                    serde_json::from_str::<IgnoredAny>(&text).is_ok()
-                }
-                _ => true,
-            };
-            let calls = calls.iter().filter(is_whole).map(|StepCall { id, name, arguments }| {
+        if !(words.is_empty() && thoughts.is_empty() && calls.is_empty()) {
+            let calls = calls.iter().map(|StepCall { id, name, arguments, .. }| {
                 let (id, name) = (id.clone(), name.clone());
                 ChatCall { id, name, arguments: arguments.as_deref() }
             });

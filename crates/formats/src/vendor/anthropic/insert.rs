@@ -23,7 +23,7 @@ use crate::vendor::rewrite::{RawEvents, Splices, StreamEvent, write_event};
 pub struct BlockInsertion {
     block: Option<CompactionBlock>,
     /// The call for the summary, if it is to be reported.
-    cost: Vec<Iteration>,
+    cost: Option<Iteration>,
     /// The effects of edits. `None` where the answer is not to report any.
     edits: Option<Vec<AppliedEdit>>,
     events: RawEvents,
@@ -47,7 +47,7 @@ impl BlockInsertion {
     /// Adds the usage of the summary to `usage.iterations`, followed by the reply's own usage.
     #[must_use]
     pub fn cost(mut self, compaction: Iteration) -> Self {
-        self.cost.push(compaction);
+        self.cost = Some(compaction);
         self
     }
 
@@ -96,9 +96,9 @@ impl BlockInsertion {
             {
                 splices.shift(&fields, "index", 1);
             }
-            "message_delta" if self.edits.is_some() || !self.cost.is_empty() => {
+            "message_delta" if self.edits.is_some() || self.cost.is_some() => {
                 self.counts.add(&fields.inner("usage"));
-                if let (false, Some(usage)) = (self.cost.is_empty(), fields.object("usage")) {
+                if let (true, Some(usage)) = (self.cost.is_some(), fields.object("usage")) {
                     splices.set(&data, usage, "iterations", &self.iterations(self.counts.usage()));
                 }
                 if let Some(edits) = &self.edits
@@ -117,7 +117,7 @@ impl BlockInsertion {
 
     fn iterations(&self, reply: Option<midfold_core::Usage>) -> Vec<u8> {
         let reply = reply.map(|usage| Iteration { kind: IterationKind::Message, usage });
-        let all: Vec<_> = self.cost.iter().copied().chain(reply).collect();
+        let all: Vec<_> = self.cost.into_iter().chain(reply).collect();
         iterations(&all)
     }
 }
@@ -132,7 +132,7 @@ pub fn insert(insertion: &BlockInsertion, body: &[u8]) -> Vec<u8> {
     if let Some(block) = &insertion.block {
         splices.prepend(body, &content, &block.json());
     }
-    if let (false, Some(usage)) = (insertion.cost.is_empty(), fields.object("usage")) {
+    if let (true, Some(usage)) = (insertion.cost.is_some(), fields.object("usage")) {
         let iterations = insertion.iterations(reported(body));
         splices.set(body, usage, "iterations", &iterations);
     }

@@ -18,6 +18,33 @@ fn a_log_of_changes_is_put_together() {
     assert!(first.contains("GONEWORD3") && !first.contains("GONEWORD4"), "{first}");
 }
 
+/// The newest change of a value counts, at whichever level it was made.
+#[test]
+fn a_change_replaces_what_is_below_it_and_counts_for_what_is_above() {
+    let first = r#"{"kind":0,"v":{"creationDate":1,"requests":[{"requestId":"r","message":{"text":"q"},"response":[{"value":"shown"}],"result":{"metadata":{"toolCallRounds":[{"id":"x","response":"old"}]}}}]}}"#;
+    let set =
+        |path: &str, value: &str| format!(r#"{{"kind":1,"k":["requests",0,{path}],"v":{value}}}"#);
+    let push = r#"{"kind":2,"k":["requests",0,"result","metadata","toolCallRounds"],"v":[{"id":"y","response":"pushed"}]}"#;
+    let of = |changes: &[String]| {
+        let log = std::iter::once(first.to_owned()).chain(changes.iter().cloned());
+        let found = outcome(&log.collect::<Vec<_>>().join("\n"));
+        let text = |event: &&str| {
+            let event: serde_json::Value = serde_json::from_str(event).unwrap();
+            event["content"].as_str().unwrap().to_owned()
+        };
+        events(&found.conversations[0]).iter().map(text).collect::<Vec<_>>()
+    };
+    let text = set(r#""message","text""#, r#""once""#);
+    let message = set(r#""message""#, r#"{"text":"twice"}"#);
+    assert_eq!(of(&[text.clone(), message.clone()]), ["twice", "old"]);
+    assert_eq!(of(&[message, text]), ["once", "old"]);
+    let rounds = r#"{"toolCallRounds":[{"id":"y","response":"new"}]}"#;
+    assert_eq!(of(&[set(r#""result","metadata""#, rounds)]), ["q", "new"]);
+    assert_eq!(of(&[push.to_owned()]), ["q", "old"]);
+    let deleted = r#"{"kind":3,"k":["requests",0,"result"]}"#.to_owned();
+    assert_eq!(of(&[set(r#""result","metadata""#, rounds), deleted]), ["q", "shown"]);
+}
+
 /// The events that the extension writes for hooks are those of Copilot CLI.
 #[test]
 fn a_transcript_of_the_extension_is_read_as_one_of_the_command_line() {

@@ -48,6 +48,29 @@ fn a_wire_is_put_together() {
     assert_eq!(codes(&found), ["no-summary"]);
 }
 
+/// A call that was broken off in its arguments is none, unless a result shows that it was made.
+#[test]
+fn a_half_call_counts_only_with_its_result() {
+    let line = |kind: &str, payload: &str| {
+        format!(r#"{{"timestamp":1.5,"message":{{"type":"{kind}","payload":{payload}}}}}"#)
+    };
+    let half = r#"{"id":"c","function":{"name":"Shell","arguments":"{\"command\":"}}"#;
+    let result = r#"{"tool_call_id":"c","return_value":{"is_error":true,"message":"bad JSON"}}"#;
+    let turn = [line("TurnBegin", r#"{"user_input":"go"}"#), line("ToolCall", half)];
+    let broken_off = outcome(&turn.join("\n"));
+    assert_eq!(events(&broken_off.conversations[0]), [r#"{"role":"user","content":"go"}"#]);
+    assert_eq!(codes(&broken_off), ["not-sent"]);
+    let answered = outcome(&[&turn.join("\n"), "\n", &line("ToolResult", result)].concat());
+    assert_eq!(
+        events(&answered.conversations[0])[1..],
+        [
+            r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"Shell","arguments":"{\"command\":"}}]}"#,
+            r#"{"role":"tool","tool_call_id":"c","name":"Shell","content":"<system>ERROR: bad JSON</system>"}"#,
+        ]
+    );
+    assert_eq!(codes(&answered), [""; 0]);
+}
+
 #[test]
 fn parts_keep_their_order() {
     let line = |kind: &str, payload: &str| {
