@@ -64,13 +64,15 @@ fn of_anthropic(usage: &ObjectFields<'_>) -> Usage {
     )
 }
 
+/// Reads the counts of input, output, and what the cache read and wrote, which have these names.
+fn divided(usage: &ObjectFields<'_>, names: [&str; 4]) -> Usage {
+    let [input, output, cache_read, cache_write] = names.map(|name| usage.number(name));
+    beside_cache(input, output, cache_read, cache_write)
+}
+
 fn of_bedrock(usage: &ObjectFields<'_>) -> Usage {
-    beside_cache(
-        usage.number("inputTokens"),
-        usage.number("outputTokens"),
-        usage.number("cacheReadInputTokens"),
-        usage.number("cacheWriteInputTokens"),
-    )
+    let names = ["inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens"];
+    divided(usage, names)
 }
 
 /// Ollama's counts. They are beside the message, and there are none for a cache.
@@ -103,13 +105,14 @@ fn of_responses(usage: &ObjectFields<'_>) -> Usage {
     }
 }
 
-/// The counts of Chat Completions, with DeepSeek's count of the cache.
+/// The counts of Chat Completions, with DeepSeek's and Moonshot's counts of the cache.
 fn of_chat(usage: &ObjectFields<'_>) -> Usage {
     let details = usage.inner("prompt_tokens_details");
+    let beside = usage.number("prompt_cache_hit_tokens").max(usage.number("cached_tokens"));
     Usage {
         prompt: usage.number("prompt_tokens"),
         output: usage.number("completion_tokens"),
-        cache_read: details.number("cached_tokens").max(usage.number("prompt_cache_hit_tokens")),
+        cache_read: details.number("cached_tokens").max(beside),
         cache_write: details.number("cache_write_tokens"),
     }
 }
@@ -129,7 +132,11 @@ impl StreamCounts {
     pub(crate) fn add(&mut self, usage: &ObjectFields<'_>) {
         let last = last_sampling(usage);
         let prompt = last.as_ref().unwrap_or(usage);
-        let newest = |slot: &mut Option<u64>, name| *slot = prompt.count(name).or(*slot);
+        // The counts of a last sampling are whole, so it had no tokens of the kinds that it leaves out.
+        let is_whole = last.is_some();
+        let newest = |slot: &mut Option<u64>, name| {
+            *slot = prompt.count(name).or(slot.filter(|_| !is_whole));
+        };
         // Every sampling is billed, so the output is that of the whole reply.
         self.output = usage.count("output_tokens").or(self.output);
         // Zeros at the end of a stream must not replace the counts from its start.
@@ -183,12 +190,7 @@ pub(crate) fn codex(usage: &ObjectFields<'_>) -> Option<Usage> {
 
 /// Reads pi's `usage`, whose input leaves out the cache.
 pub(crate) fn pi(usage: &ObjectFields<'_>) -> Option<Usage> {
-    known(beside_cache(
-        usage.number("input"),
-        usage.number("output"),
-        usage.number("cacheRead"),
-        usage.number("cacheWrite"),
-    ))
+    known(divided(usage, ["input", "output", "cacheRead", "cacheWrite"]))
 }
 
 /// Reads `OpenCode`'s `tokens`, whose input leaves out the cache and whose output leaves out the reasoning.
@@ -229,22 +231,12 @@ pub(crate) fn cline(metrics: &ObjectFields<'_>) -> Option<Usage> {
 
 /// Reads `token_usage` of Kimi CLI, which divides the input into three counts.
 pub(crate) fn kimi(usage: &ObjectFields<'_>) -> Option<Usage> {
-    known(beside_cache(
-        usage.number("input_other"),
-        usage.number("output"),
-        usage.number("input_cache_read"),
-        usage.number("input_cache_creation"),
-    ))
+    known(divided(usage, ["input_other", "output", "input_cache_read", "input_cache_creation"]))
 }
 
 /// Reads `usage` of Kimi Code, which divides the input into three counts.
 pub(crate) fn kimi_code(usage: &ObjectFields<'_>) -> Option<Usage> {
-    known(beside_cache(
-        usage.number("inputOther"),
-        usage.number("output"),
-        usage.number("inputCacheRead"),
-        usage.number("inputCacheCreation"),
-    ))
+    known(divided(usage, ["inputOther", "output", "inputCacheRead", "inputCacheCreation"]))
 }
 
 /// Reads `tokens` of Gemini CLI, which counts reasoning apart from the output.
@@ -302,6 +294,7 @@ mod tests {
                 (10, 2, 4, 0),
             ),
             (r#"{"usage":{"prompt_tokens":10,"prompt_cache_hit_tokens":6}}"#, (10, 0, 6, 0)),
+            (r#"{"usage":{"prompt_tokens":10,"cached_tokens":6}}"#, (10, 0, 6, 0)),
             (
                 r#" {"usage":{"input_tokens":10,"output_tokens":2,"input_tokens_details":{"cached_tokens":4,"cache_write_tokens":3}}}"#,
                 (10, 2, 4, 3),
@@ -385,6 +378,9 @@ mod tests {
         assert_eq!(after(&[start, whole]), Some((993, 7)));
         let sums = r#"{"input_tokens":1800,"cache_read_input_tokens":180,"output_tokens":7,"iterations":[{"type":"message","input_tokens":900,"cache_read_input_tokens":90}]}"#;
         assert_eq!(after(&[start, sums]), Some((990, 7)));
+        let uncached =
+            r#"{"output_tokens":7,"iterations":[{"type":"message","input_tokens":200}]}"#;
+        assert_eq!(after(&[start, uncached]), Some((200, 7)));
         assert_eq!(after(&[r#"{"input_tokens":18446744073709551615}"#]), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Opens the store that a URL names.
 
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use midfold_core::redact::mask;
@@ -97,11 +98,23 @@ fn sqlite_path(rest: &str) -> Result<&Path, StoreError> {
 /// Fails with [`StoreError::Url`] where the URL names no store, or a kind of store that this build does not have.
 /// Other errors are the database's. No message holds a password.
 pub async fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
-    match StoreUrl::read(url)? {
-        StoreUrl::Memory => Ok(Arc::new(MemoryStore::new())),
-        StoreUrl::Sqlite(path) => Ok(Arc::new(crate::sql::sqlite::SqliteStore::open(path).await?)),
-        StoreUrl::Postgres => postgres(url).await,
-    }
+    opening(url).await
+}
+
+/// A store that is being opened.
+type StoreOpening<'a> =
+    Pin<Box<dyn Future<Output = Result<Arc<dyn Store>, StoreError>> + Send + 'a>>;
+
+/// On the heap, so that what connects to a database is compiled here and not in each crate that opens a store.
+fn opening(url: &str) -> StoreOpening<'_> {
+    Box::pin(async move {
+        let store: Arc<dyn Store> = match StoreUrl::read(url)? {
+            StoreUrl::Memory => Arc::new(MemoryStore::new()),
+            StoreUrl::Sqlite(path) => Arc::new(crate::sql::sqlite::SqliteStore::open(path).await?),
+            StoreUrl::Postgres => postgres(url).await?,
+        };
+        Ok(store)
+    })
 }
 
 #[cfg(feature = "postgres")]
