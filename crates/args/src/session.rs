@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 
 use crate::common::{FoldingArgs, MeasureArgs, pair, tokens};
@@ -412,7 +413,7 @@ pub struct ModelArgs {
     #[arg(value_name = "ID")]
     pub id: String,
     /// The model that the contexts go to
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub name: String,
     /// Its window, in tokens [default: the model's own, where it is known; else as before]
     #[arg(long, value_name = "N", value_parser = tokens)]

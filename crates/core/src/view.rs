@@ -372,6 +372,13 @@ impl EventView {
         }
     }
 
+    /// Whether it has reasoning. An empty text is none: DeepSeek V4 refuses it.
+    #[must_use]
+    pub fn has_reasoning(&self) -> bool {
+        const EMPTY: usize = "\"\"".len();
+        self.blocks.iter().any(|block| block.is_reasoning() && block.body.token.len() != EMPTY)
+    }
+
     /// Whether a result has an error flag.
     #[must_use]
     pub fn has_failed_result(&self) -> bool {

@@ -234,8 +234,11 @@ impl JobWorker {
         };
         let mut stored = match open.await {
             Ok(stored) => stored,
-            // The lease runs out, and the job is tried again: a store that is away says nothing about the job.
-            Err(StoredError::Store(error)) if !matches!(error, StoreError::NoSession(_)) => {
+            // Nothing mends a session that is gone or damaged, and the jobs behind this one wait. In other cases the lease
+            // runs out, and the job is tried again: a store that is away says nothing about the job.
+            Err(StoredError::Store(error))
+                if !matches!(error, StoreError::NoSession(_) | StoreError::Damaged(_)) =>
+            {
                 return Err(error.into());
             }
             Err(error) => return Ok(Err(error.to_string())),

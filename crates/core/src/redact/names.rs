@@ -37,6 +37,14 @@ pub(super) struct SecretWord {
     pub stand: WordPosition,
 }
 
+impl SecretWord {
+    /// The word in capitals, where it has letters that a search by ASCII letters finds in one case alone.
+    pub(super) fn in_capitals(&self) -> Option<String> {
+        let capitals = self.text.to_uppercase();
+        (!capitals.eq_ignore_ascii_case(self.text)).then_some(capitals)
+    }
+}
+
 const fn word(text: &'static str, kind: SecretNameKind, stand: WordPosition) -> SecretWord {
     SecretWord { text, kind, stand }
 }
@@ -44,8 +52,9 @@ const fn word(text: &'static str, kind: SecretNameKind, stand: WordPosition) -> 
 use SecretNameKind::{Bare, Chosen, Made, Vague, Words};
 use WordPosition::{Anywhere, Key, Last, Part};
 
-/// The words, in the languages of configurations and notes. The search ignores case for ASCII only. Words whose first
-/// letter is outside ASCII therefore either lack it or are listed in both cases.
+/// The words, in the languages of configurations and notes. The search ignores case for ASCII only, and searches words with
+/// other letters in capitals, too. Words whose first letter is outside ASCII therefore either lack it or are listed with
+/// a capital, too, as are words that lose an accent in capitals.
 #[rustfmt::skip]
 pub(super) const WORDS: &[SecretWord] = &[
     word("password", Chosen, Anywhere), word("passwd", Chosen, Anywhere), word("passphrase", Chosen, Anywhere),
@@ -59,8 +68,8 @@ pub(super) const WORDS: &[SecretWord] = &[
     word("lösenord", Chosen, Anywhere), word("losenord", Chosen, Anywhere), word("passord", Chosen, Part), word("adgangskode", Chosen, Anywhere),
     word("hasło", Chosen, Part), word("haslo", Chosen, Part), word("heslo", Chosen, Part), word("lozinka", Chosen, Part),
     word("jelszó", Chosen, Part), word("jelszo", Chosen, Part), word("salasana", Chosen, Part), word("parool", Chosen, Part),
-    word("şifre", Chosen, Anywhere), word("Şifre", Chosen, Anywhere), word("sifre", Chosen, Part),
-    word("ароль", Chosen, Anywhere), word("ωδικός", Chosen, Anywhere), word("ωδικός πρόσβασης", Chosen, Anywhere),
+    word("şifre", Chosen, Anywhere), word("Şifre", Chosen, Anywhere), word("ŞİFRE", Chosen, Anywhere), word("sifre", Chosen, Part),
+    word("ароль", Chosen, Anywhere), word("ωδικός", Chosen, Anywhere), word("ΩΔΙΚΟΣ", Chosen, Anywhere), word("ωδικός πρόσβασης", Chosen, Anywhere),
     word("סיסמה", Chosen, Anywhere), word("كلمة المرور", Chosen, Anywhere), word("كلمة السر", Chosen, Anywhere),
     word("पासवर्ड", Chosen, Anywhere), word("รหัสผ่าน", Chosen, Anywhere), word("mật khẩu", Chosen, Anywhere), word("kata sandi", Chosen, Anywhere),
     word("密码", Chosen, Anywhere), word("密碼", Chosen, Anywhere), word("口令", Chosen, Anywhere),
@@ -282,9 +291,13 @@ fn is_flag(bytes: &[u8], start: usize, front: &str) -> bool {
 
 /// Whether a name behind this text is the name of an element. It may have a prefix: `<wsse:Password>`.
 fn is_element(before: &str) -> bool {
-    let tag = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == ':');
-    let has_prefix = before.ends_with(':') && before.len() - tag.len() < 16;
-    if has_prefix { tag.ends_with('<') } else { before.ends_with('<') }
+    let prefix = |b: &&u8| b.is_ascii_alphanumeric() || **b == b':';
+    // Only so far: names without a break between them would be read again for each.
+    let length = match before.ends_with(':') {
+        true => before.bytes().rev().take(16).take_while(|b| prefix(&b)).count(),
+        false => 0,
+    };
+    before.as_bytes()[..before.len() - length].ends_with(b"<")
 }
 
 /// The kind of secret that a word names; `None` where it names none.
@@ -295,14 +308,12 @@ pub(super) fn whole(cell: &str) -> Option<SecretNameKind> {
 /// The kind of secret that a cell in a table's head names, and whether it is a short word by itself. `None` where it
 /// names none.
 pub(super) fn head(cell: &str) -> Option<(SecretNameKind, bool)> {
-    let lower = cell.to_lowercase();
-    // Lower-casing may change the length; then no position would fit the cell.
-    if cell.len() != lower.len() {
-        return None;
-    }
+    // Other letters may change their length, and no position would fit the cell.
+    let lower = cell.to_ascii_lowercase();
     let named = WORDS.iter().filter_map(|word| {
-        let at = lower.find(word.text)?;
-        let name = around(cell, at..at + word.text.len(), word)?;
+        let found = |text: &str| lower.find(text).map(|at| at..at + text.len());
+        let at = found(word.text).or_else(|| found(&word.in_capitals()?.to_ascii_lowercase()))?;
+        let name = around(cell, at, word)?;
         (name.at.end == cell.len()).then_some((name.kind, name.alone))
     });
     // A vague name counts only where no other word fits.

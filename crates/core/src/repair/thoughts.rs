@@ -5,11 +5,15 @@ use bytes::Bytes;
 
 use crate::dialect::Dialect;
 use crate::profile::{ProviderProfile, ReasoningText};
-use crate::view::{BlockView, EventView, Role};
+use crate::view::{EventView, Role};
 
 /// The reasoning of a message that has none, as JSON. DeepSeek V4 refuses an empty text
 /// (NousResearch/hermes-agent#18263), and models repeat words that all messages have (Lingtai-AI/lingtai-kernel#9).
 const BLANK: &str = r#"" ""#;
+/// The reasoning of a message that has an empty one, so that the two can be told apart again.
+const BLANK_OF_EMPTY: &str = r#""  ""#;
+/// What a member without reasoning holds, and what takes its place.
+const PLACES: [(&str, &str); 2] = [("null", BLANK), (r#""""#, BLANK_OF_EMPTY)];
 
 /// Which messages of a context lack reasoning. A state machine.
 #[derive(Clone, Debug)]
@@ -31,7 +35,7 @@ impl ThoughtWalk {
 
     /// Takes in the next message. True where it needs reasoning and has none.
     pub fn push(&mut self, view: &EventView) -> bool {
-        let has = has_reasoning(view);
+        let has = view.has_reasoning();
         self.thinks |= has;
         let wants = match self.rule {
             ReasoningText::Free => false,
@@ -47,18 +51,14 @@ pub(crate) fn asks_for_reasoning<'a>(
     views: impl IntoIterator<Item = &'a EventView>,
     profile: &ProviderProfile,
 ) -> bool {
-    profile.reasoning_text == ReasoningText::Kept && views.into_iter().any(has_reasoning)
-}
-
-fn has_reasoning(view: &EventView) -> bool {
-    view.blocks.iter().any(BlockView::is_reasoning)
+    profile.reasoning_text == ReasoningText::Kept && views.into_iter().any(EventView::has_reasoning)
 }
 
 /// A message of the model with blank reasoning; `None` in formats without a place for it.
 pub(crate) fn with_blank(bytes: &[u8], dialect: &dyn Dialect) -> Option<Bytes> {
     let member = dialect.reasoning_member()?;
-    if let Some(at) = value_of(bytes, member, "null") {
-        return Some([&bytes[..at], BLANK.as_bytes(), &bytes[at + 4..]].concat().into());
+    if let Some(at) = value_of(bytes, member) {
+        return swapped(bytes, at, PLACES);
     }
     let open = bytes.trim_ascii_end().strip_suffix(b"}")?;
     Some([open, added(member).as_bytes()].concat().into())
@@ -70,8 +70,14 @@ pub(crate) fn without_blank(bytes: &[u8], dialect: &dyn Dialect) -> Option<Bytes
     if let Some(open) = bytes.strip_suffix(added(member).as_bytes()) {
         return Some([open, b"}"].concat().into());
     }
-    let at = value_of(bytes, member, BLANK)?;
-    Some([&bytes[..at], b"null", &bytes[at + BLANK.len()..]].concat().into())
+    swapped(bytes, value_of(bytes, member)?, PLACES.map(|(empty, blank)| (blank, empty)))
+}
+
+/// A message whose value at this place is another; `None` where it is not one of the first of these.
+fn swapped(bytes: &[u8], at: usize, places: [(&str, &str); 2]) -> Option<Bytes> {
+    let (from, to) =
+        places.into_iter().find(|(from, _)| bytes[at..].starts_with(from.as_bytes()))?;
+    Some([&bytes[..at], to.as_bytes(), &bytes[at + from.len()..]].concat().into())
 }
 
 /// The end of a message to which blank reasoning was added.
@@ -79,11 +85,29 @@ fn added(member: &str) -> String {
     format!(",\"{member}\":{BLANK}}}")
 }
 
-/// The place of a member's value where it is this one. Inside a string the quotes of the name would be escaped, so what
-/// is found is the member itself.
-fn value_of(bytes: &[u8], member: &str, value: &str) -> Option<usize> {
-    let name = format!("\"{member}\":");
-    let at = memchr::memmem::find(bytes, name.as_bytes())? + name.len();
-    let space = bytes[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    bytes[at + space..].starts_with(value.as_bytes()).then_some(at + space)
+/// The place of the value of a member of the message itself; one of an object in it is another.
+fn value_of(bytes: &[u8], member: &str) -> Option<usize> {
+    let space = |at: usize| at + bytes[at..].iter().take_while(|b| b.is_ascii_whitespace()).count();
+    let (mut depth, mut at) = (0_usize, 0);
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                let from = at;
+                while *bytes.get(at)? != b'"' {
+                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                }
+                let is_it = depth == 1 && bytes[from..at] == *member.as_bytes();
+                at += 1;
+                let colon = space(at);
+                if is_it && bytes.get(colon) == Some(&b':') {
+                    return Some(space(colon + 1));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }

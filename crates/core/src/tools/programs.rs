@@ -19,6 +19,8 @@ pub(crate) struct ProgramTable {
     pub answers: FxHashSet<String>,
     /// Programs that run the program behind them.
     pub runners: FxHashSet<String>,
+    /// Flags of these, by the first word, that take the next word.
+    pub runner_values: FxHashMap<String, FxHashSet<String>>,
     /// Programs that run the script that their first argument names.
     pub interpreters: FxHashSet<String>,
     /// Programs that only prepare the next command.

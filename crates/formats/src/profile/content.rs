@@ -32,7 +32,7 @@ impl ContentWalk {
             let detail = "the arguments of a call are cut, or no object".to_owned();
             violations.report(RuleRank::Content, "arguments", index, detail);
         }
-        let has_reasoning = view.blocks.iter().any(BlockView::is_reasoning);
+        let has_reasoning = view.has_reasoning();
         self.thinks |= has_reasoning || profile.reasoning_text == ReasoningText::Demanded;
         let wants = profile.reasoning_text > ReasoningText::Free && self.thinks;
         if wants && !has_reasoning && view.role == Role::Assistant {

@@ -196,7 +196,10 @@ impl RowWriter<'_, '_> {
             _ => return Err(bad),
         };
         self.edits.push(edit);
-        self.changed.push(at);
+        // A turn may get both the notice and the summary.
+        if !self.changed.contains(&at) {
+            self.changed.push(at);
+        }
         Ok(())
     }
 }

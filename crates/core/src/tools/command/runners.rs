@@ -15,29 +15,15 @@ static HEADS: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| {
     programs().runners.iter().filter_map(|runner| runner.split(' ').next()).collect()
 });
 
-/// Flags of runners that take a word.
-const WITH_VALUE: [&str; 13] = [
-    "-f",
-    "--with",
-    "--extra",
-    "--group",
-    "--python",
-    "-p",
-    "--package",
-    "--directory",
-    "--project",
-    "-n",
-    "-a",
-    "-s",
-    "-k",
-];
-
 /// The words behind programs that only run the rest.
 pub(super) fn without_runners(mut words: &[String]) -> &[String] {
-    while let Some(rest) = behind_runner(words).or_else(|| behind_manager(words)) {
+    let next = |words| {
+        behind_runner(words).or_else(|| behind_manager(words)).or_else(|| behind_container(words))
+    };
+    while let Some(rest) = next(words) {
         words = rest;
     }
-    elsewhere(words).unwrap_or(words)
+    words
 }
 
 /// The words behind `uv run`, `npx`, `nice -n 5`. `None` where no runner is in front.
@@ -48,22 +34,12 @@ fn behind_runner(words: &[String]) -> Option<&[String]> {
     if !HEADS.contains(first) {
         return None;
     }
-    let second = rest.iter().position(|word| !word.starts_with('-'));
-    let pair = second.map(|at| (at, format!("{first} {}", rest[at])));
-    let mut tail = match pair {
-        Some((at, pair)) if known.runners.contains(&pair) => &rest[at + 1..],
+    let mut tail = match behind_flags(first, rest) {
+        [second, tail @ ..] if known.runners.contains(&format!("{first} {second}")) => tail,
         _ if known.runners.contains(first) => rest,
         _ => return None,
     };
-    while let [flag, more @ ..] = tail {
-        if !flag.starts_with('-') && !flag.contains('=') || flag == "-m" {
-            break;
-        }
-        tail = match WITH_VALUE.contains(&&**flag) {
-            true => more.get(1..).unwrap_or_default(),
-            false => more,
-        };
-    }
+    tail = behind_flags(first, tail);
     // `coverage run -m pytest`.
     if let [flag, _, ..] = tail
         && flag == "-m"
@@ -74,6 +50,21 @@ fn behind_runner(words: &[String]) -> Option<&[String]> {
     // `pdm run test` runs a script of the project, and not the program `test`.
     let is_script = known.names.of(named).is_some() && known.checks.of(named).is_none();
     (!is_script || known.runners.contains(first)).then_some(tail)
+}
+
+/// The words behind the flags of a runner, their values, and assignments.
+fn behind_flags<'a>(runner: &str, mut words: &'a [String]) -> &'a [String] {
+    let with_value = programs().runner_values.get(runner);
+    while let [flag, rest @ ..] = words {
+        if !flag.starts_with('-') && !flag.contains('=') || flag == "-m" {
+            break;
+        }
+        words = match with_value.is_some_and(|flags| flags.contains(flag)) {
+            true => rest.get(1..).unwrap_or_default(),
+            false => rest,
+        };
+    }
+    words
 }
 
 /// The words from the check on that a package manager runs by its own name, as in `yarn vitest run`. `None` where it
@@ -96,16 +87,10 @@ fn behind_manager(words: &[String]) -> Option<&[String]> {
 }
 
 /// The words from the check on that runs in a container or behind `--`. `None` where there is none.
-fn elsewhere(words: &[String]) -> Option<&[String]> {
+fn behind_container(words: &[String]) -> Option<&[String]> {
+    #[rustfmt::skip]
     const CONTAINERS: [&str; 8] = [
-        "docker",
-        "podman",
-        "nerdctl",
-        "docker-compose",
-        "podman-compose",
-        "kubectl",
-        "oc",
-        "heroku",
+        "docker", "podman", "nerdctl", "docker-compose", "podman-compose", "kubectl", "oc", "heroku",
     ];
     let first = file_name(words.first()?);
     let from = match CONTAINERS.contains(&first) {
@@ -126,7 +111,7 @@ fn elsewhere(words: &[String]) -> Option<&[String]> {
         is_check(at) || programs().managers.contains(name) || is_interpreter(name)
     };
     let at = (0..rest.len()).find(runs)?;
-    Some(without_runners(&rest[at..]))
+    Some(&rest[at..])
 }
 
 fn is_interpreter(name: &str) -> bool {
@@ -138,14 +123,24 @@ pub(super) fn given(words: &[String]) -> Option<Cow<'_, str>> {
     let (first, rest) = words.split_first()?;
     match file_name(first) {
         "bash" | "sh" | "zsh" | "dash" => {
-            let at = rest.iter().position(|word| word.starts_with('-') && word.ends_with('c'))?;
-            rest.get(at + 1).map(|text| Cow::Borrowed(&**text))
+            // `-euo pipefail -c '…'`, but not `script.sh -c`.
+            let takes_word = |flag: &str| matches!(flag, "--rcfile" | "--init-file");
+            let mut at = 0;
+            loop {
+                let flag = rest.get(at).filter(|word| word.starts_with(['-', '+']))?;
+                let is_long = flag.starts_with("--");
+                if !is_long && flag.ends_with('c') {
+                    return rest.get(at + 1).map(|text| Cow::Borrowed(&**text));
+                }
+                at += if takes_word(flag) || !is_long && flag.ends_with('o') { 2 } else { 1 };
+            }
         }
         "ssh" => {
-            let with_value = |word: &str| matches!(word, "-p" | "-i" | "-o" | "-l" | "-J" | "-F");
             let mut at = 0;
-            while rest.get(at)?.starts_with('-') {
-                at += if with_value(&rest[at]) { 2 } else { 1 };
+            while let Some(flag) = rest.get(at)?.strip_prefix('-') {
+                // A value may follow in the same word.
+                let is_apart = flag.len() == 1 && "BbcDEeFIiJLlmOoPpQRSWw".contains(flag);
+                at += if is_apart { 2 } else { 1 };
             }
             rest.get(at + 1..).filter(|rest| !rest.is_empty()).map(|rest| rest.join(" ").into())
         }

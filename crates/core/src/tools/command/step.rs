@@ -34,9 +34,14 @@ pub(crate) struct CommandDeeds<'a> {
 impl<'a> CommandDeeds<'a> {
     /// Reads a command. Never fails: a broken command is read up to where it breaks.
     pub(crate) fn of(text: &'a str) -> Self {
+        Self::within(text, NESTED)
+    }
+
+    /// Reads a command, and commands within it down to this depth.
+    fn within(text: &'a str, depth: u8) -> Self {
         let mut folders = WorkFolders::new();
         let parts = shell::parts(text);
-        Self { steps: parts.iter().map(|part| step(part, folders.next(part))).collect() }
+        Self { steps: parts.iter().map(|part| step(part, folders.next(part), depth)).collect() }
     }
 
     /// The steps that check the work.
@@ -102,10 +107,16 @@ impl SimpleStep<'_> {
     }
 }
 
-fn step<'a>(part: &CommandPart<'a>, folder: Option<&str>) -> SimpleStep<'a> {
+/// How deep commands within commands are read, as in `ssh host "docker exec web bash -c '…'"`. Each level takes stack,
+/// and a hostile command has thousands.
+const NESTED: u8 = 4;
+
+fn step<'a>(part: &CommandPart<'a>, folder: Option<&str>, depth: u8) -> SimpleStep<'a> {
     let words = runners::without_runners(&part.words);
     // A check inside `bash -c '…'` is the check of the step.
-    let inner = runners::given(words).map(|text| CommandDeeds::of(&text).into_check());
+    let inner = depth.checked_sub(1).and_then(|depth| {
+        runners::given(words).map(|text| CommandDeeds::within(&text, depth).into_check())
+    });
     if let Some((purpose, run)) = inner.flatten() {
         let (text, end) = (part.text.trim(), part.end);
         return SimpleStep { purpose, run: run.within(folder), text, script: None, end };

@@ -32,6 +32,8 @@ pub(super) struct ChatStream {
     shown: u64,
     /// Whether this answer has hidden calls.
     hides: bool,
+    /// Whether the client has the role of the message.
+    has_role: bool,
     /// The end of this answer, which is held back.
     end_events: Vec<HeldEvent>,
     pub(super) unrun: UnrunNumbers,
@@ -122,9 +124,13 @@ impl ChatStream {
             let choice = ObjectFields::of(data, choice);
             let Some(at) = choice.object("delta") else { continue };
             let mut delta = Bytes::copy_from_slice(&data[at.clone()]);
-            if self.ended > 0 {
+            // Clients need the role once, also where the first piece has nothing else but a hidden call.
+            if self.ended > 0 && self.has_role {
                 delta = without_member(&delta, "role");
             }
+            let has_role = ObjectFields::of(&delta, 0..delta.len()).has("role");
+            says |= has_role && !self.has_role;
+            self.has_role |= has_role;
             if let Some(calls) = self.calls(&delta) {
                 is_cut = true;
                 delta = calls;
@@ -190,8 +196,9 @@ impl ChatStream {
 
     pub(super) fn next(&mut self) {
         // The held end of this answer goes with the rest of the state: for the client, the stream continues.
-        let Self { ended, output, written, id, created, .. } = std::mem::take(self);
-        *self = Self { ended: ended + 1, output: output + written, id, created, ..Self::default() };
+        let Self { ended, output, written, id, created, has_role, .. } = std::mem::take(self);
+        let (ended, output) = (ended + 1, output + written);
+        *self = Self { ended, output, id, created, has_role, ..Self::default() };
     }
 
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
