@@ -50,7 +50,7 @@ pub fn run(args: &ExamArgs, json: bool, output: &Output) -> Result<(), CommandEr
         })?;
     }
     let progress = ProgressLine::new(json);
-    let results = paper.sit(&candidates, &|text| progress.say(text));
+    let results = paper.sit(&candidates, &|text| progress.show(text));
     progress.end();
     if results.failed.len() < candidates.len() || json {
         let text = match json {

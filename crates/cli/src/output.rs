@@ -1,5 +1,6 @@
 //! Writes to standard output, standard error and, through `whole_file`, to files. It knows colours and widths.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
@@ -95,8 +96,7 @@ impl Output {
             ColorChoice::Never => false,
             ColorChoice::Auto => {
                 let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-                let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-                terminal && !set("NO_COLOR") && !dumb
+                terminal && !set("NO_COLOR") && !is_dumb()
             }
         }
     }
@@ -104,10 +104,7 @@ impl Output {
     /// Writes to standard output. If nobody reads it any more (`| head`), the command ends without a message.
     pub fn stdout(&self, bytes: impl AsRef<[u8]>) -> Result<(), CommandError> {
         let mut out = io::stdout().lock();
-        let bytes = match out.is_terminal() {
-            true => visible_bytes(bytes.as_ref()),
-            false => with_plain_codes(bytes.as_ref()),
-        };
+        let bytes = shown_bytes(bytes.as_ref(), out.is_terminal());
         let written = out.write_all(&bytes).and_then(|()| out.flush());
         written.map_err(|error| match error.kind() {
             ErrorKind::BrokenPipe => CommandError::silent(0),
@@ -118,10 +115,7 @@ impl Output {
     /// Writes to standard error. A failure is ignored, because there is nowhere to report it.
     pub fn stderr(&self, text: &str) {
         let mut out = io::stderr().lock();
-        let bytes = match out.is_terminal() {
-            true => visible_bytes(text.as_bytes()),
-            false => with_plain_codes(text.as_bytes()),
-        };
+        let bytes = shown_bytes(text.as_bytes(), out.is_terminal());
         let _ = out.write_all(&bytes);
     }
 
@@ -180,12 +174,22 @@ impl<'a> OpenedFile<'a> {
     }
 }
 
+/// The bytes as a terminal or a file gets them.
+fn shown_bytes(bytes: &[u8], is_terminal: bool) -> Cow<'_, [u8]> {
+    if is_terminal { visible_bytes(bytes) } else { with_plain_codes(bytes) }
+}
+
 fn unwritten(path: &Path, error: &io::Error) -> CommandError {
     CommandError::failed(format!("{} cannot be written: {}", path.display(), reason(error)))
 }
 
+/// Whether the terminal knows no codes: those that color a text, or overwrite a line.
+pub fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
 /// The shortest time between two updates of a progress line.
-pub const EVERY: Duration = Duration::from_millis(200);
+pub const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// One line on a terminal that is overwritten again and again. Nothing is shown where standard error is no terminal.
 #[derive(Clone, Copy, Debug)]
@@ -194,9 +198,9 @@ pub struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// A line on standard error. It is not shown if `quiet`, or if standard error is no terminal.
+    /// A line on standard error. It is not shown if `quiet`, or if standard error is no terminal that can overwrite it.
     pub fn new(quiet: bool) -> Self {
-        Self { shown: !quiet && io::stderr().is_terminal() }
+        Self { shown: !quiet && io::stderr().is_terminal() && !is_dumb() }
     }
 
     /// Whether the line is shown. If it is not, callers can skip costly texts.
@@ -206,7 +210,7 @@ impl ProgressLine {
 
     /// Overwrites the line. The text is cut to the width, because a longer one would wrap and its first row could not
     /// be overwritten.
-    pub fn say(self, text: &str) {
+    pub fn show(self, text: &str) {
         if self.shown {
             let columns = terminal_size_of(io::stderr()).map_or(WIDTH, |(Width(n), _)| n.into());
             let text = visible(text);

@@ -70,7 +70,7 @@ async fn show<S: AnswerSource>(
     // The first questions are asked before the terminal is taken over, so that an error is printed as by any other
     // command.
     settle(&*source, &mut state, asks).await.map_err(failed)?;
-    if !output.is_terminal() || env::get("TERM").is_some_and(|term| term == "dumb") {
+    if !output.is_terminal() || crate::output::is_dumb() {
         let width = u16::try_from(style.width).unwrap_or(u16::MAX);
         return output.stdout(plain(&state, width));
     }

@@ -117,11 +117,17 @@ impl Meter {
     pub fn most(&self, tokens: u64) -> u64 {
         let scale = |tokens: u128, by: u32| tokens * 10_000 / u128::from(by.max(1));
         let known = u128::from(tokens.saturating_sub(self.unseen));
-        let most = scale(scale(known, self.ratio.0), self.margin.0.saturating_add(10_000));
-        let mut most = u64::try_from(most).unwrap_or(u64::MAX);
-        // The margin is taken of the unseen tokens, too, which the division leaves out, and divisions round.
-        while most > 0 && self.upper(most) > tokens {
-            most -= 1;
+        let bound = scale(scale(known, self.ratio.0), self.margin.0.saturating_add(10_000));
+        // The margin is taken of the unseen tokens, too, which the division leaves out, and divisions round. So the most
+        // may be far below.
+        let (mut least, mut most) = (0, u64::try_from(bound).unwrap_or(u64::MAX));
+        while least < most {
+            let middle = least + (most - least).div_ceil(2);
+            if self.upper(middle) <= tokens {
+                least = middle;
+            } else {
+                most = middle - 1;
+            }
         }
         most
     }
@@ -202,7 +208,7 @@ impl Meter {
     #[must_use]
     pub fn beside(&self, log: &EventLog) -> Option<u64> {
         /// How many of the newest counts are used.
-        const ASKED: usize = 9;
+        const NEWEST_COUNTS: usize = 9;
         let events = log.events().iter().enumerate().rev();
         let counts = events.filter_map(|(at, event)| {
             let usage = event.usage.filter(|usage| usage.prompt > 0)?;
@@ -210,7 +216,7 @@ impl Meter {
             let known = self.ratio.of(prompt);
             Some(usage.prompt.saturating_sub(known))
         });
-        let mut counts: Vec<u64> = counts.take(ASKED).collect();
+        let mut counts: Vec<u64> = counts.take(NEWEST_COUNTS).collect();
         counts.sort_unstable();
         counts.get(counts.len() / 2).copied()
     }
@@ -239,6 +245,16 @@ mod tests {
         assert_eq!(serde_json::from_str::<Meter>(&written).unwrap(), meter);
         let odd = written.replace("1.35", "-1");
         assert!(serde_json::from_str::<Meter>(&odd).unwrap_err().to_string().contains("no ratio"));
+    }
+
+    #[test]
+    fn many_unseen_tokens_are_taken_off_at_once() {
+        let unseen = 1_099_511_627_776;
+        let meter = Meter { unseen, ..Meter::chars_over_four() };
+        let most = meter.most(2_000_000_000_000);
+        let upper = meter.upper(most);
+        assert!(upper <= 2_000_000_000_000 && upper > 1_999_999_999_990, "{upper}");
+        assert_eq!(meter.most(unseen), 0);
     }
 
     proptest! {

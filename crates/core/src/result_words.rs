@@ -5,7 +5,7 @@
 use crate::calls::{CallIndex, CallSite, ResultSite, tool_of};
 use crate::dialect::Dialect;
 use crate::event::Event;
-use crate::tools::{CallVerdict, ToolTable};
+use crate::tools::{CallVerdict, ToolTable, is_of_server};
 use crate::view::{BlockKind, BlockView};
 use crate::voice::Passage;
 
@@ -25,13 +25,14 @@ impl ResultWordFinder<'_> {
         let (event, block) = (result.event, result.block);
         let added = self.added_words(event, block);
         let tool = tool_of(call, event, block);
-        let most = if self.tools.lookup(&tool).answers.is_nobody() {
+        let longest = if self.tools.lookup(&tool).answers.is_nobody() {
             LONGEST_REFUSAL
         } else {
             LONGEST_ANSWER
         };
         // A long result is no answer that somebody typed, so it is not decoded and searched.
-        if added.is_none() && block.texts.iter().map(|text| text.token.len()).sum::<usize>() > most
+        if added.is_none()
+            && block.texts.iter().map(|text| text.token.len()).sum::<usize>() > longest
         {
             return Vec::new();
         }
@@ -53,8 +54,7 @@ impl ResultWordFinder<'_> {
     #[must_use]
     pub(crate) fn answers(&self, tool: &str, text: &str, block: &BlockView) -> Vec<Passage> {
         let answers = self.tools.lookup(tool).answers;
-        // A server names its tools as it likes, so the name does not show that the tool asks the user.
-        if answers.is_nobody() || flag(block) == Some(true) || tool.starts_with(OF_SERVER) {
+        if answers.is_nobody() || flag(block) == Some(true) || is_of_server(tool) {
             return Vec::new();
         }
         let outcome = self.tools.outcome(&self.tools.facts(tool, ""), text, flag(block));
@@ -79,8 +79,8 @@ impl ResultWordFinder<'_> {
         let last = block.texts.last()?;
         let token = last.token.of(&event.bytes);
         // Most results do not end like one with such words, so they are not decoded.
-        let near = token.get(token.len().saturating_sub(NEAR)..).unwrap_or_default();
-        if last.nested.is_none() && !self.dialect.client_words().may_be_steered(near) {
+        let tail = token.get(token.len().saturating_sub(CHECKED_TAIL)..).unwrap_or_default();
+        if last.nested.is_none() && !self.dialect.client_words().may_be_steered(tail) {
             return None;
         }
         // Some clients add the words as a text of their own, behind the texts of the tool.
@@ -93,9 +93,7 @@ impl ResultWordFinder<'_> {
 }
 
 /// The bytes at the end of a result that are checked for signs of such words.
-const NEAR: usize = 256;
-/// The prefix of the names of tools that come from other servers.
-const OF_SERVER: &str = "mcp__";
+const CHECKED_TAIL: usize = 256;
 /// The most bytes of the result of a tool that asks a person. Nobody types more.
 const LONGEST_ANSWER: usize = 1 << 17;
 /// The most bytes of any other result in which a person may say why the call was rejected.

@@ -5,7 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::elements::{OpeningTag, element_end, last_closes, opening_tag, tag_end};
-use crate::labels::{is_label, names_speaker, word};
+use crate::labels::{LabelForm, first_word, is_conversation, label_form, names_speaker};
 use crate::lines::{line_end, paragraph_end, while_lines};
 
 /// Positions that were found in a text. They are kept so that the rest of the text is not searched again for each line.
@@ -19,6 +19,8 @@ pub(crate) struct ProgramMarks<'a> {
     unclosed: usize,
     /// Whether the rest of the text ends no turn of a chat template.
     endless: bool,
+    /// Whether labels make the text a conversation; found out at the first label with words behind it.
+    conversation: Option<bool>,
 }
 
 impl<'a> ProgramMarks<'a> {
@@ -64,12 +66,18 @@ impl<'a> ProgramMarks<'a> {
         if is_prompt(line) {
             return Some(paragraph_end(text, end));
         }
-        if is_logged(line) {
+        // A level in brackets may be the user's own word: `[CRITICAL] Never deploy on Fridays.`
+        let is_level = has_bracketed_level(line);
+        if is_logged(line) && (!is_level || text[end..].lines().next().is_some_and(is_logged)) {
             return Some(while_lines(text, end, |line| {
                 is_logged(line) || line.starts_with([' ', '\t'])
             }));
         }
-        if is_label(line) {
+        let is_foreign = match label_form(line) {
+            Some(LabelForm::Named(_)) => self.has_conversation(text),
+            form => form.is_some(),
+        };
+        if is_foreign {
             return Some(self.labelled_end(text, end, line));
         }
         // A paragraph that starts with an indent of four is code, as in Markdown. An item of a list is not.
@@ -184,10 +192,15 @@ impl<'a> ProgramMarks<'a> {
         Some(paragraph_end(text, start))
     }
 
+    fn has_conversation(&mut self, text: &str) -> bool {
+        let labels = || text.lines().filter_map(|line| label_form(line.trim()));
+        *self.conversation.get_or_insert_with(|| is_conversation(labels()))
+    }
+
     /// The end of the text that a label introduces: the rest of its paragraph, the next paragraph where the label is
     /// alone, or the label that closes it.
     fn labelled_end(&mut self, text: &'a str, end: usize, line: &str) -> usize {
-        if let Some(label) = line.strip_prefix('[').map(word) {
+        if let Some(label) = line.strip_prefix('[').map(first_word) {
             let labels = self.labels.get_or_insert_with(|| last_ends(text));
             if labels.get(label).is_some_and(|last| *last >= end) {
                 let close = ["[/", "[END "].iter().filter_map(|open| {
@@ -207,7 +220,7 @@ impl<'a> ProgramMarks<'a> {
 /// The position of the last closing form of each label in brackets: `[/tool_result]`, `[END tool_result]`.
 fn last_ends(text: &str) -> FxHashMap<&str, usize> {
     let ends = |open: &'static str| {
-        text.match_indices(open).map(move |(at, _)| (word(&text[at + open.len()..]), at))
+        text.match_indices(open).map(move |(at, _)| (first_word(&text[at + open.len()..]), at))
     };
     let mut all: Vec<(&str, usize)> = ends("[/").chain(ends("[END ")).collect();
     // The order matters: of equal names, the map keeps the last one.
@@ -333,14 +346,21 @@ fn starts_time(text: &str) -> bool {
     dated.iter().any(|date| shape.starts_with(date)) || named
 }
 
+/// The levels of a log.
+const LEVELS: [&str; 9] =
+    ["TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL"];
+
+/// Whether a line starts with a level in brackets: `[INFO] …`.
+fn has_bracketed_level(line: &str) -> bool {
+    let bracketed = line.strip_prefix('[').and_then(|line| line.split_once(']'));
+    bracketed
+        .is_some_and(|(word, _)| LEVELS.iter().any(|level| level.eq_ignore_ascii_case(word.trim())))
+}
+
 /// Whether a line has a level in brackets or as a word in capitals: `[INFO] …`, `INFO  module …`.
 fn has_level(line: &str) -> bool {
-    const LEVELS: [&str; 9] =
-        ["TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL"];
-    let bracketed = line.strip_prefix('[').and_then(|line| line.split_once(']'));
-    let is = |word: &str| LEVELS.iter().any(|level| level.eq_ignore_ascii_case(word));
-    if let Some((word, _)) = bracketed {
-        return is(word.trim());
+    if has_bracketed_level(line) {
+        return true;
     }
     let word = line.split([' ', '\t', ':']).next().unwrap_or_default();
     let behind = &line[word.len()..];

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use midfold::core::explain::{Explanation, SightAnswer as Seen};
+use midfold::core::explain::{Explanation, SightAnswer as Seen, event_number};
 use midfold::store::{SessionRow, Store, StoredError, StoredSession, recall};
 use midfold::view;
 use serde_json::{Value, json};
@@ -34,8 +34,7 @@ pub(crate) async fn several(
 ) -> Result<CallAnswer, CallRefusal> {
     let text = text(call)?;
     // Numbers of messages and calls only make sense within one session.
-    let is_number = text.strip_prefix('@').is_some_and(|rest| rest.parse::<u32>().is_ok());
-    if is_number || call.number::<u64>("call")?.is_some() {
+    if event_number(&text).is_some() || call.number::<u64>("call")?.is_some() {
         return Err(call.ask_for_a_session(newest).await);
     }
     let (mut answer_text, mut answers, mut looked_into) = (String::new(), Vec::new(), 0);
@@ -48,6 +47,10 @@ pub(crate) async fn several(
             continue;
         }
         let explanation = explained(&call.store, row, &text, None).await?;
+        // Only the name of a called tool has the text.
+        if explanation.occurrences.is_empty() {
+            continue;
+        }
         answer_text += &format!("── session {}\n", listing::line(&*call.store, row).await);
         answer_text += &explained_text(&explanation, &row.new.id);
         answers.push(of_session(explanation, &row.new.id));

@@ -10,7 +10,7 @@ use hyper::http::request::Parts;
 
 use crate::answers::error;
 use crate::app::SharedApp;
-use crate::keys::{ApiKeys, KeyHolder, KeyScope, take};
+use crate::keys::{ApiKeys, FoundKey, KeyHolder, KeyScope, take};
 use crate::origin::{OriginRefusal, may_ask};
 
 /// Marks a request whose midfold serve key was in the place of the provider's key. The request then has no key for the
@@ -52,7 +52,7 @@ pub(crate) fn admit(
     request: Request,
 ) -> Result<Request, AdmitRefusal> {
     let (mut parts, body) = request.into_parts();
-    match enter(app, scopes, &mut parts) {
+    match check_request(app, scopes, &mut parts) {
         Ok(()) => Ok(Request::from_parts(parts, body)),
         Err(refused) => {
             tracing::info!(path = parts.uri.path(), why = %refused, "a request was not let in");
@@ -62,7 +62,13 @@ pub(crate) fn admit(
     }
 }
 
-fn enter(app: &SharedApp, scopes: &[KeyScope], parts: &mut Parts) -> Result<(), AdmitRefusal> {
+fn check_request(
+    app: &SharedApp,
+    scopes: &[KeyScope],
+    parts: &mut Parts,
+) -> Result<(), AdmitRefusal> {
+    // Also where the server has no keys: a client may be set up for another server, and its key is not the provider's.
+    let found_key = take(parts);
     // If keys are required, the host name does not matter: a page that reaches the server under a foreign name has no
     // key to send.
     let any_name = app.keys.is_some() || !app.is_local;
@@ -70,7 +76,7 @@ fn enter(app: &SharedApp, scopes: &[KeyScope], parts: &mut Parts) -> Result<(), 
     let Some(keys) = &app.keys else { return Ok(()) };
     // Cloned, so that the lock is free while the key is looked up: a changed file of keys replaces the value.
     let keys = Arc::clone(&keys.borrow());
-    let holder = holder(app, &keys, scopes, parts)?;
+    let holder = holder(app, &keys, scopes, found_key, parts)?;
     parts.extensions.insert(holder);
     Ok(())
 }
@@ -80,9 +86,10 @@ fn holder(
     app: &SharedApp,
     keys: &ApiKeys,
     scopes: &[KeyScope],
+    found_key: Option<FoundKey>,
     parts: &mut Parts,
 ) -> Result<Arc<KeyHolder>, AdmitRefusal> {
-    let found_key = take(parts).ok_or(AdmitRefusal::NoKey)?;
+    let found_key = found_key.ok_or(AdmitRefusal::NoKey)?;
     let holder = keys.holder(&found_key.key).ok_or(AdmitRefusal::Wrong)?;
     if !holder.entry.scopes.iter().any(|scope| scopes.contains(scope)) {
         return Err(AdmitRefusal::Scope(scopes.first().copied().unwrap_or(KeyScope::Admin)));

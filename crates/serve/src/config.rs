@@ -22,11 +22,11 @@ use crate::upstreams::UpstreamTable;
 /// Returns milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// The bytes of one request that are read into memory to find its messages. A larger one is forwarded unread.
+/// See [`ServeConfig::longest_request`].
 const LONGEST_REQUEST: usize = 64 << 20;
-/// The bytes of all requests that are in memory at a time. Requests beyond it are forwarded unread.
+/// See [`ServeConfig::all_requests`].
 const ALL_REQUESTS: usize = 512 << 20;
-/// How long running requests may take to end after the server was asked to stop.
+/// See [`ServeConfig::drain`].
 const DRAIN: Duration = Duration::from_secs(30);
 
 /// The settings of a server: what it serves, and where it sends requests.
@@ -41,9 +41,10 @@ pub struct ServeConfig {
     pub rules: ProxyRules,
     /// With this, a fault of midfold's is answered with an error. Otherwise the request is sent unchanged.
     pub is_strict: bool,
-    /// The bytes of one request that are read into memory. A larger one is forwarded unread.
+    /// The bytes of one request that are read into memory to find its messages. A larger one is forwarded unread; with
+    /// `is_strict`, it is refused.
     pub longest_request: usize,
-    /// The bytes of all requests that are in memory at a time. Requests beyond it are forwarded unread.
+    /// The bytes of all requests that are in memory at a time. Requests beyond it are forwarded unread, or refused.
     pub all_requests: usize,
     /// How long running requests may take to end after the server was asked to stop.
     pub drain: Duration,

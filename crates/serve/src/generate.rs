@@ -199,8 +199,8 @@ impl ProxyRequest {
     ) {
         let is_usual = self.goal.target.is_usual;
         if self.app.proxy.wants_window(model, request.window, who, is_usual) {
-            let (app, target, headers) = (&self.app, &self.goal.target, &self.parts.headers);
-            let window = app.windows.of(&app.upstream, target, model, headers, app.now());
+            let (app, target, request) = (&self.app, &self.goal.target, &self.parts);
+            let window = app.windows.window_of(&app.upstream, target, model, request, app.now());
             who.window = window.await;
         }
     }
@@ -293,7 +293,7 @@ impl ProxyRequest {
         log_cut(turn);
         let upstream = &self.goal.target.name;
         app.note_window(turn, upstream);
-        if turn.sent().is_window_unknown() && app.windows.is_news(upstream, turn.model()) {
+        if turn.sent().is_window_unknown() && app.windows.is_first_unknown(upstream, turn.model()) {
             log_unknown_window(turn, upstream);
         }
         Ok(())

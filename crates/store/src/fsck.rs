@@ -1,9 +1,10 @@
-//! Checks a store: computes again every hash chain, every position, and the accounts of every fold.
+//! Checks a store: computes again every hash chain, every position, the figures of every event, and the accounts of every
+//! fold.
 //!
-//! Events are read in pages. The log of a session is kept in memory only where the session has folds, because a
-//! fold's figures are computed by projecting it over the log as it was then.
+//! Events are read in pages. The log of the session that is checked is kept in memory: turns and tokens follow from the
+//! messages before, and a fold's figures are computed by projecting it over the log as it was then.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use midfold_core::Hash;
 use midfold_core::fold::{Fold, VERSION};
@@ -16,7 +17,8 @@ use serde::Serialize;
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::types::{
-    CallRow, EventRow, FoldRow, JobState, NewCall, NewFold, NewSession, SessionRow, StoreJob,
+    CallRow, EventRow, FoldRow, JobState, NewCall, NewEvent, NewFold, NewSession, SessionRow,
+    StoreJob, kept_runs,
 };
 
 /// How many events are read at a time.
@@ -117,7 +119,7 @@ pub async fn fsck(store: &dyn Store) -> Result<FsckReport, StoreError> {
 async fn check_session(store: &dyn Store, row: SessionRow) -> Result<FsckReport, StoreError> {
     let report = FsckReport { sessions: 1, ..FsckReport::default() };
     let mut check = StoreCheck { store, row, report };
-    match check.session().await {
+    match check.check_records().await {
         Ok(()) => {}
         Err(StoreError::Damaged(problem)) => check.add_finding("rows".into(), problem, RESTORE),
         Err(error) => return Err(error),
@@ -149,7 +151,7 @@ impl StoreCheck<'_> {
     }
 
     /// Checks the events, folds, jobs and calls of the session.
-    async fn session(&mut self) -> Result<(), StoreError> {
+    async fn check_records(&mut self) -> Result<(), StoreError> {
         let id = self.row.new.id.clone();
         // A session in use grows between two reads. So whatever refers to other records is read before them: calls and
         // jobs before folds, and all of them before the row with the head of the log.
@@ -161,16 +163,16 @@ impl StoreCheck<'_> {
         if self.row.new != before.new {
             return Err(StoreError::NoSession(id));
         }
-        let folds = self.parse(&rows);
-        let hashes = self.events(&folds).await?;
+        let folds = self.parse_folds(&rows);
+        let hashes = self.check_events(&folds).await?;
         for (row, fold) in &folds {
-            self.fold(row, fold, &folds, &hashes);
+            self.check_fold(row, fold, &folds, &hashes);
         }
         self.check_active(&rows).await?;
         for job in &jobs {
             self.check_job(job, &rows);
         }
-        self.calls(&calls);
+        self.check_calls(&calls);
         Ok(())
     }
 
@@ -186,7 +188,7 @@ impl StoreCheck<'_> {
     }
 
     /// The records of the folds that can be parsed. Others are findings.
-    fn parse<'r>(&mut self, rows: &'r [FoldRow]) -> Vec<(&'r FoldRow, Fold)> {
+    fn parse_folds<'r>(&mut self, rows: &'r [FoldRow]) -> Vec<(&'r FoldRow, Fold)> {
         let mut folds = Vec::with_capacity(rows.len());
         self.report.folds += rows.len() as u64;
         for (row, number) in rows.iter().zip(1u64..) {
@@ -208,48 +210,52 @@ impl StoreCheck<'_> {
         folds
     }
 
-    /// Reads all events, and checks the chain, the positions, and the figures of each fold over the log as it was when
-    /// the fold was made. Returns the chain hashes at both ends of each fold's span.
-    async fn events(
+    /// Reads all events, and checks the chain, the positions, the figures, and those of each fold over the log as it was
+    /// when the fold was made. Returns the chain hashes at both ends of each fold's span, as far as the events are there.
+    async fn check_events(
         &mut self,
         folds: &[(&FoldRow, Fold)],
     ) -> Result<HashMap<u64, Hash>, StoreError> {
-        let mut wanted: HashMap<u64, Hash> = folds
-            .iter()
-            .flat_map(|(row, _)| [row.fold.start, row.fold.end])
-            .map(|at| (at, Hash::ROOT))
-            .collect();
-        let mut replay = if folds.is_empty() { None } else { empty_log(&self.row.new) };
+        let ends: HashSet<u64> =
+            folds.iter().flat_map(|(row, _)| [row.fold.start, row.fold.end]).collect();
+        let mut made_at: HashMap<u64, Vec<&(&FoldRow, Fold)>> = HashMap::new();
+        for fold in folds {
+            made_at.entry(fold.1.accounts.events.into()).or_default().push(fold);
+        }
+        let mut span_hashes = HashMap::from([(0, Hash::ROOT)]);
+        let mut replay = empty_log(&self.row.new);
         let (id, head) = (self.row.new.id.clone(), self.row.head);
-        let (mut seq, mut hash, mut turn) = (0u64, Hash::ROOT, 0);
+        let (mut seq, mut hash, mut turn, mut is_counted) = (0u64, Hash::ROOT, 0, true);
         while seq < head {
             let to = head.min(seq + PAGE);
             let page = self.store.events(&id, seq..to).await?;
             if page.len() as u64 != to - seq {
                 let problem = format!("{} of {} events are there", page.len(), to - seq);
                 self.add_finding(format!("events {seq} to {}", to - 1), problem, RESTORE);
-                return Ok(wanted);
+                return Ok(span_hashes);
             }
             for row in &page {
                 self.report.events += 1;
                 self.check_event(row, seq, &mut hash);
                 turn = row.event.turn;
+                let problem = replay.as_mut().and_then(|log| wrong_figure(log, &row.event));
+                // The figures behind a wrong one may follow from it.
+                if let Some(problem) = problem.filter(|_| std::mem::take(&mut is_counted)) {
+                    self.add_finding(format!("event {seq}"), problem, RESTORE);
+                }
                 seq += 1;
-                wanted.entry(seq).and_modify(|at| *at = hash);
-                if let Some(log) = &mut replay {
-                    log.append(row.event.raw());
-                    for (row, fold) in folds {
-                        if u64::from(fold.accounts.events) == seq {
-                            self.check_figures(row, fold, log);
-                        }
-                    }
+                if ends.contains(&seq) {
+                    span_hashes.insert(seq, hash);
+                }
+                for (row, fold) in made_at.remove(&seq).unwrap_or_default() {
+                    replay.iter().for_each(|log| self.check_figures(row, fold, log));
                 }
             }
         }
         if (hash, turn) != (self.row.head_hash, self.row.turn) {
             self.add_finding("session".into(), "its head is not its last event", RESTORE);
         }
-        Ok(wanted)
+        Ok(span_hashes)
     }
 
     /// Checks the position and the hash of an event.
@@ -268,7 +274,7 @@ impl StoreCheck<'_> {
     }
 
     /// Checks a fold's row and record, and that the fold before it exists.
-    fn fold(
+    fn check_fold(
         &mut self,
         row: &FoldRow,
         fold: &Fold,
@@ -276,7 +282,7 @@ impl StoreCheck<'_> {
         hashes: &HashMap<u64, Hash>,
     ) {
         let place = format!("fold {:?}", row.fold.id);
-        let at = |seq: u64| hashes.get(&seq).copied().unwrap_or_default();
+        let at = |seq: u64| hashes.get(&seq).copied();
         let known = |id: Hash| folds.iter().any(|(other, _)| other.fold.id == id);
         for problem in of_fold(&row.fold, fold, self.row.head, at) {
             self.add_finding(place.clone(), problem, REFOLD);
@@ -343,7 +349,7 @@ impl StoreCheck<'_> {
     }
 
     /// Checks the numbers and the hash chain of the ledger.
-    fn calls(&mut self, calls: &[CallRow]) {
+    fn check_calls(&mut self, calls: &[CallRow]) {
         let mut before = Hash::ROOT;
         for (row, number) in calls.iter().zip(1u64..) {
             self.report.calls += 1;
@@ -364,12 +370,12 @@ impl StoreCheck<'_> {
 }
 
 /// The faults of a fold's record, alone and compared with a log of `head` events. `hash_before` gives the chain hash
-/// before an event.
+/// before an event; `None` where the events up to it cannot be read.
 pub(crate) fn of_fold(
     row: &NewFold,
     fold: &Fold,
     head: u64,
-    hash_before: impl Fn(u64) -> Hash,
+    hash_before: impl Fn(u64) -> Option<Hash>,
 ) -> impl Iterator<Item = &'static str> {
     let span = (u64::from(fold.span.start), u64::from(fold.span.end));
     let recap = fold.recap.as_ref().map_or(Hash::ROOT, |recap| recap.hash);
@@ -383,14 +389,15 @@ pub(crate) fn of_fold(
         (span.0 <= span.1 && span.1 <= head, "its span is not in the log"),
         (
             (fold.span.before, fold.span.through) == (row.before, row.through)
-                && hash_before(span.0) == row.before
-                && hash_before(span.1) == row.through,
+                && hash_before(span.0).is_none_or(|hash| hash == row.before)
+                && hash_before(span.1).is_none_or(|hash| hash == row.through),
             "its span's hashes are not on the chain of the log",
         ),
         (
             fold.policy_fingerprint == row.policy && recap == row.recap,
             "its policy or recap is not that of its record",
         ),
+        (kept_runs(fold) == row.kept, "the events that it keeps are not those of its record"),
         (recap == text, "its recap's hash is not that of its text"),
         (fold.lost_pin().is_none(), "it does not keep an event that was pinned"),
     ];
@@ -400,8 +407,26 @@ pub(crate) fn of_fold(
 /// Whether a call's record fits its hash and follows the call with the hash `before`.
 pub(crate) fn is_call_sound(call: &NewCall, before: Hash) -> bool {
     serde_json::from_str(&call.body).is_ok_and(|record: CallRecord| {
-        record.prev == before && record.hash == call.hash && record.compute_hash() == record.hash
+        record.prev == before
+            && record.hash == call.hash
+            && record.compute_hash() == record.hash
+            && (record.number, u64::from(record.events)) == (call.number, call.head)
+            && record.fold == call.fold
     })
+}
+
+/// Appends an event to the log, and returns a difference between its recorded turn or tokens and those computed from its
+/// bytes; `None` where they are equal.
+pub(crate) fn wrong_figure(log: &mut EventLog, event: &NewEvent) -> Option<String> {
+    log.append(event.raw());
+    let read = log.events().last()?;
+    let figures = [("turn", read.turn, event.turn), ("tokens", read.tokens.total, event.tokens)];
+    let (field, is, says) = figures.into_iter().find(|(_, is, says)| is != says)?;
+    let how = match field {
+        "tokens" => format!("`{}` counts {is}", log.counter().name()),
+        _ => format!("it is in turn {is}"),
+    };
+    Some(format!("its `{field}` is {says}, and {how}: the record was changed"))
 }
 
 /// An empty log that counts tokens as the session does; `None` where this build does not know its dialect, profile or

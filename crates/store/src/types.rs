@@ -211,7 +211,6 @@ impl NewFold {
         fold: &midfold_core::fold::Fold,
         now: Millis,
     ) -> Result<Self, crate::error::StoreError> {
-        let kept = midfold_core::engine::kept_ranges(fold).into_iter();
         Ok(Self {
             id: fold.id,
             start: fold.span.start.into(),
@@ -220,11 +219,17 @@ impl NewFold {
             through: fold.span.through,
             policy: fold.policy_fingerprint,
             recap: fold.recap.as_ref().map_or(Hash::ROOT, |recap| recap.hash),
-            kept: kept.map(|run| run.start.into()..run.end.into()).collect(),
+            kept: kept_runs(fold),
             body: serde_json::to_string(fold)?,
             now,
         })
     }
+}
+
+/// The runs of seqs of its span that a fold keeps verbatim.
+pub(crate) fn kept_runs(fold: &midfold_core::fold::Fold) -> Vec<std::ops::Range<u64>> {
+    let kept = midfold_core::engine::kept_ranges(fold).into_iter();
+    kept.map(|run| run.start.into()..run.end.into()).collect()
 }
 
 /// A stored fold.

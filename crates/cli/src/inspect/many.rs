@@ -30,7 +30,7 @@ pub fn run(
     let progress = ProgressLine::new(false);
     for (at, file) in (1..).zip(files) {
         let name = file.path.display();
-        progress.say(&format!("{} of {}: {name}", number(at), number(count)));
+        progress.show(&format!("{} of {}: {name}", number(at), number(count)));
         match of_file(&mut reading, &file) {
             Ok(all) => {
                 progress.end();

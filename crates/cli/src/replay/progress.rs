@@ -26,7 +26,7 @@ impl ReplayProgress {
                 (_, 1) => String::new(),
                 (at, count) => format!("file {at} of {count}, "),
             };
-            self.line.say(&format!("{place}{text}, {}", recorded.name));
+            self.line.show(&format!("{place}{text}, {}", recorded.name));
         }
     }
 

@@ -72,6 +72,9 @@ pub async fn undo(
     ))
 }
 
+/// The fewest digits by which a fold's id is named. Fewer are too easily those of another fold, or a number.
+const LEAST_DIGITS: usize = 4;
+
 /// The fold with this number, or whose id starts with `name`; and its number.
 pub fn find<'a>(
     folds: &'a [Fold],
@@ -82,9 +85,14 @@ pub fn find<'a>(
     if let Some(place) = place {
         return Ok((place as u64, &folds[place - 1]));
     }
-    let starts =
-        |fold: &&Fold| name.len() >= 4 && fold.id.to_hex().starts_with(&name.to_lowercase());
-    let mut matching = folds.iter().filter(starts);
+    let starts = |fold: &&Fold| fold.id.to_hex().starts_with(&name.to_lowercase());
+    let is_short = name.len() < LEAST_DIGITS;
+    if is_short && name.contains(char::is_alphabetic) && folds.iter().any(|fold| starts(&fold)) {
+        let text = format!("`{name}` is too short for the id of a fold");
+        let hint = format!("give at least {LEAST_DIGITS} digits of it, or the fold's number");
+        return Err(CommandError::failed(text).hint(hint));
+    }
+    let mut matching = folds.iter().filter(starts).filter(|_| !is_short);
     match (matching.next(), matching.next()) {
         (Some(fold), None) => {
             let at = folds.iter().position(|known| known.id == fold.id).unwrap_or(0);

@@ -78,7 +78,13 @@ pub async fn status(
         ),
     };
     page.field("calls", &format!("{} recorded; {last}", number(calls)));
-    narration(&mut page, &rules, &status, &jobs.iter().map(|job| job.state).collect::<Vec<_>>());
+    narration(
+        &mut page,
+        &args.id,
+        &rules,
+        &status,
+        &jobs.iter().map(|job| job.state).collect::<Vec<_>>(),
+    );
     origin(&mut page, &stored);
     output.stdout(page.text)
 }
@@ -138,24 +144,30 @@ pub fn due(status: &SessionStatus) -> String {
 
 fn narration(
     page: &mut LabelledPage<'_>,
+    id: &str,
     rules: &Policy,
     status: &SessionStatus,
     jobs: &[JobState],
 ) {
     if !rules.narration.on && jobs.is_empty() {
+        let named = match Policy::preset(&rules.name) {
+            Ok(_) => format!("--preset {}", rules.name),
+            Err(_) => "--policy FILE".to_owned(),
+        };
+        let remedy = format!("`session policy {id} {named} --narrate` has a model write");
         let text = match (&rules.engine, rules.recap.fallback) {
-            (EngineName::Passthrough, _) => "off: nothing is folded",
+            (EngineName::Passthrough, _) => "off: nothing is folded".to_owned(),
             (_, RecapFallback::Computed) => {
-                "off: recaps are computed (`session new --narrate` has a model write them)"
+                format!("off: recaps are computed ({remedy} them)")
             }
             (_, RecapFallback::Marker) => {
-                "off: a marker is left (`session new --narrate` has a model write recaps)"
+                format!("off: a marker is left ({remedy} recaps)")
             }
             (_, RecapFallback::Static) => {
-                "off: a fixed sentence is left (`session new --narrate` has a model write recaps)"
+                format!("off: a fixed sentence is left ({remedy} recaps)")
             }
         };
-        return page.field("narration", text);
+        return page.field("narration", &text);
     }
     let count = |state| jobs.iter().filter(|job| **job == state).count() as u64;
     let parts = [
@@ -209,11 +221,11 @@ pub async fn list(
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
-    let most = u32::try_from(args.limit.max(1)).unwrap_or(u32::MAX);
-    let query = NewestQuery { limit: most.saturating_add(1), ..NewestQuery::default() };
-    let mut all = host.overviews().newest(&query).await?;
-    let are_more = all.len() > args.limit;
-    all.truncate(args.limit.max(1));
+    let most = args.limit.max(1);
+    let limit = u32::try_from(most).unwrap_or(u32::MAX).saturating_add(1);
+    let mut all = host.overviews().newest(&NewestQuery { limit, ..NewestQuery::default() }).await?;
+    let are_more = all.len() > most;
+    all.truncate(most);
     if json {
         let all: Vec<&Overview> = all.iter().map(|overview| &**overview).collect();
         return output.stdout(pretty(&all)?);

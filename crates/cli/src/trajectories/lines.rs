@@ -44,8 +44,31 @@ pub struct LineChunk {
 
 struct OpenLines {
     lines: Box<dyn Read>,
-    /// The bytes that were read of a compressed file. `None` for other files.
-    read: Option<Rc<Cell<u64>>>,
+    read: FileShare,
+}
+
+/// How many bytes of the file the lines that are done came of.
+enum FileShare {
+    /// The lines are the bytes of the file.
+    Same,
+    /// The lines are unpacked while they are read. This counts the bytes of the file.
+    Counted(Rc<Cell<u64>>),
+    /// The whole file was read, and lines of `made_bytes` bytes were made of its `size` bytes.
+    Made { made_bytes: u64, size: u64 },
+}
+
+impl FileShare {
+    fn of(&self, offset: u64) -> u64 {
+        match self {
+            Self::Same => offset,
+            Self::Counted(read) => read.get(),
+            Self::Made { made_bytes, size } => {
+                let share =
+                    u128::from(offset) * u128::from(*size) / u128::from((*made_bytes).max(1));
+                u64::try_from(share).unwrap_or(*size)
+            }
+        }
+    }
 }
 
 /// The chunks of some files, in order.
@@ -141,8 +164,8 @@ impl<'a> LineChunks<'a> {
     }
 
     fn count(&mut self) {
-        let read = self.open.as_ref().and_then(|open| open.read.as_ref()).map(|read| read.get());
-        self.at.read = read.unwrap_or(self.at.offset);
+        let offset = self.at.offset;
+        self.at.read = self.open.as_ref().map_or(offset, |open| open.read.of(offset));
     }
 
     /// Reads until there are `wanted` bytes. Returns true at the end of the file.
@@ -155,38 +178,43 @@ impl<'a> LineChunks<'a> {
 }
 
 fn open(path: &Path, transcripts: &TranscriptRows, offset: u64) -> io::Result<OpenLines> {
-    let plain = |lines: Box<dyn Read>| Ok(OpenLines { lines, read: None });
-    let open_rows = |rows: Vec<u8>| {
+    let plain = |lines: Box<dyn Read>| Ok(OpenLines { lines, read: FileShare::Same });
+    let open_rows = |rows: Vec<u8>, size: Option<u64>| {
+        let made_bytes = rows.len() as u64;
+        let read = size.map_or(FileShare::Same, |size| FileShare::Made { made_bytes, size });
         let mut rows = Cursor::new(rows);
         rows.set_position(offset);
-        plain(Box::new(rows))
+        Ok(OpenLines { lines: Box::new(rows), read })
     };
     if is_stdin(path) {
         return match transcripts.look(path, stdin(), None)? {
             InputRows::Own(read) => plain(Box::new(Cursor::new(read).chain(stdin()))),
-            InputRows::Made(rows) => open_rows(rows),
+            InputRows::Made(rows) => open_rows(rows, None),
         };
     }
+    let size = path.metadata()?.len();
     let is_gzip = path.extension().is_some_and(|end| end == "gz");
     if is_gzip || SessionFolder::of(path).is_some() {
         let all = input::bytes(path).map_err(|failure| io::Error::other(failure.to_string()))?;
         return match transcripts.look(path, &all[..], Some(all.len() as u64))? {
-            InputRows::Own(rows) | InputRows::Made(rows) => open_rows(rows),
+            InputRows::Made(rows) => open_rows(rows, Some(size)),
+            // These are only the first lines.
+            InputRows::Own(_) => open_rows(all, Some(size)),
         };
     }
     if RowFileKind::of(path) == RowFileKind::Packed {
         let (lines, _) = packed::open(path, 0)?;
-        return match transcripts.look(path, lines, Some(path.metadata()?.len()))? {
-            InputRows::Made(rows) => open_rows(rows),
+        return match transcripts.look(path, lines, Some(size))? {
+            InputRows::Made(rows) => open_rows(rows, Some(size)),
             InputRows::Own(_) => {
                 let (lines, read) = packed::open(path, offset)?;
-                Ok(OpenLines { lines, read: Some(read) })
+                Ok(OpenLines { lines, read: FileShare::Counted(read) })
             }
         };
     }
     let mut file = File::open(path)?;
-    match transcripts.look(path, &file, Some(file.metadata()?.len()))? {
-        InputRows::Made(rows) => open_rows(rows),
+    match transcripts.look(path, &file, Some(size))? {
+        InputRows::Made(rows) => open_rows(rows, Some(size)),
         InputRows::Own(_) => {
             file.seek(SeekFrom::Start(offset))?;
             plain(Box::new(file))

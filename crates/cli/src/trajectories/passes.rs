@@ -26,7 +26,7 @@ use tokio::time::{Instant, sleep_until};
 use super::cache::AnswerCache;
 use super::config::JobFile;
 use crate::error::CommandError;
-use crate::output::{EVERY, ProgressLine};
+use crate::output::{PROGRESS_INTERVAL, ProgressLine};
 use crate::runtime::block_on;
 use crate::summariser::SummariserModel;
 use crate::words::number;
@@ -402,14 +402,14 @@ impl PassState {
         }
     }
 
-    /// Overwrites the progress line, but not more often than [`EVERY`].
+    /// Overwrites the progress line, but not more often than [`PROGRESS_INTERVAL`].
     fn show(&mut self, line: ProgressLine) {
-        if self.shown.is_some_and(|shown| shown.elapsed() < EVERY) {
+        if self.shown.is_some_and(|shown| shown.elapsed() < PROGRESS_INTERVAL) {
             return;
         }
         self.shown = Some(Instant::now());
         let AskOutcome { spans, answers, errors, .. } = &self.ask_outcome;
-        line.say(&format!(
+        line.show(&format!(
             "{} of {} spans answered, {} calls failed",
             number(*answers),
             number(*spans),

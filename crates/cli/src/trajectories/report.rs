@@ -11,7 +11,7 @@ use super::files::{InputFiles, OutputPaths};
 use super::job::TrajectoryJob;
 use super::manifest::RunManifest;
 use super::publish::OutputFormat;
-use crate::output::{self, EVERY, OutputColor, OutputStyle};
+use crate::output::{self, OutputColor, OutputStyle, PROGRESS_INTERVAL};
 use crate::words::{number, plural};
 
 /// A progress line that is overwritten again and again. Not shown where standard error is no terminal.
@@ -21,8 +21,9 @@ pub struct TrajectoryProgress {
     /// For each input file, the bytes of all files before it.
     before: Vec<u64>,
     begun: Instant,
-    last: Option<Instant>,
-    first: (u64, u64),
+    last_shown: Option<Instant>,
+    /// The rows and the bytes that were done when the run began.
+    at_start: (u64, u64),
 }
 
 impl TrajectoryProgress {
@@ -37,10 +38,10 @@ impl TrajectoryProgress {
             bytes: inputs.bytes,
             before: before.collect(),
             begun: Instant::now(),
-            last: None,
-            first: (0, 0),
+            last_shown: None,
+            at_start: (0, 0),
         };
-        progress.first = (manifest.rows(), progress.bytes_done(manifest));
+        progress.at_start = (manifest.rows(), progress.bytes_done(manifest));
         progress
     }
 
@@ -50,17 +51,19 @@ impl TrajectoryProgress {
     }
 
     pub fn show(&mut self, manifest: &RunManifest) {
-        if !self.line.is_shown() || self.last.is_some_and(|last| last.elapsed() < EVERY) {
+        if !self.line.is_shown()
+            || self.last_shown.is_some_and(|last| last.elapsed() < PROGRESS_INTERVAL)
+        {
             return;
         }
-        self.last = Some(Instant::now());
+        self.last_shown = Some(Instant::now());
         let seconds = self.begun.elapsed().as_secs_f64().max(0.001);
         let bytes_done = self.bytes_done(manifest);
-        let rate = (bytes_done - self.first.1.min(bytes_done)) as f64 / seconds;
-        let rows = (manifest.rows() - self.first.0) as f64 / seconds;
+        let rate = (bytes_done - self.at_start.1.min(bytes_done)) as f64 / seconds;
+        let rows = (manifest.rows() - self.at_start.0) as f64 / seconds;
         let mut line = format!(
-            "{} rows, {} rows/s, {:.0} MB/s",
-            number(manifest.rows()),
+            "{}, {} rows/s, {:.0} MB/s",
+            plural(manifest.rows(), "row"),
             number(rows as u64),
             rate / 1e6
         );
@@ -72,7 +75,7 @@ impl TrajectoryProgress {
                 duration(Duration::from_secs_f64(remaining))
             );
         }
-        self.line.say(&line);
+        self.line.show(&line);
     }
 
     /// Clears the line.
@@ -130,8 +133,8 @@ pub fn document(manifest: &RunManifest, job: &TrajectoryJob) -> Value {
             "duration_seconds": manifest.worked as f64 / 1e3,
         },
         "distribution": {
-            "tokens_before": spread(&totals.before),
-            "tokens_after": spread(&totals.after),
+            "tokens_before": quantiles_json(&totals.before),
+            "tokens_after": quantiles_json(&totals.after),
         },
         "midfold": {
             "version": env!("CARGO_PKG_VERSION"),
@@ -176,7 +179,7 @@ fn signed(before: u64, after: u64) -> i64 {
 
 const QUANTILES: [u64; 4] = [50, 90, 99, 100];
 
-fn spread(spread: &LogHistogram) -> Value {
+fn quantiles_json(spread: &LogHistogram) -> Value {
     let [p50, p90, p99, max] = QUANTILES.map(|percent| spread.quantile(percent));
     json!({ "p50": p50, "p90": p90, "p99": p99, "max": max })
 }
@@ -202,7 +205,7 @@ pub fn text(
     fields.extend(left_out_fields(manifest, job, paths));
     fields.extend(transcript_fields(job));
     if resumed > 0 {
-        fields.push(("resumed", format!("after {} rows that were done before", number(resumed))));
+        fields.push(("resumed", format!("after {} done before", plural(resumed, "row"))));
     }
     let metrics = paths.metrics.as_ref().map(|path| format!(", metrics in {}", path.display()));
     let took = format!("{:.1} s", took.as_secs_f64());

@@ -104,6 +104,11 @@ fn from_new_to_a_checked_export() {
     recalls(store);
     let described = ok(store, &["recall", "describe", "demo", "1"], b"");
     assert!(described.starts_with("fold 1 (") && described.contains("## Conversation Summary"));
+    let id = described["fold 1 (".len()..].split(')').next().unwrap();
+    let short = (1..4).map(|end| &id[..end]).find(|id| id.contains(char::is_alphabetic)).unwrap();
+    let refused = at(store, &["recall", "describe", "demo", short], b"");
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(told.contains("too short for the id") && told.contains("at least 4 digits"), "{told}");
     shown!("session-fork", store, ["session", "fork", "demo", "--at", "12", "--id", "other"]);
     shown!("session-undo", store, ["session", "undo", "demo"]);
     shown!("session-undone", store, ["session", "undo", "demo"]);
@@ -338,6 +343,10 @@ fn the_default_store_lies_in_the_data_folder() {
     let url = format!("sqlite:{}", data.join("midfold/midfold.db").display());
     let output = midfold(&["session", "list"]).env("MIDFOLD_STORE", &url).output().unwrap();
     assert!(String::from_utf8(output.stdout).unwrap().contains(&id));
+    let limited = ["session", "list", "--limit", "0"];
+    let output = midfold(&limited).env("MIDFOLD_STORE", &url).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains(&id) && !text.contains("more before"), "{text}");
 }
 
 #[test]

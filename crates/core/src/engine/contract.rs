@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use super::{Session, SessionStatus, UndoError};
 use crate::budget::Budget;
 use crate::event::{Hash, RawEvent, Usage};
+use crate::jsonstr;
 use crate::plan::{NoOp, PlanError, PlanOutcome};
-use crate::project::Context;
+use crate::project::{Context, project};
 use crate::trigger::{FoldDue, HoldReason, Millis};
 
 /// A context engine. A host appends messages, asks for the context to send, and reports the provider's token count.
@@ -69,7 +70,7 @@ pub trait Engine: Send {
 
     /// Answers a call of one of [`tools`](Engine::tools) with a JSON text.
     fn call_tool(&mut self, name: &str, _arguments: &str) -> String {
-        format!("{{\"error\":\"this engine has no tool `{}`\"}}", name.escape_default())
+        format!("{{\"error\":{}}}", jsonstr::encode(&format!("this engine has no tool `{name}`")))
     }
 
     /// Takes note that a conversation begins, or goes on after a restart.
@@ -166,7 +167,8 @@ impl Engine for Passthrough {
     }
 
     fn context(&mut self, _now: Millis) -> Result<Context, PlanError> {
-        Ok(self.0.session.view())
+        // A fold from before is not read through either.
+        Ok(project(self.0.session.log(), None))
     }
 
     fn observe(&mut self, usage: Usage, now: Millis) {

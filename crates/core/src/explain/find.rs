@@ -27,11 +27,18 @@ pub(super) struct SearchText {
     missing_event: Option<u64>,
 }
 
+/// The number of the message that a question names: 12 of `@12`.
+#[must_use]
+pub fn event_number(text: &str) -> Option<u64> {
+    let digits = text.strip_prefix('@').filter(|digits| !digits.starts_with('+'))?;
+    digits.parse().ok()
+}
+
 impl SearchText {
     /// Searches whole words if the log has the text as such. `@12` is the message with that number.
     pub fn new(log: &EventLog, text: &str) -> Self {
         let flat = flatten(text);
-        let number = text.strip_prefix('@').and_then(|number| number.parse::<u64>().ok());
+        let number = event_number(text);
         let event = number.filter(|number| *number < log.len() as u64);
         let event = event.and_then(|number| u32::try_from(number).ok());
         let finder = Finder::new(text).into_owned();

@@ -29,6 +29,7 @@ pub use answer::{
     TextUse, VerbatimPlace, WhenLeft,
 };
 use find::SearchText;
+pub use find::event_number;
 use newest::NewestEvents;
 
 /// The most messages that are named where no message has the text.

@@ -37,7 +37,7 @@ pub enum NoOp {
         threshold: u64,
     },
     /// The policy's engine compacts nothing.
-    #[error("the policy's engine is `passthrough`: everything is sent, always")]
+    #[error("the policy's engine is `passthrough`: nothing is folded")]
     Passthrough,
     /// A hook of the host cancelled the fold.
     #[error("a hook of the host did not want it")]

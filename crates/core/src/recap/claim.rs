@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use crate::narrate::is_nothing;
+use crate::recap::prose::QUESTION_MARKS;
 use crate::recap::quote;
 use crate::recap::reply::{ReplySection, SectionLine};
 use crate::recap::user_words::names_user;
@@ -94,7 +95,7 @@ impl SectionReader<'_> {
         let (lead, rest) = split_lead(&next.text);
         // The mark may be inside a quotation, brackets or emphasis, as in `… it works."`.
         let inner = text.trim_end().trim_end_matches(CLOSING);
-        let ended = inner.ends_with(['.', '!', '?', ':', '。', '！', '？']);
+        let ended = inner.ends_with(QUESTION_MARKS) || inner.ends_with(['.', '!', ':', '。', '！']);
         lead.trim().is_empty() && !ended && !next.named && !(self.is_apart)(rest)
     }
 
@@ -176,7 +177,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
         let begins = rest.trim_start().chars().next().is_some_and(|c| !c.is_lowercase());
         match c {
             _ if open(at) => {}
-            '.' | '!' | '?' if rest.starts_with(char::is_whitespace) && begins => {
+            '.' | '!' | '?' | '؟' if rest.starts_with(char::is_whitespace) && begins => {
                 let short = ["e.g.", "i.e.", "vs.", "cf.", "incl.", "No."];
                 if !short.iter().any(|word| text[..end].ends_with(word)) {
                     out.push(&text[from..end]);

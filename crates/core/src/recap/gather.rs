@@ -274,9 +274,12 @@ impl GatheredFacts {
         } else {
             CallDeeds { gathered: self, call, facts, tools, polls: false }.note_answered(own);
         }
-        for spoken in [answered, steered.map(|(_, spoken)| spoken).unwrap_or_default()] {
-            self.add_asked(number, &spoken);
-        }
+        let asked_in = self.number(call.event);
+        self.standing.note_answered(asked_in, number, &answered);
+        let steered = steered.map(|(_, spoken)| spoken).unwrap_or_default();
+        self.standing.note_asked(number, &steered);
+        self.add_asked(number, &answered);
+        self.add_asked(number, &steered);
     }
 
     /// Adds the outcome of a call. Output of a command that kept running is counted as that command's.

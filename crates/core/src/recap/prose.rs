@@ -45,6 +45,9 @@ pub(super) fn quoted(text: &str) -> Vec<DeedPart> {
     parts(&text.replace(LINE_BREAK, "\n"))
 }
 
+/// The marks that end a question.
+pub(super) const QUESTION_MARKS: [char; 3] = ['?', '？', '؟'];
+
 /// Marks the questions of an answer that the user replied to, and the items of a list that the reply chooses by their
 /// number or letter.
 pub(super) fn mark_answered(questions: &mut [DeedPart], reply: &[DeedPart]) {
@@ -53,7 +56,7 @@ pub(super) fn mark_answered(questions: &mut [DeedPart], reply: &[DeedPart]) {
     let chosen: FxHashSet<String> = words.map(bare).collect();
     for part in questions.iter_mut().filter(|part| part.kind == PartKind::Sentence) {
         let mut marks = part.text.split_whitespace().filter(|word| is_mark(word));
-        let is_question = part.text.ends_with(['?', '？', '؟']);
+        let is_question = part.text.ends_with(QUESTION_MARKS);
         if is_question || marks.any(|mark| chosen.contains(&bare(mark))) {
             part.kind = PartKind::Answered;
         }

@@ -49,11 +49,11 @@ impl TextCursor<'_> {
 
     /// Skips the quote that closes a name, also an escaped one. Returns whether there was one.
     pub(super) fn closing_quote(&mut self) -> bool {
-        let mut on = *self;
-        on.skip(3, |b| b == b'\\');
-        let closes = on.skip(1, |b| b"\"'`".contains(&b));
+        let mut ahead = *self;
+        ahead.skip(3, |b| b == b'\\');
+        let closes = ahead.skip(1, |b| b"\"'`".contains(&b));
         if closes {
-            *self = on;
+            *self = ahead;
         }
         closes
     }

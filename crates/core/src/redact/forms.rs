@@ -37,19 +37,34 @@ pub(super) struct FormValue {
 }
 
 /// Longest distance from a name to its value on the same line, in bytes.
-const LINE: usize = 80;
-/// Longest distance from the start of an object to its member `value`, in bytes.
-const OBJECT: usize = 240;
+const LINE_BYTES: usize = 80;
+/// Longest attributes of an element, in bytes.
+const ATTRIBUTES_BYTES: usize = 240;
 /// At most this many openers are skipped between a separator and a value, as in `: Some(String::from("`.
 const OPENERS: usize = 6;
 
 /// Finds the value of a name; `None` where it has none.
 pub(super) fn value(text: &str, name: &SecretName, runs: &mut ValueRuns) -> Option<FormValue> {
-    let is_pwd = text[name.at.clone()].to_ascii_lowercase().ends_with("pwd");
-    // `PWD` and `OLDPWD` are also the variables with a shell's folder.
-    let is_place =
-        |value: &FormValue| is_pwd && text[value.at.clone()].starts_with(['/', '~', '$']);
-    value_of(text, name, runs).filter(|value| !is_place(value))
+    // `PWD` and `OLDPWD` are also the variables with a shell's folder. `MYSQL_PWD` is not.
+    let bare_name = &text[name.at.clone()];
+    let is_pwd = ["pwd", "oldpwd"].iter().any(|pwd| bare_name.eq_ignore_ascii_case(pwd));
+    let is_folder = |value: &FormValue| is_pwd && is_folder(&text[value.at.clone()]);
+    value_of(text, name, runs).filter(|value| !is_folder(value))
+}
+
+/// Whether a value is a folder as a shell writes it: `/`, `/srv`, `/srv/app`, `~/app`, `$HOME/app`, `$(pwd)`.
+fn is_folder(value: &str) -> bool {
+    let variable = value.strip_prefix('$').map(|rest| rest.split('/').next().unwrap_or_default());
+    let is_variable = |name: &str| {
+        name.starts_with(['{', '('])
+            || !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+    };
+    value == "~"
+        || value.starts_with("~/")
+        || value
+            .strip_prefix('/')
+            .is_some_and(|path| path.contains('/') || path.bytes().all(|b| b.is_ascii_lowercase()))
+        || variable.is_some_and(is_variable)
 }
 
 /// The value of a name, in whichever form it is.
@@ -84,9 +99,9 @@ fn behind(
         return Some(value);
     }
     let spaced = at.blank();
-    at.number();
-    if at.separator(name.kind != SecretNameKind::Vague) {
-        return at.set(name, spaced, quoted, runs);
+    at.skip_number();
+    if at.skip_separator(name.kind != SecretNameKind::Vague) {
+        return at.after_separator(name, spaced, quoted, runs);
     }
     if quoted && !spaced && at.eat(">") {
         return at.element_text(runs);
@@ -108,14 +123,14 @@ fn behind(
         return Some(value);
     }
     // Matches `{name: DB_PASSWORD, value: …}` and `{password, "…"}`.
-    let mut on = at;
-    if !quoted && on.eat(",") {
-        on.blank();
+    let mut ahead = at;
+    if !quoted && ahead.eat(",") {
+        ahead.blank();
         let atom = at.text[..name.at.start].ends_with(['{', ':']);
-        return if on.opens_value() {
-            on.member(runs)
+        return if ahead.opens_value() {
+            ahead.member(runs)
         } else if atom {
-            on.quoted(FormCertainty::Listed, runs)
+            ahead.quoted(FormCertainty::Listed, runs)
         } else {
             None
         };
@@ -134,16 +149,16 @@ fn behind(
 
 impl TextCursor<'_> {
     /// Skips the number in a numbered name, such as `Key 1:`.
-    fn number(&mut self) {
-        let mut on = *self;
-        if on.skip(2, |b| b.is_ascii_digit()) && on.byte() == Some(b':') {
-            *self = on;
+    fn skip_number(&mut self) {
+        let mut ahead = *self;
+        if ahead.skip(2, |b| b.is_ascii_digit()) && ahead.byte() == Some(b':') {
+            *self = ahead;
         }
     }
 
     /// Skips the separator between a name and its value. `bar` says whether `|` counts as one, as in a table of two
     /// columns. Returns whether there was one.
-    fn separator(&mut self, bar: bool) -> bool {
+    fn skip_separator(&mut self, bar: bool) -> bool {
         let marks = [
             "=>", ":=", "::=", "?=", "||=", "===", "==", "=", "->", "→", "：", "＝", "是", "为",
             "為", "は ", "는 ", "은 ",
@@ -163,7 +178,7 @@ impl TextCursor<'_> {
     }
 
     /// The value behind the separator of a name, with its certainty.
-    fn set(
+    fn after_separator(
         mut self,
         name: &SecretName,
         spaced: bool,
@@ -171,22 +186,31 @@ impl TextCursor<'_> {
         runs: &mut ValueRuns,
     ) -> Option<FormValue> {
         self.eat("**");
-        let tight = !spaced && name.constant && !quoted && self.text[..self.at].ends_with('=');
+        let is_environment_line =
+            !spaced && name.constant && !quoted && self.text[..self.at].ends_with('=');
         let before = self.text[..name.at.start].bytes().next_back();
-        let fresh = before.is_none_or(|b| b.is_ascii_whitespace() || b"$:-".contains(&b));
-        let Some(value) = self.assigned(runs, fresh && !quoted, name.constant) else {
+        let begins_word = before.is_none_or(|b| b.is_ascii_whitespace() || b"$:-".contains(&b));
+        let Some(value) = self.assigned(runs, begins_word && !quoted, name.constant) else {
             self.blank();
             let words = name.kind == SecretNameKind::Chosen;
             return if words { self.worded(name, false, runs) } else { None };
         };
         let run = self.text[..value.at.start].ends_with('`');
         // `NAME=value` without blanks is how environments are written. Any value counts there.
-        let given = tight && !run && value.sure == FormCertainty::Assigned && value.at.len() >= 5;
+        let given = is_environment_line
+            && !run
+            && value.sure == FormCertainty::Assigned
+            && value.at.len() >= 5;
         Some(FormValue { sure: if given { FormCertainty::Given } else { value.sure }, ..value })
     }
 
     /// The value behind a separator, on the same line or the next one.
-    fn assigned(mut self, runs: &mut ValueRuns, fresh: bool, constant: bool) -> Option<FormValue> {
+    fn assigned(
+        mut self,
+        runs: &mut ValueRuns,
+        begins_word: bool,
+        constant: bool,
+    ) -> Option<FormValue> {
         let mut lines = 0;
         for _ in 0..OPENERS {
             self.blank();
@@ -197,7 +221,7 @@ impl TextCursor<'_> {
             } else if self.byte() == Some(b'{') {
                 return self.member(runs);
             } else {
-                self.opener();
+                self.skip_opener();
             }
             if self.at == start || lines > 1 {
                 break;
@@ -218,23 +242,23 @@ impl TextCursor<'_> {
         if lines > 0 {
             return self.line_of_its_own(runs);
         }
-        self.bare(sure, fresh && (constant || self.ends_line()), runs)
+        self.bare(sure, begins_word && (constant || self.ends_line()), runs)
     }
 
     /// Skips one opener of a value: a bracket, a tag, a mark, or a call whose only argument is the value.
-    fn opener(&mut self) {
-        let mut on = *self;
+    fn skip_opener(&mut self) {
+        let mut ahead = *self;
         let marks = ["[[", "[", "!!str ", "<![CDATA[", "**"];
-        if on.eat_one(marks) || on.heredoc() {
-            *self = on;
-        } else if on.eat_one(["|", ">"]) {
-            on.skip(1, |b| b"-+".contains(&b));
-            on.blank();
-            if matches!(on.byte(), Some(b'\n' | b'\r')) {
-                *self = on;
+        if ahead.eat_one(marks) || ahead.heredoc() {
+            *self = ahead;
+        } else if ahead.eat_one(["|", ">"]) {
+            ahead.skip(1, |b| b"-+".contains(&b));
+            ahead.blank();
+            if matches!(ahead.byte(), Some(b'\n' | b'\r')) {
+                *self = ahead;
             }
-        } else if on.eat("&") && on.skip(16, |b| b.is_ascii_alphanumeric()) && on.blank() {
-            *self = on;
+        } else if ahead.eat("&") && ahead.skip(16, |b| b.is_ascii_alphanumeric()) && ahead.blank() {
+            *self = ahead;
         } else {
             self.call();
             self.prefix();
@@ -252,14 +276,14 @@ impl TextCursor<'_> {
     /// Skips a call such as `Some(` before a quote. The argument of a function that reads or asks for something is a
     /// name, so such a call is not skipped.
     fn call(&mut self) {
-        let mut on = *self;
+        let mut ahead = *self;
         let name = |b: u8| b.is_ascii_alphanumeric() || b"_:.".contains(&b);
-        let named = on.skip(40, name);
-        if !on.eat("(") {
+        let named = ahead.skip(40, name);
+        if !ahead.eat("(") {
             return;
         }
         // Skips a type with its length, such as `string(12) ` or `(string) (len=12) `.
-        let mut length = on;
+        let mut length = ahead;
         if length.skip(16, |b| b.is_ascii_alphanumeric() || b == b'=')
             && length.eat(")")
             && length.blank()
@@ -270,28 +294,28 @@ impl TextCursor<'_> {
         if !named {
             return;
         }
-        let opened = on;
+        let opened = ahead;
         let asks = [
             "get", "env", "read", "load", "input", "fetch", "prompt", "ask", "find", "lookup",
             "t(", "decrypt",
         ];
-        on.prefix();
-        if !matches!(on.byte(), Some(b'"' | b'\'')) {
+        ahead.prefix();
+        if !matches!(ahead.byte(), Some(b'"' | b'\'')) {
             return;
         }
         let callee = self.text[self.at..opened.at].to_ascii_lowercase();
         if !asks.iter().any(|ask| callee.contains(ask)) {
-            *self = on;
+            *self = ahead;
         }
     }
 
     /// Skips a letter or mark before a quote: `b"`, `N'`, `&"`, `@"`.
-    fn prefix(&mut self) {
-        let mut on = *self;
-        if on.skip(2, |b| b.is_ascii_alphabetic() || b"&@$".contains(&b))
-            && matches!(on.byte(), Some(b'"' | b'\''))
+    pub(super) fn prefix(&mut self) {
+        let mut ahead = *self;
+        if ahead.skip(2, |b| b.is_ascii_alphabetic() || b"&@$".contains(&b))
+            && matches!(ahead.byte(), Some(b'"' | b'\''))
         {
-            *self = on;
+            *self = ahead;
         }
     }
 
@@ -326,11 +350,11 @@ impl TextCursor<'_> {
 
     /// A value behind a type or a default: `: &str = "…"`, `string = "…"`, `… || "…"`.
     fn typed(mut self, spaced: bool, runs: &mut ValueRuns) -> Option<FormValue> {
-        let line = &self.text[self.at..self.text.floor_char_boundary(self.at + LINE)];
+        let line = &self.text[self.at..self.text.floor_char_boundary(self.at + LINE_BYTES)];
         // Most lines have no quotation mark, so this saves the tests below.
         memchr::memchr2(b'"', b'\'', line.as_bytes())?;
-        let of = |c: char| c.is_ascii_alphanumeric() || "_<>|&'[] .?:{};=@%".contains(c);
-        let line = &line[..line.find(|c: char| !of(c) && c != '"').unwrap_or(line.len())];
+        let is_type_char = |c: char| c.is_ascii_alphanumeric() || "_<>|&'[] .?:{};=@%".contains(c);
+        let line = &line[..line.find(|c: char| !is_type_char(c) && c != '"').unwrap_or(line.len())];
         let end = line.char_indices().find_map(|(at, _)| {
             // A `name="…"` behind no blank is the next attribute, not a default.
             let set = if spaced { " =" } else { "=" };
@@ -349,13 +373,13 @@ impl TextCursor<'_> {
         let next = self
             .quoted(if constant { FormCertainty::Assigned } else { FormCertainty::Listed }, runs);
         let named = next.as_ref().is_some_and(|next| {
-            let mut on = TextCursor { text: self.text, at: next.at.end };
-            on.closing_quote()
+            let mut ahead = TextCursor { text: self.text, at: next.at.end };
+            ahead.closing_quote()
                 && {
-                    on.blank();
+                    ahead.blank();
                     true
                 }
-                && on.separator(false)
+                && ahead.skip_separator(false)
         });
         if named || next.is_none() { self.member(runs) } else { next }
     }
@@ -384,7 +408,7 @@ impl TextCursor<'_> {
 
     /// The text of an element whose name ends at the cursor.
     fn element(mut self, runs: &mut ValueRuns) -> Option<FormValue> {
-        self.skip(OBJECT, |b| b != b'>' && b != b'<' && b != b'\n');
+        self.skip(ATTRIBUTES_BYTES, |b| b != b'>' && b != b'<' && b != b'\n');
         if self.text[..self.at].ends_with('/') || !self.eat(">") {
             return None;
         }
@@ -425,63 +449,5 @@ impl TextCursor<'_> {
         let value = value.strip_suffix("]]>").unwrap_or(value);
         let at = at.start..at.start + value.len();
         (!at.is_empty()).then_some(FormValue { at, quoted: false, sure: FormCertainty::Told })
-    }
-
-    /// The member of an object that holds the value: `"value": "…"`, `default = "…"`.
-    pub(super) fn member(self, runs: &mut ValueRuns) -> Option<FormValue> {
-        const NAMES: [&str; 12] = [
-            "value",
-            "Value",
-            "VALUE",
-            "default",
-            "S",
-            "plaintext",
-            "content",
-            "text",
-            "string",
-            "_",
-            "$t",
-            "#text",
-        ];
-        let limit = self.text.floor_char_boundary(self.at + OBJECT);
-        let object = &self.text[self.at..limit];
-        let inside = object.strip_prefix('{').map_or(0, |_| 1);
-        let end = object[inside..].find('}').map_or(object.len(), |end| end + inside);
-        let object = &object[..end];
-        let mut places = NAMES.iter().filter_map(|name| {
-            object.match_indices(name).find_map(|(at, _)| {
-                let starts = at == 0
-                    || object[..at]
-                        .ends_with(|c: char| c.is_whitespace() || "\"'{,;`-".contains(c))
-                    // Matches `ParameterValue`, too.
-                    || *name == "Value" && object[..at].ends_with(|c: char| c.is_ascii_lowercase());
-                let mut on = TextCursor { text: self.text, at: self.at + at + name.len() };
-                let quote = on.closing_quote();
-                on.blank();
-                (starts && (quote || name.len() > 2) && on.eat_one([":", "=>", "="])).then_some(on)
-            })
-        });
-        let mut at = places.next()?;
-        at.blank();
-        at.prefix();
-        match at.quoted(FormCertainty::Assigned, runs) {
-            None if !matches!(at.byte(), Some(b'"' | b'\'' | b'{')) => {
-                at.bare(FormCertainty::Assigned, at.ends_line(), runs)
-            }
-            value => value,
-        }
-    }
-
-    /// The value of an object that has its value before its name: `{"value": "…", "name": "password"}`.
-    fn member_before(mut self, name: usize, runs: &mut ValueRuns) -> Option<FormValue> {
-        self.blank();
-        let front = self.text[..name].trim_end_matches(['"', '\'', '\\', ' ']);
-        let from = self.text.ceil_char_boundary(name.saturating_sub(OBJECT));
-        if !front.ends_with([':', '=']) || !matches!(self.byte(), Some(b'}' | b',' | b'\n')) {
-            return None;
-        }
-        let open = from + self.text[from..name].rfind('{')?;
-        let value = TextCursor { text: self.text, at: open }.member(runs)?;
-        (value.at.end < name).then_some(value)
     }
 }

@@ -15,6 +15,7 @@ mod commands;
 mod cursor;
 mod forms;
 mod judge;
+mod member;
 mod names;
 mod rules;
 mod sentences;

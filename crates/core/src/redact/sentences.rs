@@ -26,16 +26,16 @@ impl TextCursor<'_> {
             return Some(value);
         }
         let text = &self.text[..self.text.floor_char_boundary(self.at + SENTENCE)];
-        let mut on = TextCursor { text, at: self.at };
+        let mut ahead = TextCursor { text, at: self.at };
         let mut sure = if name.alone { FormCertainty::Far } else { FormCertainty::Loose };
         let most = if name.kind == SecretNameKind::Chosen { WORDS } else { WORDS / 2 };
         for words in 0..most {
-            if words > 0 && on.account() {
-                on.blank();
+            if words > 0 && ahead.account() {
+                ahead.blank();
                 sure = FormCertainty::Loose;
             }
-            let start = on.at;
-            let mut end = on;
+            let start = ahead.at;
+            let mut end = ahead;
             end.skip(64, |b| !b.is_ascii_whitespace());
             let word = &text.as_bytes()[start..end.at];
             // Ordinary words have no digit, so only words with one are candidates. The first is always one: a password
@@ -43,7 +43,7 @@ impl TextCursor<'_> {
             let tells = words == 0 || word.iter().any(u8::is_ascii_digit);
             let first = if words == 0 && !name.alone { FormCertainty::Told } else { sure };
             let value =
-                tells.then(|| on.quoted(first, runs).or_else(|| on.bare(sure, false, runs)));
+                tells.then(|| ahead.quoted(first, runs).or_else(|| ahead.bare(sure, false, runs)));
             let value = value.flatten();
             let secret = value.filter(|value| {
                 let text = &text[value.at.clone()];
@@ -56,7 +56,7 @@ impl TextCursor<'_> {
             if word.is_empty() {
                 break;
             }
-            on.at = start + word.len();
+            ahead.at = start + word.len();
             let opens = word.ends_with([':', '=']);
             let says = SAYING.iter().any(|saying| word.eq_ignore_ascii_case(saying));
             sure = if (opens || says) && !name.alone {
@@ -64,11 +64,11 @@ impl TextCursor<'_> {
             } else {
                 FormCertainty::Far
             };
-            if !on.blank() {
-                let ends = matches!(on.byte(), Some(b'\n' | b'\r')) && opens;
-                on.space();
+            if !ahead.blank() {
+                let ends = matches!(ahead.byte(), Some(b'\n' | b'\r')) && opens;
+                ahead.space();
                 return if ends {
-                    TextCursor { text: self.text, at: on.at }.line_of_its_own(runs)
+                    TextCursor { text: self.text, at: ahead.at }.line_of_its_own(runs)
                 } else {
                     None
                 };
@@ -79,25 +79,26 @@ impl TextCursor<'_> {
 
     /// Skips the account or the address that a secret belongs to: `'app'@'%' =`, `'https://…':`.
     fn account(&mut self) -> bool {
-        let mut on = *self;
+        let mut ahead = *self;
         for _ in 0..2 {
-            let Some(account) = value::quoted(self.text, on.at, &mut ValueRuns::default()) else {
+            let Some(account) = value::quoted(self.text, ahead.at, &mut ValueRuns::default())
+            else {
                 // In MySQL, `'%'` is an account's host and means any host.
-                if !(on.eat("'%'") && on.at > self.at) {
+                if !(ahead.eat("'%'") && ahead.at > self.at) {
                     return false;
                 }
                 break;
             };
-            on.at = account.end;
-            on.closing_quote();
-            if !on.eat("@") {
+            ahead.at = account.end;
+            ahead.closing_quote();
+            if !ahead.eat("@") {
                 break;
             }
         }
-        on.blank();
-        let sets = on.eat_one([":", "="]);
+        ahead.blank();
+        let sets = ahead.eat_one([":", "="]);
         if sets {
-            *self = on;
+            *self = ahead;
         }
         sets
     }
@@ -145,13 +146,13 @@ impl TextCursor<'_> {
 
     /// One word that is a whole line. A code fence or a rule may be before it.
     pub(super) fn line_of_its_own(mut self, runs: &mut ValueRuns) -> Option<FormValue> {
-        let mut on = self;
-        let mark = on.eat("```") && {
-            on.skip(12, |b| b.is_ascii_alphanumeric());
+        let mut ahead = self;
+        let mark = ahead.eat("```") && {
+            ahead.skip(12, |b| b.is_ascii_alphanumeric());
             true
         };
-        if (mark || on.skip(128, |b| b"-+|=".contains(&b))) && on.space() {
-            self = on;
+        if (mark || ahead.skip(128, |b| b"-+|=".contains(&b))) && ahead.space() {
+            self = ahead;
         }
         self.eat("- ");
         let quote = self.quoted(FormCertainty::Loose, runs);

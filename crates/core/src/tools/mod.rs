@@ -354,5 +354,14 @@ fn without_server(name: &str) -> &str {
     name.rsplit(['.', '/', ':']).next().unwrap_or(name)
 }
 
+/// Whether a tool is of a server and not of the client itself: `mcp__desk__ask_user`, `desk__ask_user`, `desk.ask_user`.
+/// A server names its tools as it likes, so such a name does not show what the tool does.
+pub(crate) fn is_of_server(name: &str) -> bool {
+    // The namespace that models of OpenAI write before every tool.
+    let own = name.trim();
+    let own = own.strip_prefix("functions.").unwrap_or(own);
+    without_server(own) != own
+}
+
 #[cfg(test)]
 mod tests;

@@ -252,7 +252,14 @@ fn a_plan_is_told_whole_until_it_is_done() {
                 json!({"response": plan}),
                 "<user_message>\nGood, go.\n</user_message>",
             )],
-            "plan @1, approved\n",
+            "plan @1, to which the user said \"Good, go.\" @2\n",
+        ),
+        (
+            vec![
+                Call("submit_plan", json!({"plan": plan, "plan_path": "p.md"}), "Waiting."),
+                User("No, not now."),
+            ],
+            "plan @1, in p.md, to which the user said \"No, not now.\" @3\n",
         ),
         (
             vec![Said(&tagged), User("Implement the plan.")],
@@ -266,6 +273,21 @@ fn a_plan_is_told_whole_until_it_is_done() {
         let told = state(&said);
         assert!(told.contains(&format!("{wanted}{steps}")), "{told}");
     }
+    // Whether a plan was approved is nothing to guess: the client says it, or the user's words are quoted.
+    for (tool, result) in [
+        ("submit_plan", "The plan waits for a review."),
+        ("present_plan", "ok"),
+        ("exit_plan_mode", "Plan execution was not approved. Remaining in plan mode."),
+        ("ExitPlanMode", ""),
+        ("desk__ExitPlanMode", approved),
+    ] {
+        assert_eq!(state(&[Call(tool, json!({"plan": plan}), result)]), "", "{tool}: {result}");
+    }
+    let asked_back = state(&[
+        Call("submit_plan", json!({"plan": plan}), "Waiting."),
+        Call("ask_followup_question", json!({"question": "Which port?"}), "<answer>8123</answer>"),
+    ]);
+    assert_eq!(asked_back, "", "an answer to another question is none to the plan");
     // An item that was chosen is no plan, nor is one that was rejected.
     let chosen = state(&[Said(&asked), User("Take 2")]);
     assert_eq!(chosen, "");
@@ -286,6 +308,30 @@ fn a_plan_is_told_whole_until_it_is_done() {
         Call("TodoWrite", todo("completed"), "ok"),
     ]);
     assert_eq!(done, "", "neither a finished list nor its plan is state");
+}
+
+#[test]
+fn a_question_ends_with_the_mark_of_its_language() {
+    let plan = |asked: &str| format!("1. Add it.\n2. Write it.\n3. Drop it.\n\n{asked}");
+    for (asked, answer) in [("可以开始吗？", "好，开始"), ("هل أبدأ؟", "نعم"), ("Shall I?", "Yes")]
+    {
+        let told = state(&[Said(&plan(asked)), User(answer)]);
+        let wanted = format!("plan @1, to which the user said \"{answer}\" @2\n");
+        assert!(told.starts_with(&wanted), "{told}");
+    }
+    for question in ["是吗？", "ماذا؟", "Which?"] {
+        assert_eq!(state(&[Said(&plan("Shall I?")), User(question)]), "", "{question}");
+    }
+}
+
+#[test]
+fn a_long_plan_says_how_many_steps_are_left_out() {
+    let plan = |steps: usize| (1..=steps).map(|n| format!("{n}. Step.\n")).collect::<String>();
+    let call =
+        |steps| Call("ExitPlanMode", json!({"plan": plan(steps)}), "User has approved your plan.");
+    assert!(!state(&[call(24)]).contains('…'));
+    let told = state(&[call(31)]);
+    assert!(told.contains("  24. Step.\n  … 7 more\n") && !told.contains("25."), "{told}");
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub struct ExamEngine {
     /// A process that was started to check the command. The first replay uses it.
     spare: Mutex<Option<ChildProcess>>,
     /// The error of the first answer that did not come in time.
-    late: OnceLock<String>,
+    timeout_error: OnceLock<String>,
 }
 
 impl ExamEngine {
@@ -59,15 +59,13 @@ impl ExamEngine {
     /// There is no program, or it does not start.
     pub fn of(words: Vec<String>, limit: Duration) -> Result<Self, NoEngine> {
         let program = words.first().ok_or(NoEngine::Empty)?;
-        let name = words.iter().rev().find(|word| !word.starts_with('-')).unwrap_or(program);
-        let name = std::path::Path::new(name).file_stem().unwrap_or(name.as_ref());
-        let name = name.to_string_lossy().into_owned();
+        let name = name_of(program, &words);
         let running = ChildProcess::start(&words).map_err(NoEngine::Start)?;
-        let (spare, late) = (Mutex::new(Some(running)), OnceLock::new());
-        Ok(Self { name, words, limit, spare, late })
+        let (spare, timeout_error) = (Mutex::new(Some(running)), OnceLock::new());
+        Ok(Self { name, words, limit, spare, timeout_error })
     }
 
-    /// The name in tables: that of its script or program.
+    /// The name in tables: that of its script, module or program.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -77,7 +75,7 @@ impl ExamEngine {
     /// question would wait for the limit.
     #[must_use]
     pub fn late(&self) -> Option<&str> {
-        self.late.get().map(String::as_str)
+        self.timeout_error.get().map(String::as_str)
     }
 
     /// Asks a small question, so that an engine that cannot answer is found before hours of work. An engine that
@@ -134,7 +132,7 @@ impl OutsideEngine for EngineProcess {
         };
         let answer = running.ask(question(messages, window), self.engine.limit);
         if let (Err(why), true) = (&answer, running.hangs()) {
-            self.engine.late.get_or_init(|| why.clone());
+            self.engine.timeout_error.get_or_init(|| why.clone());
         }
         answered(&Bytes::from(answer?), messages, self.dialect)
     }
@@ -151,6 +149,24 @@ fn question(messages: &[Bytes], window: u64) -> Vec<u8> {
     }
     line.extend(format!("],\"window\":{window}}}\n").into_bytes());
     line
+}
+
+/// The name of an engine: the last word before its options (`python3 engine.py --keep 5`), or its Python module
+/// (`python3 -m engine`).
+fn name_of(program: &str, words: &[String]) -> String {
+    let before = words.iter().take_while(|word| !word.starts_with('-'));
+    let word = match words {
+        [python, flag, module, ..] if flag == "-m" && file_stem(python).starts_with("python") => {
+            module
+        }
+        _ => before.last().map_or(program, String::as_str),
+    };
+    file_stem(word)
+}
+
+fn file_stem(word: &str) -> String {
+    let name = std::path::Path::new(word).file_stem().unwrap_or(word.as_ref());
+    name.to_string_lossy().into_owned()
 }
 
 /// The messages of an answer. An engine may write JSON in another way, so a message that equals one that was sent gets
@@ -193,4 +209,24 @@ pub fn answered(
             }
         })
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_is_called_as_its_script_and_not_as_a_value_of_its_options() {
+        for (command, name) in [
+            ("python3 my/eng.py --keep 5", "eng"),
+            ("python3 eng.py", "eng"),
+            ("/usr/bin/eng", "eng"),
+            ("eng --keep 5", "eng"),
+            ("python3 -m eng --keep 5", "eng"),
+            ("-eng", "-eng"),
+        ] {
+            let words = shlex::split(command).unwrap();
+            assert_eq!(name_of(&words[0], &words), name, "{command}");
+        }
+    }
 }

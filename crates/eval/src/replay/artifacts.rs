@@ -53,7 +53,7 @@ impl<'a> FileMentions<'a> {
         for line in text.split_inclusive('\n') {
             mentions.lines.push((start, above));
             if is_heading(line) {
-                above = mentions.last(start, start + line.len());
+                above = mentions.last_word_in(start, start + line.len());
             }
             start += line.len();
         }
@@ -62,11 +62,13 @@ impl<'a> FileMentions<'a> {
 
     /// How the text mentions `path`. The word that decides is in the same line: the nearest one before the path, or
     /// else the first one after it. Otherwise the heading above decides.
-    pub(super) fn how(&self, path: &str) -> NamedFile {
+    pub(super) fn mention_of(&self, path: &str) -> NamedFile {
         let below = self.folders.iter().filter_map(|folder| path.strip_prefix(folder));
+        // Nothing is left where the path is one of these folders.
+        let below = below.filter(|name| !name.is_empty());
         let mut all_names = NamedFile::default();
         for name in std::iter::once(path).chain(below) {
-            let named = self.how_as(name);
+            let named = self.mention_by_name(name);
             all_names.read |= named.read;
             all_names.modified |= named.modified;
         }
@@ -74,7 +76,7 @@ impl<'a> FileMentions<'a> {
     }
 
     /// How the text mentions a file by this name.
-    fn how_as(&self, path: &str) -> NamedFile {
+    fn mention_by_name(&self, path: &str) -> NamedFile {
         let mut named = NamedFile::default();
         for at in memmem::find_iter(self.text.as_bytes(), path) {
             let end = at + path.len();
@@ -82,7 +84,7 @@ impl<'a> FileMentions<'a> {
             if self.text[..at].ends_with(inside) || self.text[end..].starts_with(inside) {
                 continue;
             }
-            match self.said_of(at, end) {
+            match self.deciding_word(at, end) {
                 Some(true) => named.modified = true,
                 Some(false) => named.read = true,
                 None => {}
@@ -94,21 +96,24 @@ impl<'a> FileMentions<'a> {
         named
     }
 
-    /// `Some(true)` for changed, `Some(false)` for read, `None` where no word decides.
-    fn said_of(&self, at: usize, end: usize) -> Option<bool> {
+    /// The word that decides about the mention at `at..end`: `Some(true)` for changed, `Some(false)` for read, `None` where
+    /// there is none.
+    fn deciding_word(&self, at: usize, end: usize) -> Option<bool> {
         // This is the first line behind the mention; the one before it holds the mention.
         let line = self.lines.partition_point(|(start, _)| *start <= at);
         let next = self.lines.get(line).map_or(self.text.len(), |(start, _)| *start);
         let (start, above) = *self.lines.get(line.checked_sub(1)?)?;
-        self.last(start, at).or_else(|| self.first(end, next)).or(above)
+        self.last_word_in(start, at).or_else(|| self.first_word_in(end, next)).or(above)
     }
 
-    fn last(&self, from: usize, to: usize) -> Option<bool> {
+    /// The kind of the last deciding word in this range of the text.
+    fn last_word_in(&self, from: usize, to: usize) -> Option<bool> {
         let last = self.words.partition_point(|(at, _)| *at < to).checked_sub(1)?;
         self.words.get(last).filter(|(at, _)| *at >= from).map(|(_, changed)| *changed)
     }
 
-    fn first(&self, from: usize, to: usize) -> Option<bool> {
+    /// The kind of the first deciding word in this range of the text.
+    fn first_word_in(&self, from: usize, to: usize) -> Option<bool> {
         let first = self.words.partition_point(|(at, _)| *at < from);
         self.words.get(first).filter(|(at, _)| *at < to).map(|(_, changed)| *changed)
     }
@@ -120,9 +125,11 @@ fn is_heading(line: &str) -> bool {
     is_tag || line.starts_with('#') || line.starts_with("**") || line.ends_with(':')
 }
 
-/// Whether the word is not part of a name: `README.md`, `created/a.rs` and `read_all` do not count.
+/// Whether the word is not part of a name: `README.md`, `created/a.rs`, `read_all` and `removed-y.rs` do not count, and
+/// the tag `<read-files>` does.
 fn is_a_word(text: &str, at: usize, word: &str) -> bool {
-    let of_a_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '/');
+    let in_tag = text[..at].trim_end_matches('/').ends_with('<');
+    let of_a_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '/') || c == '-' && !in_tag;
     let mut after = text[at + word.len()..].chars();
     let mut next = after.next();
     while word == STEM && next.is_some_and(char::is_alphabetic) {
@@ -132,7 +139,8 @@ fn is_a_word(text: &str, at: usize, word: &str) -> bool {
         Some('.') => after.next().is_some_and(char::is_alphanumeric),
         next => next.is_some_and(of_a_name),
     };
-    !goes_on && !text[..at].ends_with(|c: char| of_a_name(c) || c == '.')
+    let begins = in_tag || !text[..at].ends_with(|c: char| of_a_name(c) || c == '.');
+    begins && !goes_on
 }
 
 #[cfg(test)]
@@ -140,7 +148,7 @@ mod tests {
     use super::*;
 
     fn both(text: &str, path: &str) -> (bool, bool) {
-        let named = FileMentions::new(text).how(path);
+        let named = FileMentions::new(text).mention_of(path);
         (named.read, named.modified)
     }
 
@@ -164,6 +172,9 @@ mod tests {
         let text = "Paths of files are below /srv/app/. Read again.\nchanged: src/a.rs @3, b.rs @2";
         assert_eq!(both(text, "/srv/app/src/a.rs"), (false, true));
         assert_eq!(both(text, "/srv/other/src/a.rs"), (false, false), "below another folder");
+        // A path may be such a folder itself.
+        let text = "Paths of files are below /srv/app/. … read: /srv/app/ @4, é.rs";
+        assert_eq!(both(text, "/srv/app/"), (true, false));
     }
 
     #[test]
@@ -172,6 +183,8 @@ mod tests {
         for path in ["README.md", "read_all.py", "created/x.rs", "removed-y.rs", "c.rs"] {
             assert_eq!(both(list, path), (false, true), "{path}");
         }
+        assert_eq!(both("read: removed-y.rs, d.rs", "d.rs"), (true, false));
+        assert_eq!(both("changed: read-me.txt @1, d.rs @2", "d.rs"), (false, true));
         assert_eq!(both("read: updated.txt, deleted_at.sql, d.rs", "d.rs"), (true, false));
         assert_eq!(both("What I read. Then I modified this: d.rs", "d.rs"), (false, true));
         assert_eq!(both("Modifications: d.rs", "d.rs"), (false, true));

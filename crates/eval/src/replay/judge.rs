@@ -206,7 +206,7 @@ fn mention(recording: &Recording, text: &str, folded: &str) -> MentionedNames {
     };
     let mentions = FileMentions::new(text);
     let uses: Vec<(u32, NamedFile)> =
-        recording.paths.iter().map(|(number, path)| (number, mentions.how(path))).collect();
+        recording.paths.iter().map(|(number, path)| (number, mentions.mention_of(path))).collect();
     let of = |how: fn(&NamedFile) -> bool| -> Box<[u32]> {
         uses.iter().filter(|(_, named)| how(named)).map(|(number, _)| *number).collect()
     };

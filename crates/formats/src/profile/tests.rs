@@ -72,12 +72,8 @@ fn reused_ids_pair_by_position() {
 
 #[test]
 fn ids_of_anthropic_are_unique_over_the_request() {
-    let call =
-        r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}"#;
-    let result =
-        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"1"}]}"#;
-    breaks(&ANTHROPIC, "duplicate-id", 3, &[USER, call, result, call, result]);
-    holds(&ANTHROPIC, &[USER, call, result, SAID]);
+    breaks(&ANTHROPIC, "duplicate-id", 3, &[USER, A_CALL, A_RESULT, A_CALL, A_RESULT]);
+    holds(&ANTHROPIC, &[USER, A_CALL, A_RESULT, SAID]);
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub fn due(status: &SessionStatus) -> String {
     let line = number(status.threshold.tokens);
     match status.due {
         _ if status.engine == "passthrough" => {
-            "never: the engine `passthrough` sends every message".to_owned()
+            "never: the engine `passthrough` folds nothing".to_owned()
         }
         FoldDue::Held(off @ HoldReason::Off) => format!("not by itself: {off}"),
         FoldDue::Below(line) => {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use midfold_core::explain::{AskedMoment, ContextReader, ExplainError, Explanation, explain};
+use midfold_core::explain::{
+    AskedMoment, ContextReader, ExplainError, Explanation, event_number, explain,
+};
 use midfold_store::{
     LogSearch, NewestQuery, SearchMode, Store, StoreError, StoredError, StoredSession,
 };
@@ -10,8 +12,6 @@ use serde::Serialize;
 
 use super::overview::{Overview, OverviewCache};
 
-/// The source of sessions whose requests come through the proxy.
-const PROXIED: &str = "proxy";
 /// How many sessions one answer searches.
 const SESSIONS_SEARCHED: u32 = 200;
 /// The most sessions that one answer returns.
@@ -73,14 +73,14 @@ pub async fn explained(
     Ok(explanation.read_by(reader))
 }
 
-/// Who decides what the model reads. A transcript that was imported and never sent is its client's.
+/// Who decides what the model reads. A transcript that was imported from a file and never sent is its client's; the
+/// sessions of the proxy, of the HTTP API and of programs are midfold's.
 async fn reader(
     stored: &mut StoredSession,
     call: Option<u64>,
     never_sent: bool,
 ) -> Result<ContextReader, StoredError> {
-    let imported = stored.meta().source.as_deref().is_some_and(|source| source != PROXIED);
-    if never_sent && imported {
+    if never_sent && stored.meta().is_imported() {
         return Ok(ContextReader::Client);
     }
     if call.is_some() {
@@ -113,34 +113,34 @@ impl ForgottenText {
         if text.is_empty() {
             return Err(StoreError::Query("give the text to look for".to_owned()).into());
         }
-        if text.strip_prefix('@').is_some_and(|number| number.parse::<u32>().is_ok()) {
+        if event_number(text).is_some() {
             let problem = format!("`{text}` is a message of one session: ask about that session");
             return Err(StoreError::Query(problem).into());
         }
-        let mut forgot = Self { found: Vec::new(), looked_at: 0, next: None };
+        let mut answer = Self { found: Vec::new(), looked_at: 0, next: None };
         // One more than is searched shows whether there are more.
         let limit = SESSIONS_SEARCHED + 1;
-        let mut page =
+        let mut sessions =
             store.newest(&NewestQuery { owner, before, limit }).await?.into_iter().peekable();
-        while let Some(activity) = page.next() {
-            forgot.looked_at += 1;
+        while let Some(activity) = sessions.next() {
+            answer.looked_at += 1;
             match in_session(store, overviews, &activity.id, text).await {
-                Ok(matched) => forgot.found.extend(matched),
+                Ok(matched) => answer.found.extend(matched),
                 Err(StoredError::Store(StoreError::NoSession(_))) => {}
                 Err(error) => return Err(error),
             }
-            let is_full = forgot.looked_at >= SESSIONS_SEARCHED.into();
-            if is_full || forgot.found.len() >= MOST_FOUND {
-                forgot.next = page.peek().map(|_| activity.tick);
+            let is_full = answer.looked_at >= SESSIONS_SEARCHED.into();
+            if is_full || answer.found.len() >= MOST_FOUND {
+                answer.next = sessions.peek().map(|_| activity.tick);
                 break;
             }
         }
-        Ok(forgot)
+        Ok(answer)
     }
 }
 
-/// Whether a message of a session has this text: as it is, or with its letters in either case. What [`explained`] finds
-/// it in is the same, but costs a whole session.
+/// Whether a message of a session has this text, as it is, or with its letters in either case. The names of called tools
+/// are searched, too, and [`explained`] leaves them out.
 ///
 /// # Errors
 /// If there is no such session, or if the store fails.
@@ -170,6 +170,10 @@ async fn in_session(
     }
     let mut stored = StoredSession::open(Arc::clone(store), id).await?;
     let mut explanation = explained(&mut stored, text, None).await?;
+    // Only the name of a called tool has the text.
+    if explanation.occurrences.is_empty() {
+        return Ok(None);
+    }
     explanation.occurrences.truncate(MOST_OCCURRENCES);
     let session = (*overviews.one(id).await?).clone();
     Ok(Some(RememberedSession { session, explanation }))

@@ -32,7 +32,7 @@ pub struct Overview {
     pub id: String,
     /// The first line of the user's first message; null if the user has written nothing yet.
     pub title: Option<String>,
-    /// The origin of the session: `proxy`, or the name of a file. Null if a program made it.
+    /// The origin of the session: `proxy`, `api`, or the file it was imported from. Null if a program made it.
     pub source: Option<String>,
     /// The client whose conversation it is, by its own name; null if it gave none.
     pub client: Option<String>,
@@ -232,13 +232,13 @@ impl OverviewCache {
         let budget = meta.as_ref().zip(policy.as_ref());
         let budget = budget.map(|(meta, policy)| state.gate.budget(&meta.budget, policy));
         let window = budget.as_ref().map_or(0, |budget| budget.window);
-        let fill = self.fill(&row, meta.as_ref(), &state, window).await?;
+        let fill = self.fill(&row, &activity, meta.as_ref(), &state, window).await?;
         let folds = match before.filter(|before| before.has_folds_of(&activity)) {
             Some(before) => before.folds,
             None => folds_in_force(&*self.store, &activity).await?,
         };
-        let set = SessionSettings { meta, policy, budget };
-        let overview = Arc::new(overview(&row, &state, set, activity, title, (fill, folds)));
+        let settings = SessionSettings { meta, policy, budget };
+        let overview = Arc::new(overview(&row, &state, settings, activity, title, (fill, folds)));
         let mut known = self.lock();
         if known.len() >= REMEMBERED {
             known.clear();
@@ -252,6 +252,7 @@ impl OverviewCache {
     async fn fill(
         &self,
         row: &SessionRow,
+        activity: &SessionActivity,
         meta: Option<&SessionMeta>,
         state: &SessionState,
         window: u64,
@@ -264,8 +265,12 @@ impl OverviewCache {
         } else if let Some(fold) = self.active_fold(row).await? {
             now.counted = fold.tokens_after + self.tokens_since(row, fold.accounts.events).await?;
         } else {
-            now.counted = self.tokens_since(row, 0).await?
-                + meta.map_or(0, |meta| envelope_tokens(row, meta));
+            // The activity has the sum for the head that it was read with.
+            let tokens = match activity.head == row.head {
+                true => activity.tokens,
+                false => self.tokens_since(row, 0).await?,
+            };
+            now.counted = tokens + meta.map_or(0, |meta| envelope_tokens(row, meta));
         }
         Ok(ContextFill::of(settled, &now, &meter, window))
     }
@@ -336,7 +341,7 @@ fn overview(
 ) -> Overview {
     let named = meta.as_ref().and_then(|meta| meta.model.clone()).unwrap_or_default();
     let model = if state.model.is_empty() { named } else { state.model.clone() };
-    let line = budget.as_ref().zip(policy.as_ref()).map_or(0, |(budget, policy)| {
+    let threshold = budget.as_ref().zip(policy.as_ref()).map_or(0, |(budget, policy)| {
         policy.trigger.for_model(&model).line(budget.tokens()).tokens
     });
     let SessionSpending { calls, prompt, output, cache_read, cache_write, .. } = state.spent;
@@ -346,7 +351,7 @@ fn overview(
         title,
         source,
         client,
-        threshold: line,
+        threshold,
         model,
         owner: activity.owner,
         dialect: row.new.dialect.clone(),

@@ -399,6 +399,14 @@ fn engines_are_chosen_by_policy() {
     assert_eq!(through.name(), "passthrough");
     assert_eq!(through.context(0).unwrap().bytes(), whole);
     assert_eq!(through.compact(None).unwrap(), PlanOutcome::Nothing(NoOp::Passthrough));
+    // A fold from before the policy changed is not read through either.
+    let mut folded = session(default(), 12);
+    folded.compact(&budget, None).unwrap();
+    assert!(folded.view().len() < folded.log().len());
+    let passthrough = Policy { engine: EngineName::Passthrough, ..default() };
+    folded.set_policy(passthrough, &budget).unwrap();
+    let mut folded = engine(folded, budget.clone()).unwrap();
+    assert_eq!(folded.context(0).unwrap().bytes(), whole);
     let mut midfold = engine(session(default(), 12), budget.clone()).unwrap();
     assert!(midfold.should_compact(None, 0).fires() && midfold.has_content());
     assert!(midfold.context(0).unwrap().tokens() <= budget.tokens());
@@ -412,7 +420,11 @@ fn engines_are_chosen_by_policy() {
     assert!(midfold.context(0).unwrap().tokens() <= budget.window / 2);
     assert_eq!((status.protect_first_n, status.protect_last_n), (0, 4));
     assert_eq!(midfold.tools(), "[]");
-    assert!(midfold.call_tool("grep", "{}").contains("no tool `grep`"));
+    for name in ["grep", "it's", "é \"x\"\n"] {
+        let answer: serde_json::Value =
+            serde_json::from_str(&midfold.call_tool(name, "{}")).unwrap();
+        assert_eq!(answer["error"], format!("this engine has no tool `{name}`"));
+    }
     assert_eq!(midfold.status(0).compression_count, midfold.status(0).compaction_count);
     midfold.reset();
     let status = midfold.status(0);

@@ -63,6 +63,7 @@ fn of_chat() -> Bytes {
         ("write_file", "User rejected the call. Reason: saidreason here".to_owned()),
         ("clarify", "Error: toldtimeout happened".to_owned()),
         ("mcp__other__ask_user", "toldserver".to_owned()),
+        ("other__ask_user", "toldserver2".to_owned()),
     ] {
         chat_step(&mut all, name, &question, &result);
     }

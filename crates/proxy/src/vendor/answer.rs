@@ -156,19 +156,16 @@ impl MatchedRequest {
     }
 
     fn message_head(&self, sealed: &str) -> anthropic::MessageHead {
-        anthropic::MessageHead { id: format!("msg_{}", name_of(sealed)), model: self.model.clone() }
+        anthropic::MessageHead { id: format!("msg_{}", id_of(sealed)), model: self.model.clone() }
     }
 
     fn compaction_item(&self, summary: &VendorSummary) -> Option<CompactionItem> {
         let encrypted_content = self.sealed(summary)?;
-        Some(CompactionItem {
-            id: format!("cmp_{}", name_of(&encrypted_content)),
-            encrypted_content,
-        })
+        Some(CompactionItem { id: format!("cmp_{}", id_of(&encrypted_content)), encrypted_content })
     }
 
     fn response_head(&self, item: &CompactionItem, now: Millis) -> ResponseHead {
-        let id = format!("resp_{}", name_of(&item.id));
+        let id = format!("resp_{}", id_of(&item.id));
         ResponseHead { id, created_at: now / 1_000, model: self.model.clone() }
     }
 
@@ -213,7 +210,7 @@ fn unavailable() -> VendorOutcome {
 }
 
 /// A unique id: a hash of a text that is sealed with a random nonce.
-fn name_of(text: &str) -> String {
+fn id_of(text: &str) -> String {
     Hash::ROOT.chain(text.as_bytes()).to_hex()[..32].to_owned()
 }
 

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use midfold::store::{
-    NewestQuery, SessionActivity, SessionExtent, StoreError, StoredError, transfer,
+    NewestQuery, SessionActivity, SessionExtent, SessionMeta, StoreError, StoredError, transfer,
 };
 use midfold::view::{Overview, SessionDetail};
 use midfold::{Door, DoorHost, Failure, PolicyFrom, Settings, Start, without_messages};
@@ -239,7 +239,7 @@ async fn create(request: ApiRequest<(), NewSessionBody>) -> Result<Overview, Api
         id: new.id.unwrap_or_else(|| fresh(now, &app.random)),
         policy: rules,
         output_reserve: new.output_reserve,
-        source: Some("api".to_owned()),
+        source: Some(SessionMeta::API.to_owned()),
         owner: caller.owner,
         cache_lifetime: lifetime.flatten(),
     };

@@ -18,7 +18,7 @@ use midfold::formats::recall_tool::ToolOffer;
 use self::bucket::Bucket;
 pub use self::entry::{KeyEntry, KeyScope, KeysError};
 pub use self::key::{ApiKey, KeyHash};
-pub(crate) use self::places::take;
+pub(crate) use self::places::{FoundKey, KEY_PARAMETER, take};
 
 /// The keys that the server accepts.
 #[derive(Debug, Default)]

@@ -16,7 +16,7 @@ const THEIRS: [HeaderName; 4] = [
     HeaderName::from_static("api-key"),
 ];
 /// The query parameter in which clients of Gemini put it.
-const PARAMETER: &str = "key=";
+pub(crate) const KEY_PARAMETER: &str = "key=";
 
 /// The key of a request.
 pub struct FoundKey {
@@ -61,9 +61,10 @@ fn in_headers(parts: &mut Parts) -> Option<String> {
 /// Takes midfold's key out of the query.
 fn in_address(parts: &mut Parts) -> Option<String> {
     let query = parts.uri.query()?;
-    let is_key =
-        |pair: &&str| pair.strip_prefix(PARAMETER).is_some_and(|value| value.starts_with(PREFIX));
-    let own = query.split('&').find(is_key)?[PARAMETER.len()..].to_owned();
+    let is_key = |pair: &&str| {
+        pair.strip_prefix(KEY_PARAMETER).is_some_and(|value| value.starts_with(PREFIX))
+    };
+    let own = query.split('&').find(is_key)?[KEY_PARAMETER.len()..].to_owned();
     let rest: Vec<_> = query.split('&').filter(|pair| !is_key(pair)).collect();
     let mark = if rest.is_empty() { "" } else { "?" };
     let target = format!("{}{mark}{}", parts.uri.path(), rest.join("&"));

@@ -1,6 +1,6 @@
 //! How much a model holds, as the servers say it that people run: found without a flag.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use midfold::DialectKind;
 use midfold_serve::UpstreamTable;
@@ -188,4 +188,62 @@ async fn what_was_refused_is_asked_again_soon() {
         }
     }
     panic!("it was not asked again");
+}
+
+/// A server that still loads its model knows the window a moment later.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_failed_is_asked_again_soon() {
+    let questions = AtomicUsize::new(0);
+    let stub = Stub::start(move |asked: &Asked| match asked.path.as_str() {
+        CHAT => (200, "{}".to_owned()),
+        "/v1/models" if questions.fetch_add(1, Ordering::Relaxed) > 0 => {
+            (200, r#"{"data":[{"id":"m","max_model_len":8192}]}"#.to_owned())
+        }
+        _ => (503, r#"{"error":{"message":"Loading model"}}"#.to_owned()),
+    })
+    .await;
+    let setting = before(&stub, "").await;
+    let window =
+        async || post(&setting, "m", &[]).await.header("midfold-window").unwrap().to_owned();
+    assert_eq!(window().await, "128000; from=default");
+    // The clock goes on by some seconds with each request.
+    for _ in 0..12 {
+        if window().await == "8192; from=server" {
+            return;
+        }
+    }
+    panic!("it was not asked again");
+}
+
+/// A client of Gemini may have its key in the address.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_key_in_an_address_is_sent_with_the_question() {
+    let stub = Stub::start(|asked: &Asked| {
+        let is_known = asked.headers.get("x-goog-api-key").is_some_and(|key| key == "AIza-own");
+        match asked.path.as_str() {
+            "/v1/models" if is_known => {
+                (200, r#"{"data":[{"id":"m","max_model_len":8192}]}"#.to_owned())
+            }
+            path if path.starts_with(CHAT) => (200, "{}".to_owned()),
+            _ => (401, "{}".to_owned()),
+        }
+    })
+    .await;
+    let setting = before(&stub, "").await;
+    let agent = ClientAgent::new(WireDialect::Chat, &setting.url());
+    let body = history(DialectKind::OpenAiChat, "m", 40);
+    let answer = agent.post(&format!("{CHAT}?key=AIza-own"), &body).await;
+    assert_eq!(answer.header("midfold-window"), Some("8192; from=server"));
+}
+
+/// A key of midfold is the provider's in no case, so it goes to none, also where the server asks for no key.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_of_another_server_is_not_forwarded() {
+    let stub = server(&[]).await;
+    let setting = before(&stub, "").await;
+    post(&setting, "m", &[("authorization", "Bearer mf_other"), ("midfold-key", "mf_own")]).await;
+    post(&setting, "m", &[("authorization", "Bearer sk-own")]).await;
+    let asked = stub.asked();
+    assert!(asked.iter().all(|asked| !format!("{:?}", asked.headers).contains("mf_")));
+    assert_eq!(asked.last().unwrap().headers["authorization"], "Bearer sk-own");
 }

@@ -16,7 +16,8 @@ pub struct SessionMeta {
     /// The session that it was forked from, and the number of events that it took over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<(String, u64)>,
-    /// Where the session came from: [`PROXY`](Self::PROXY), or the place it was imported from.
+    /// Where the session came from: [`PROXY`](Self::PROXY), [`API`](Self::API), or the place it was imported from. `None`
+    /// where a program or a command made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The model of the first request, where a proxy made the session.
@@ -36,6 +37,15 @@ pub struct SessionMeta {
 impl SessionMeta {
     /// The [`source`](Self::source) of sessions that a proxy made for its clients.
     pub const PROXY: &str = "proxy";
+
+    /// The [`source`](Self::source) of sessions that a client made through the HTTP API.
+    pub const API: &str = "api";
+
+    /// Whether the session is a copy of a transcript that another program keeps.
+    #[must_use]
+    pub fn is_imported(&self) -> bool {
+        self.source.as_deref().is_some_and(|source| ![Self::PROXY, Self::API].contains(&source))
+    }
 
     /// Whether the client speaks through a proxy. Then its newest messages are not in the log yet, and the provider
     /// may require roles to alternate.

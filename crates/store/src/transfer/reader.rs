@@ -11,7 +11,7 @@ use midfold_core::log::EventLog;
 
 use super::line::{FoldLine, PAGE, TransferCounts, TransferError, TransferLine, VERSION};
 use crate::error::StoreError;
-use crate::fsck::{empty_log, is_call_sound, of_fold};
+use crate::fsck::{empty_log, is_call_sound, of_fold, wrong_figure};
 use crate::live::rows;
 use crate::types::{NewCall, NewEvent, NewFold, SessionRow, TransferPart};
 
@@ -196,7 +196,7 @@ impl<R: BufRead> PartReader<R> {
             Ok(fold) => {
                 let at = |seq: u64| {
                     let at = usize::try_from(seq).ok();
-                    at.and_then(|at| open.hashes.get(at)).copied().unwrap_or_default()
+                    at.and_then(|at| open.hashes.get(at)).copied().or(Some(Hash::ROOT))
                 };
                 let wrong = of_fold(&new, fold, open.head(), at).next();
                 let known = fold.prev.is_none_or(|prev| open.folds.contains(&prev));
@@ -254,20 +254,6 @@ impl<R: BufRead> PartReader<R> {
         self.ready.push_back(TransferPart::Done(open.active, open.state));
         Ok(())
     }
-}
-
-/// A difference between an event's recorded turn or tokens and those computed from its bytes; `None` where they are
-/// equal.
-fn wrong_figure(log: &mut EventLog, event: &NewEvent) -> Option<String> {
-    log.append(event.raw());
-    let read = log.events().last()?;
-    let figures = [("turn", read.turn, event.turn), ("tokens", read.tokens.total, event.tokens)];
-    let (field, is, says) = figures.into_iter().find(|(_, is, says)| is != says)?;
-    let how = match field {
-        "tokens" => format!("`{}` counts {is}", log.counter().name()),
-        _ => format!("it is in turn {is}"),
-    };
-    Some(format!("its `{field}` is {says}, and {how}: the record was changed"))
 }
 
 impl<R: BufRead> Iterator for PartReader<R> {

@@ -191,6 +191,11 @@ async fn fsck_finds_every_change_made_behind_the_stores_back() {
         ("UPDATE folds SET body = json_set(body, '$.messages_after', 1)", "fold", "messages after"),
         ("UPDATE folds SET span_end = span_end - 1 WHERE number = 2", "fold", "span"),
         ("UPDATE folds SET hash_end = zeroblob(32) WHERE number = 2", "fold", "on the chain"),
+        ("UPDATE folds SET kept = '[]'", "fold", "that it keeps"),
+        ("UPDATE events SET tokens = tokens + 1 WHERE seq = 6", "event 6", "its `tokens`"),
+        ("UPDATE events SET turn = turn + 1 WHERE seq = 6", "event 6", "its `turn`"),
+        ("UPDATE calls SET head = head - 1 WHERE number = 1", "call 1", "hash"),
+        ("UPDATE calls SET fold = zeroblob(32) WHERE number = 2", "call 2", "hash"),
         ("DELETE FROM folds WHERE number = 1", "fold", "before it is not there"),
         ("UPDATE folds SET packed = x'4b04' WHERE number = 2", "rows", "the record of a fold"),
         ("UPDATE folds SET packed = x'0300', base = 9 WHERE number = 2", "rows", "is not there"),
@@ -213,6 +218,10 @@ async fn fsck_finds_every_change_made_behind_the_stores_back() {
             finding.place.starts_with(place) && finding.problem.contains(problem)
         };
         assert!(report.findings.iter().any(says), "{change}: {:#?}", report.findings);
+        // The hashes behind a lost event are unknown, and the tokens behind a wrong figure may be right.
+        if change.starts_with("DELETE FROM events") || change.contains("SET tokens") {
+            assert_eq!(report.findings.len(), 1, "{change}: {:#?}", report.findings);
+        }
         drop(store);
         for end in ["", "-wal", "-shm"] {
             let _ = std::fs::remove_file(folder.path().join(format!("changed.db{end}")));

@@ -59,10 +59,12 @@ impl ClientNotes {
 
     /// Notes a call that begins or ends the mode in which the agent only plans.
     pub(super) fn note_call(&mut self, call: &EndedCall<'_>) {
-        let words = match call.went_well() {
-            true if call.is_named(&["exitplanmode"]) => LEFT,
-            true if call.is_named(&["enterplanmode"]) => "entered",
-            _ => return,
+        let words = if call.approved_plan() {
+            LEFT
+        } else if call.went_well() && call.is_named(&["enterplanmode"]) {
+            "entered"
+        } else {
+            return;
         };
         // The client's own words beside the result say more.
         let said_since =

@@ -1,7 +1,12 @@
 //! A call that ended, as the facts that hold on read it, and how these read texts.
 
 use crate::tools::command::CommandDeeds;
-use crate::tools::{CallFacts, CallResult, CallVerdict, texts_of};
+use crate::tools::{CallFacts, CallResult, CallVerdict, is_of_server, texts_of};
+
+/// The tool by which an agent brings its plan to the user, as [`EndedCall::is_named`] wants it.
+pub(super) const EXIT_PLAN_MODE: &str = "exitplanmode";
+/// The heading over a plan in the result of a call that brought it, where it was approved.
+pub(super) const APPROVED_PLAN: &str = "## Approved Plan:";
 
 /// A call with its result, as the standing facts see it.
 pub(in crate::recap) struct EndedCall<'a> {
@@ -26,6 +31,19 @@ impl EndedCall<'_> {
     /// Whether nothing says that the call failed or was refused.
     pub(super) fn went_well(&self) -> bool {
         matches!(self.outcome.verdict, None | Some(CallVerdict::Ok))
+    }
+
+    /// Whether the call brought the user a plan, and the client says in the result that the user approved it. A result
+    /// without these words may be a person's answer, and that may be a no.
+    pub(super) fn approved_plan(&self) -> bool {
+        // What Claude Code and Qwen Code say, what OpenCode says, and what Gemini CLI and Copilot say.
+        const APPROVED: [&str; 3] = ["User has approved", "User approved", "Plan approved"];
+        let first = self.text.trim_start().lines().next().unwrap_or_default();
+        self.went_well()
+            && self.is_named(&[EXIT_PLAN_MODE])
+            && !is_of_server(self.tool)
+            && (APPROVED.iter().any(|words| first.contains(words))
+                || self.text.contains(APPROVED_PLAN))
     }
 
     /// The texts of the arguments with these names, in the order of the names.

@@ -62,14 +62,17 @@ impl StandingFacts {
 
     /// Notes the words of the user, who may answer a plan.
     pub(super) fn note_asked(&mut self, message: u32, passages: &[Passage]) {
-        let texts: Vec<&str> =
-            passages.iter().filter(|one| one.is_said()).map(|one| one.text.trim()).collect();
-        self.plan.note_asked(message, &texts.join(" "));
+        self.plan.note_asked(message, &said(passages));
     }
 
-    /// Notes words of the assistant, which may hold a plan. `ends` says that they end the turn.
-    pub(super) fn note_said(&mut self, message: u32, text: &str, ends: bool) {
-        self.plan.note_said(message, text, ends);
+    /// Notes the user's words in the result of the call in message `call`, which may have brought a plan.
+    pub(super) fn note_answered(&mut self, call: u32, message: u32, passages: &[Passage]) {
+        self.plan.note_answered(call, message, &said(passages));
+    }
+
+    /// Notes words of the assistant, which may hold a plan. `ends_turn` says that they end the turn.
+    pub(super) fn note_said(&mut self, message: u32, text: &str, ends_turn: bool) {
+        self.plan.note_said(message, text, ends_turn);
     }
 
     /// Notes that all items of a to-do list are done, and with them the plan before it.
@@ -101,6 +104,12 @@ impl StandingFacts {
             _ => {}
         }
     }
+}
+
+/// The words of persons in some passages.
+fn said(passages: &[Passage]) -> String {
+    let texts = passages.iter().filter(|passage| passage.is_said());
+    texts.map(|passage| passage.text.trim()).collect::<Vec<_>>().join(" ")
 }
 
 /// The reminder that a client put behind the output of a tool; `None` where the text does not end with one.

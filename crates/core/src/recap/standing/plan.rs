@@ -1,20 +1,20 @@
-//! The plan that the agent works by: one that a tool brought to the user and that was approved, or one that the user
-//! answered.
+//! The plan that the agent works by: one that the client says was approved, or one that the user answered.
 
-use super::ended_call::{EndedCall, inside};
+use super::ended_call::{APPROVED_PLAN, EXIT_PLAN_MODE, EndedCall, inside};
 use crate::recap::numbers::MessageNumbers;
+use crate::recap::prose::QUESTION_MARKS;
 use crate::recap::{escape, state};
 use crate::salient::shorten;
 use crate::tools::ToolKind;
 
-/// At most this many steps are written.
+/// At most this many steps are written. A line says how many more there are.
 const STEPS: usize = 24;
 /// Longest step, in characters.
 const STEP: usize = 200;
 /// A plan in a message without a mark of its own has at least this many numbered steps.
-const LEAST: usize = 3;
+const LEAST_STEPS: usize = 3;
 /// Longest answer by which the user accepts such a plan, in bytes.
-const ANSWER: usize = 160;
+const LONGEST_ANSWER: usize = 160;
 
 /// A plan, as a recap has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,14 +41,13 @@ pub(super) struct ApprovedPlan {
 impl ApprovedPlan {
     pub(super) fn note_call(&mut self, call: &EndedCall<'_>) {
         const TOOLS: [&str; 5] =
-            ["exitplanmode", "planmoderespond", "submitplan", "presentplan", "proposeplan"];
+            [EXIT_PLAN_MODE, "planmoderespond", "submitplan", "presentplan", "proposeplan"];
         if !call.went_well() {
             return;
         }
         if call.is_named(&TOOLS) {
             let given = call.arguments(&["plan", "response", "plan_content"]).into_iter().next();
-            let shown =
-                || call.text.split_once("## Approved Plan:").map(|(_, plan)| plan.to_owned());
+            let shown = || call.text.split_once(APPROVED_PLAN).map(|(_, plan)| plan.to_owned());
             let plan = given.or_else(shown).unwrap_or_default();
             let named =
                 call.arguments(&["plan_path", "plan_filename", "planFilePath", "plan_file"]);
@@ -56,10 +55,14 @@ impl ApprovedPlan {
             let steps = steps(&plan);
             if !steps.is_empty() || file.is_some() {
                 let file = file.map_or(String::new(), |file| format!(", in {file}"));
-                let status = format!(", approved{file}");
-                let message = call.message;
-                self.plan =
-                    Some(PlanText { message, status, answered_at: None, steps, marked: true });
+                let (message, marked) = (call.message, true);
+                let plan = |status| PlanText { message, status, answered_at: None, steps, marked };
+                if call.approved_plan() {
+                    self.plan = Some(plan(format!(", approved{file}")));
+                    self.proposed = None;
+                } else {
+                    self.proposed = Some(plan(file));
+                }
             }
             return;
         }
@@ -73,16 +76,23 @@ impl ApprovedPlan {
         }
     }
 
-    pub(super) fn note_said(&mut self, message: u32, text: &str, ends: bool) {
+    pub(super) fn note_said(&mut self, message: u32, text: &str, ends_turn: bool) {
         let marked = inside(text, "proposed_plan");
-        let asks = || ends && text.trim_end().ends_with('?');
+        let asks = || ends_turn && text.trim_end().ends_with(QUESTION_MARKS);
         if let Some(plan) = marked {
             self.proposed =
                 Some(PlanText { message, steps: steps(plan), marked: true, ..PlanText::default() });
-        } else if asks() && text.lines().filter(|line| is_numbered(line)).count() >= LEAST {
+        } else if asks() && text.lines().filter(|line| is_numbered(line)).count() >= LEAST_STEPS {
             self.proposed = Some(PlanText { message, steps: steps(text), ..PlanText::default() });
-        } else if ends && self.proposed.as_ref().is_some_and(|plan| !plan.marked) {
+        } else if ends_turn && self.proposed.as_ref().is_some_and(|plan| !plan.marked) {
             self.proposed = None;
+        }
+    }
+
+    /// Notes the user's words in the result of the call in message `call`. They are an answer only to that call.
+    pub(super) fn note_answered(&mut self, call: u32, message: u32, text: &str) {
+        if self.proposed.as_ref().is_some_and(|plan| plan.message == call) {
+            self.note_asked(message, text);
         }
     }
 
@@ -93,16 +103,18 @@ impl ApprovedPlan {
         }
         let Some(proposed) = self.proposed.take() else { return };
         // A longer answer, a question or a choice by number is no word on the plan as a whole.
-        let chooses = text.contains(|c: char| c == '?' || c.is_ascii_digit());
-        if proposed.marked || text.len() <= ANSWER && !chooses {
-            let status = format!(", to which the user said \"{}\"", shorten(text, 100));
+        let chooses = text.contains(|c: char| QUESTION_MARKS.contains(&c) || c.is_ascii_digit());
+        if proposed.marked || text.len() <= LONGEST_ANSWER && !chooses {
+            let answer = shorten(text, 100);
+            let status = format!("{}, to which the user said \"{answer}\"", proposed.status);
             self.plan = Some(PlanText { status, answered_at: Some(message), ..proposed });
         }
     }
 
     pub(super) fn lines(&self, later: Option<&Self>, numbers: MessageNumbers) -> Vec<String> {
-        let same = |plan: &&PlanText| later.is_none_or(|later| later.plan.as_ref() == Some(plan));
-        let Some(plan) = self.plan.as_ref().filter(same) else { return Vec::new() };
+        let still_holds =
+            |plan: &&PlanText| later.is_none_or(|later| later.plan.as_ref() == Some(plan));
+        let Some(plan) = self.plan.as_ref().filter(still_holds) else { return Vec::new() };
         let status = escape::inline(&plan.status, 300);
         // `inline` trims nothing but white space, and the status begins with a comma.
         let answer_number = plan.answered_at.map_or(String::new(), |at| numbers.after(at));
@@ -115,8 +127,7 @@ impl ApprovedPlan {
     /// Reads a line of an earlier recap; `starts` says that it is the first one of the plan.
     pub(super) fn read(&mut self, text: &str, starts: bool) {
         if starts {
-            let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-            let (message, status) = text.split_at(end);
+            let (message, status) = text.split_at(leading_digits(text));
             let (message, status) = (message.parse().unwrap_or(0), status.to_owned());
             self.plan = Some(PlanText { message, status, marked: true, ..PlanText::default() });
         } else if let Some(plan) = &mut self.plan {
@@ -138,26 +149,28 @@ fn steps(plan: &str) -> Vec<String> {
         _ => lines.iter().filter(|line| Some(*line) != title).collect(),
     };
     let title = title.map(|line| line.trim_start_matches(['#', ' ']));
-    title
-        .into_iter()
-        .chain(chosen.into_iter().copied())
-        .take(STEPS)
-        .map(|line| shorten(line, STEP))
-        .collect()
+    let all: Vec<&str> = title.into_iter().chain(chosen.into_iter().copied()).collect();
+    let mut steps: Vec<String> = all.iter().take(STEPS).map(|line| shorten(line, STEP)).collect();
+    if let Some(more) = all.len().checked_sub(STEPS).filter(|more| *more > 0) {
+        steps.push(format!("… {more} more"));
+    }
+    steps
 }
 
 /// Whether a line is a numbered step: `1. …`, `2) …`, `### Step 3: …`.
 fn is_numbered(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches(['#', '*', ' ']);
-    let digits =
-        |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let own = digits(line);
     let second =
         line.split_once(' ').filter(|(word, _)| word.bytes().all(|b| b.is_ascii_alphabetic()));
-    let ends = |text: &str| text[digits(text)..].starts_with(['.', ')', ':']);
-    own > 0 && ends(line)
+    let ends = |text: &str| text[leading_digits(text)..].starts_with(['.', ')', ':']);
+    leading_digits(line) > 0 && ends(line)
         || line.starts_with(char::is_uppercase)
-            && second.is_some_and(|(_, rest)| digits(rest) > 0 && ends(rest))
+            && second.is_some_and(|(_, rest)| leading_digits(rest) > 0 && ends(rest))
+}
+
+/// The number of bytes of the digits at the start of a text.
+fn leading_digits(text: &str) -> usize {
+    text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len()
 }
 
 /// The file of notes that a text names.
