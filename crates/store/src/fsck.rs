@@ -1,8 +1,8 @@
 //! Checks a store: computes again every hash chain, every position, the figures of every event, and the accounts of every
 //! fold.
 //!
-//! Events are read in pages. The log of the session that is checked is kept in memory: turns and tokens follow from the
-//! messages before, and a fold's figures are computed by projecting it over the log as it was then.
+//! Events are read in pages. The log of one session at a time is kept in memory: turns and tokens follow from the
+//! messages before. The figures of a fold are computed by projecting it over the log as it was then.
 
 use std::collections::{HashMap, HashSet};
 

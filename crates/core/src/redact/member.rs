@@ -139,7 +139,7 @@ fn string_end(bytes: &[u8], open: usize) -> Option<usize> {
     let mut quotes = line.zip(open + 1..).filter(|(byte, _)| **byte == bytes[open]);
     quotes.find_map(|(_, at)| {
         let count = backslashes(&bytes[open + 1..], at - open - 1);
-        (if level == 0 { count % 2 == 0 } else { count <= level }).then_some(at)
+        (if level == 0 { count.is_multiple_of(2) } else { count <= level }).then_some(at)
     })
 }
 
@@ -149,7 +149,7 @@ fn string_start(bytes: &[u8], close: usize, from: usize) -> Option<usize> {
         return None;
     }
     let count = backslashes(bytes, close);
-    let level = if count % 2 == 0 { 0 } else { count };
+    let level = if count.is_multiple_of(2) { 0 } else { count };
     let line = (from..close).rev().take_while(|at| bytes[*at] != b'\n');
     line.filter(|at| bytes[*at] == bytes[close]).find(|at| backslashes(bytes, *at) == level)
 }

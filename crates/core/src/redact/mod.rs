@@ -122,7 +122,13 @@ impl Redactor {
         let usages = usages.map(|(at, usage)| of(usage.commands, KeywordSource::Command(at)));
         let names = WORDS.iter().enumerate();
         let names = names.map(|(at, word)| (word.text, KeywordSource::Name(at)));
-        let all = rules.flatten().chain(usages.flatten()).chain(names);
+        let in_capitals: Vec<(String, KeywordSource)> = WORDS
+            .iter()
+            .enumerate()
+            .filter_map(|(at, word)| Some((word.in_capitals()?, KeywordSource::Name(at))))
+            .collect();
+        let capitals = in_capitals.iter().map(|(text, source)| (&**text, *source));
+        let all = rules.flatten().chain(usages.flatten()).chain(names).chain(capitals);
         let (keywords, sources): (Vec<&str>, Vec<KeywordSource>) = all.unzip();
         let rules = RULES.iter().map(|rule| CompiledRules {
             pattern: rule.pattern,

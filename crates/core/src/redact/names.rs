@@ -311,8 +311,9 @@ pub(super) fn head(cell: &str) -> Option<(SecretNameKind, bool)> {
     // Other letters may change their length, and no position would fit the cell.
     let lower = cell.to_ascii_lowercase();
     let named = WORDS.iter().filter_map(|word| {
-        let found = |text: &str| lower.find(text).map(|at| at..at + text.len());
-        let at = found(word.text).or_else(|| found(&word.in_capitals()?.to_ascii_lowercase()))?;
+        let range_of = |text: &str| lower.find(text).map(|at| at..at + text.len());
+        let capitals = || range_of(&word.in_capitals()?.to_ascii_lowercase());
+        let at = range_of(word.text).or_else(capitals)?;
         let name = around(cell, at, word)?;
         (name.at.end == cell.len()).then_some((name.kind, name.alone))
     });
@@ -450,5 +451,17 @@ mod tests {
         ] {
             assert_eq!(whole(name), wanted, "{name}");
         }
+    }
+
+    #[test]
+    fn letters_that_change_their_length_in_lower_case_break_nothing() {
+        for name in ["İpasswordẞ", "ẞpasswordİ", "passwordẞ", "İTOKEN"] {
+            let _ = whole(name);
+            assert_eq!(tells(&format!("user.{name}")), whole(&format!("user.{name}")).is_some());
+        }
+        assert_eq!(whole("KONTO_PASSWORD"), Some(Chosen));
+        assert_eq!(whole("CONTRASEÑA"), Some(Chosen));
+        assert!(is_element("x <wsse:") && is_element("<"));
+        assert!(!is_element(&format!("<{}:", "a".repeat(40))) && !is_element("< "));
     }
 }

@@ -10,7 +10,7 @@ use crate::view::{EventView, Role};
 /// The reasoning of a message that has none, as JSON. DeepSeek V4 refuses an empty text
 /// (NousResearch/hermes-agent#18263), and models repeat words that all messages have (Lingtai-AI/lingtai-kernel#9).
 const BLANK: &str = r#"" ""#;
-/// The reasoning of a message that has an empty one, so that the two can be told apart again.
+/// The reasoning of a message that has an empty one, so that [`without_blank`] knows which it was.
 const BLANK_OF_EMPTY: &str = r#""  ""#;
 /// What a member without reasoning holds, and what takes its place.
 const PLACES: [(&str, &str); 2] = [("null", BLANK), (r#""""#, BLANK_OF_EMPTY)];

@@ -76,7 +76,7 @@ fn messages(answer: u64, parts: &[Said]) -> Vec<Value> {
 
 fn chat(answer: u64, parts: &[Said]) -> Vec<Value> {
     let chunk = |delta: Value, end: Value| json!({"id": format!("c{answer}"), "created": answer, "choices": [{"index": 0, "delta": delta, "finish_reason": end}]});
-    let mut all = vec![chunk(json!({"role": "assistant", "content": ""}), Value::Null)];
+    let mut all = Vec::new();
     let mut place = 0;
     for (index, part) in parts.iter().enumerate() {
         if let Said::Text(text) = part {
@@ -90,6 +90,17 @@ fn chat(answer: u64, parts: &[Said]) -> Vec<Value> {
         let more = json!({"index": place, "function": {"arguments": "\"x\"}"}});
         all.push(chunk(json!({"tool_calls": [more]}), Value::Null));
         place += 1;
+    }
+    // The role comes alone before a text, and in one piece with a call.
+    match parts.first() {
+        Some(Said::Text(_)) | None => {
+            let role = json!({"role": "assistant", "content": ""});
+            all.insert(0, chunk(role, Value::Null));
+        }
+        Some(_) => {
+            let delta = &mut all[0]["choices"][0]["delta"];
+            (delta["role"], delta["content"]) = (json!("assistant"), Value::Null);
+        }
     }
     let end = if place > 0 { "tool_calls" } else { "stop" };
     all.push(chunk(json!({}), json!(end)));
@@ -267,6 +278,11 @@ fn a_call_with_its_output_beside_it_waits_for_nobody() {
     assert_eq!((others(&reply[..3]), others(&reply)), (0, 1));
 }
 
+/// Clients refuse a message without a role.
+fn has_one_role(stream: &[u8]) -> bool {
+    String::from_utf8_lossy(stream).matches("\"role\":").count() == 1
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -278,6 +294,7 @@ proptest! {
         for kind in KINDS {
             let got = through(kind, std::slice::from_ref(&parts), size);
             let plain = stream(kind, 0, &shown(&parts));
+            prop_assert!(kind != OpenAiChat || has_one_role(&got));
             let (got_seen, wanted) = (seen(kind, &got), seen(kind, &plain));
             prop_assert!(got_seen.is_complete, "{kind:?}");
             prop_assert!(is_contiguous(kind, &got), "{kind:?}");
@@ -303,6 +320,7 @@ proptest! {
             let mut answers: Vec<_> = texts.iter().map(hidden).collect();
             answers.push(last.clone());
             let got = through(kind, &answers, size);
+            prop_assert!(kind != OpenAiChat || has_one_role(&got));
             let one = seen(kind, &got);
             let all: Vec<_> = answers.iter().flat_map(|parts| shown(parts)).collect();
             prop_assert!(one.is_complete && is_contiguous(kind, &got), "{kind:?}");

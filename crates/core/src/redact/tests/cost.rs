@@ -16,6 +16,7 @@ fn megabytes_a_second() {
         ("eyJ.eyJ", ".eyJabcdefgh".repeat(83_000)),
         ("IQoJb3JpZ2lu/", "IQoJb3JpZ2lu/".repeat(77_000)),
         ("password=", "password=".repeat(111_000)),
+        ("PasswordPassword", "Password".repeat(125_000)),
         ("password=\"", "password=\"".repeat(100_000)),
         ("\"password\": ", "\"password\": ".repeat(83_000)),
         ("token: ", "token: ".repeat(143_000)),

@@ -23,6 +23,11 @@ fn the_same_check_behind_another_dress_is_the_same() {
         "cd web && nice -n 10 stdbuf -oL pytest",
         "cd web && sudo -Eu bob /usr/bin/time -p pytest",
         "cd web && while ! pytest; do sleep 1; done",
+        "cd web && xvfb-run -a pytest",
+        "cd web && conda run --name e pytest",
+        "cd web && uv run --env-file .env -s pytest",
+        "cd web && uv --directory d run pytest",
+        "cd web && poetry -C d run pytest",
     ];
     for one in same {
         for other in same {
@@ -273,4 +278,18 @@ fn the_projects_own_command_covers_each_check_of_its_kind() {
     ] {
         assert!(!only(whole).covers(&only(part)), "{whole} / {part}");
     }
+}
+
+/// A hostile command has thousands of levels; each takes stack.
+#[test]
+fn commands_within_commands_are_read_a_few_levels_deep() {
+    let nested = |levels: usize| "ssh host ".repeat(levels) + "pytest";
+    assert_eq!(only(&nested(3)).key(), "pytest");
+    for text in [nested(20_000), "x".to_owned() + &" -- sh".repeat(40_000)] {
+        assert!(CommandDeeds::of(&text).checks().next().is_none());
+    }
+    // Flags behind a script are those of the script.
+    assert!(CommandDeeds::of("bash a.sh -c pytest").checks().next().is_none());
+    assert_eq!(only("bash -euo pipefail -c 'pytest -q'").key(), "pytest");
+    assert_eq!(only("ssh -L 1:2:3 -p22 host pytest").key(), "pytest");
 }
