@@ -79,26 +79,31 @@ pub fn with_near_command(mut error: clap::Error) -> clap::Error {
     else {
         return error;
     };
-    let command = midfold_args::command();
-    let shown = |subcommand: &&clap::Command| !subcommand.is_hide_set();
-    let names = |command: &clap::Command| -> Vec<String> {
-        command
-            .get_subcommands()
-            .filter(shown)
-            .map(|subcommand| subcommand.get_name().to_owned())
-            .collect()
-    };
-    let below = command.get_subcommands().filter(shown);
-    let below = below.filter(|subcommand| subcommand.find_subcommand(&word).is_some());
+    let root = midfold_args::command();
+    let command = asked_command(&error, &root);
+    let subcommands = || command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set());
+    let parents = subcommands().filter(|parent| parent.find_subcommand(&word).is_some());
     let mut suggestions: Vec<String> =
-        below.map(|subcommand| format!("{} {word}", subcommand.get_name())).collect();
+        parents.map(|parent| format!("{} {word}", parent.get_name())).collect();
     if suggestions.is_empty() {
-        suggestions
-            .extend(nearest(&word, names(&command).iter().map(String::as_str)).map(str::to_owned));
+        let near = nearest(&word, subcommands().map(clap::Command::get_name));
+        suggestions.extend(near.map(str::to_owned));
     }
     match suggestions.is_empty() {
         true => error.remove(ContextKind::SuggestedSubcommand),
         false => error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(suggestions)),
     };
     error
+}
+
+/// The command that has no such subcommand. The usage in the error names it: `Usage: midfold store <COMMAND>`.
+fn asked_command<'a>(error: &clap::Error, root: &'a clap::Command) -> &'a clap::Command {
+    let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) else { return root };
+    let usage = usage.to_string();
+    let mut command = root;
+    for word in usage.split_whitespace().skip(2) {
+        let Some(subcommand) = command.find_subcommand(word) else { break };
+        command = subcommand;
+    }
+    command
 }

@@ -112,8 +112,9 @@ async fn until_the_end(running: &RunningServer, settings: &ServerSettings, outpu
 
 /// Refuses a tokenizer from a file: other nodes that use the same store may not have that file.
 fn can_be_stored(args: &ProxyArgs) -> Result<(), CommandError> {
-    let Some(name) = &args.measure.tokenizer else { return Ok(()) };
-    if midfold::tokens::by_name(name).is_ok() {
+    let flags = Settings { tokenizer: args.measure.tokenizer.clone(), ..Settings::default() };
+    let Some(name) = flags.over(config::settings()?).tokenizer else { return Ok(()) };
+    if midfold::tokens::by_name(&name).is_ok() {
         return Ok(());
     }
     let text = format!("stored conversations cannot be counted with the file {name}");

@@ -95,6 +95,12 @@ pub trait Dialect: Send + Sync {
     /// or another result of it: a dialect with several kinds of results takes the kind from there.
     fn made_result(&self, like: &[u8], id: &str, name: &str, text: &str) -> Bytes;
 
+    /// The message of a result with this text, where its content is missing and the provider refuses that; `None` for
+    /// any other message.
+    fn filled_result(&self, _bytes: &[u8], _view: &EventView, _text: &str) -> Option<Bytes> {
+        None
+    }
+
     /// The side of a call of the provider's own tools that a block is; `None` for other blocks, and in formats without
     /// such tools.
     fn server_tool(&self, _bytes: &[u8], _block: &BlockView) -> Option<ServerTool> {

@@ -115,14 +115,14 @@ fn accept(bytes: &[u8], start: usize, mut end: usize) -> Option<usize> {
     (marked || mixed).then_some(end)
 }
 
-/// The class of an identifier, for sections of a recap and for figures.
+/// The class of an identifier, by its letters alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IdClass {
     /// A path or a file name.
     Path,
-    /// A name in code.
+    /// A name in code, and any other name that is mostly letters: a host, a ticket id, a hash with few digits.
     Symbol,
-    /// A value: a number, hash, host or ticket id.
+    /// A value: a number, a name of at least as many digits as other characters, or an address with `@`.
     Value,
 }
 

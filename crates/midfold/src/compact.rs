@@ -106,20 +106,21 @@ impl CompactionRequest {
         }
         let context = project(&prepared.log, outcome.fold());
         // The target is in the provider's tokens, as the window is.
-        let over = |target: &u64| {
-            outcome
-                .fold()
-                .is_some_and(|fold| prepared.meter.calibrated(fold.tokens_after) > *target)
-        };
-        let missed = self.target.filter(over);
+        let tokens = outcome.fold().map_or(context.tokens(), |fold| fold.tokens_after);
+        let missed = self.target.filter(|target| prepared.meter.calibrated(tokens) > *target);
         Ok(CompactionOutcome { outcome, context, missed })
     }
 
     /// The policy, with the number of newest messages that have to stay.
     #[must_use]
     pub fn policy(&self) -> Cow<'_, Policy> {
-        let Some(messages) = self.keep_last else { return Cow::Borrowed(&self.policy) };
-        let mut policy = self.policy.clone();
+        self.with_keep_last(&self.policy)
+    }
+
+    /// A policy, with the number of newest messages that have to stay.
+    fn with_keep_last<'a>(&self, policy: &'a Policy) -> Cow<'a, Policy> {
+        let Some(messages) = self.keep_last else { return Cow::Borrowed(policy) };
+        let mut policy = policy.clone();
         policy.tail.min_messages = messages;
         // These messages stay as they are, also where the policy prunes the older part of its tail.
         policy.tail.protect_messages = policy.tail.protect_messages.max(messages);
@@ -180,6 +181,15 @@ impl CompactionWork<'_> {
         })
     }
 
+    /// Whether a compaction with this policy and window would succeed.
+    fn fits(&self, policy: &Policy, window: u64) -> bool {
+        self.fold(policy, window).is_ok_and(|outcome| self.keeps_last(&outcome))
+    }
+
+    fn keeps_last(&self, outcome: &PlanOutcome) -> bool {
+        outcome.fold().is_none_or(|fold| self.kept_last(fold).is_ok())
+    }
+
     /// Explains why nothing fits, with everything that would help: a larger window, another preset, fewer pins, less
     /// kept.
     fn explain(&self, policy: &Policy, error: PlanError) -> Failure {
@@ -197,7 +207,11 @@ impl CompactionWork<'_> {
             number(self.prepared.window),
             number(floor.limit),
         );
-        let fold = |window| self.fold(policy, window);
+        // A window in which too few of the newest messages stay would only bring the next error.
+        let fold = |window| match self.fold(policy, window) {
+            Ok(outcome) if !self.keeps_last(&outcome) => Err(PlanError::Floor(floor.clone())),
+            other => other,
+        };
         let enough = floor.enough(policy, self.prepared.meter, self.prepared.window, fold);
         Failure::new(FailureArea::Budget, message)
             .hint(parts(&floor))
@@ -214,7 +228,8 @@ impl CompactionWork<'_> {
     fn other_presets(&self, policy: &Policy) -> Option<String> {
         let fits = |name: &&str| {
             Policy::preset(name).is_ok_and(|other| {
-                other.name != policy.name && self.fold(&other, self.prepared.window).is_ok()
+                let kept = self.request.with_keep_last(&other);
+                other.name != policy.name && self.fits(&kept, self.prepared.window)
             })
         };
         let fits: Vec<_> = Policy::preset_names().into_iter().filter(fits).collect();
@@ -231,7 +246,7 @@ impl CompactionWork<'_> {
     fn shown_cut(&self, policy: &Policy) -> Option<String> {
         let mut cutting = policy.clone();
         cutting.tail.cut_results = Some(true);
-        let fits = !policy.tail.cuts_results() && self.fold(&cutting, self.prepared.window).is_ok();
+        let fits = !policy.tail.cuts_results() && self.fits(&cutting, self.prepared.window);
         fits.then(|| {
             format!("or set {CUT_RESULTS}: the newest step's long parts are then shown cut")
         })

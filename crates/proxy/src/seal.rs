@@ -4,7 +4,11 @@
 use std::sync::Arc;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::alphabet;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{
+    GeneralPurpose, GeneralPurposeConfig, STANDARD, URL_SAFE_NO_PAD,
+};
 use midfold_core::Hash;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
@@ -14,6 +18,14 @@ const PREFIX: &str = "mfc1.";
 const ID: usize = 8;
 /// The length of a key, in bytes.
 const KEY: usize = 32;
+
+/// How keys are read: programs write base64 with both alphabets, and with or without padding.
+const ANY_PADDING: GeneralPurposeConfig =
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+const KEY_READERS: [GeneralPurpose; 2] = [
+    GeneralPurpose::new(&alphabet::STANDARD, ANY_PADDING),
+    GeneralPurpose::new(&alphabet::URL_SAFE, ANY_PADDING),
+];
 
 /// Fills bytes with randomness; returns false if none is available.
 pub type RandomSource = Arc<dyn Fn(&mut [u8]) -> bool + Send + Sync>;
@@ -64,8 +76,8 @@ impl SealKey {
         let words = lines.flat_map(|line| line.split([' ', '\t', ',', '\r']));
         let words = words.filter(|word| !word.is_empty());
         let read = |(at, word): (usize, &str)| {
-            let bytes = STANDARD.decode(word).or_else(|_| URL_SAFE_NO_PAD.decode(word));
-            let bytes = bytes.ok().and_then(|bytes| bytes.try_into().ok());
+            let bytes = KEY_READERS.iter().find_map(|reader| reader.decode(word).ok());
+            let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
             bytes.map(Self).ok_or(SealKeyError::Invalid(at + 1))
         };
         let keys: Vec<_> = words.enumerate().map(read).collect::<Result<_, _>>()?;

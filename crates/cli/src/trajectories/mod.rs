@@ -94,7 +94,10 @@ pub fn run(args: &TrajectoriesArgs, json: bool, output: &Output) -> Result<(), C
     let mut manifest = work::work(&job, &inputs, &paths, sink, json)?;
     manifest.finish(now(), begun.elapsed());
     let document = report::document(&manifest, &job);
-    publish(&paths, &manifest, &job.format, job.workers)?;
+    let has_rows = some_rows(&manifest, &paths);
+    // A run without a row leaves an older output as it is.
+    let format = has_rows.is_ok().then_some(&job.format);
+    publish(&paths, &manifest, format, job.workers)?;
     if let Some(path) = &paths.metrics {
         output.file(path, pretty(&document)?.as_bytes())?;
     }
@@ -104,7 +107,7 @@ pub fn run(args: &TrajectoriesArgs, json: bool, output: &Output) -> Result<(), C
     } else {
         output.stderr(&report::text(&style, &manifest, &job, &paths, resumed, begun.elapsed()));
     }
-    some_rows(&manifest, &paths)
+    has_rows
 }
 
 /// The reasons of rows that were not read at all.

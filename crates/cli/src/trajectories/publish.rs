@@ -43,11 +43,12 @@ impl OutputFormat {
     }
 }
 
-/// Gives the finished files their names. If it is interrupted, it can be called again.
+/// Gives the finished files their names. Without a format, the output itself is dropped. If it is interrupted, it can be
+/// called again.
 pub fn publish(
     paths: &OutputPaths,
     manifest: &RunManifest,
-    format: &OutputFormat,
+    format: Option<&OutputFormat>,
     workers: usize,
 ) -> Result<(), CommandError> {
     manifest.save(paths)?;
@@ -68,9 +69,11 @@ pub fn publish(
     if !paths.output_part.exists() {
         return Ok(());
     }
-    let whole = format.assembled(paths, workers);
-    let renamed = whole.and_then(|whole| fs::rename(whole, &paths.output));
-    renamed.map_err(|error| failed(&paths.output, error))?;
+    if let Some(format) = format {
+        let whole = format.assembled(paths, workers);
+        let renamed = whole.and_then(|whole| fs::rename(whole, &paths.output));
+        renamed.map_err(|error| failed(&paths.output, error))?;
+    }
     match fs::remove_file(&paths.output_part) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(failed(&paths.output_part, error))

@@ -71,3 +71,18 @@ fn packed_files_are_read() {
     let done = run(&["compact", &tmp.join("cut.gz").display().to_string()], b"");
     assert!(String::from_utf8_lossy(&done.stderr).contains("cut.gz cannot be unpacked"));
 }
+
+#[test]
+fn a_mistaken_command_is_corrected_at_its_own_level() {
+    for (args, meant) in [
+        (&["store", "prun"][..], "'prune'"),
+        (&["session", "lst"], "'list'"),
+        (&["measure", "exm"], "'exam'"),
+        (&["find"], "'recall find'"),
+        (&["compct"], "'compact'"),
+    ] {
+        let done = run(args, b"");
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(said.contains(meant), "{args:?}: {said}");
+    }
+}

@@ -234,6 +234,48 @@ fn several_conversations_give_a_line_each() {
 }
 
 #[test]
+fn a_target_that_no_fold_reaches_is_missed() {
+    let message =
+        |role: &str| format!(r#"{{"role":"{role}","content":"{}"}}"#, "a few words ".repeat(9));
+    let input = format!(r#"{{"messages":[{},{}]}}"#, message("user"), message("assistant"));
+    let said = |target: &str| {
+        let output = run(&["compact", "-", "--window", "8k", "--target", target], input.as_bytes());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(said("20").contains("20 tokens were asked for"), "{}", said("20"));
+    assert!(!said("2000").contains("were asked for"), "{}", said("2000"));
+}
+
+/// What a hint names does not bring the next error.
+#[test]
+fn hints_keep_the_newest_messages() {
+    let mut lines = vec![
+        format!(r#"{{"role":"system","content":"{}"}}"#, "sys ".repeat(1500)),
+        r#"{"role":"user","content":"do it"}"#.to_owned(),
+    ];
+    for n in 0..20 {
+        lines.push(format!(r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"c{n}","type":"function","function":{{"name":"bash","arguments":"{{\"command\":\"cat f{n}\"}}"}}}}]}}"#));
+        let words = format!("word{n} ").repeat(200);
+        lines.push(format!(r#"{{"role":"tool","tool_call_id":"c{n}","content":"{words}"}}"#));
+    }
+    let input = lines.join("\n");
+    let compacted = |window: &str, preset: &str| {
+        let args = ["compact", "-", "--window", window, "--preset", preset, "--keep-last", "6"];
+        run(&args, input.as_bytes())
+    };
+    let said = String::from_utf8(compacted("2400", "hermes").stderr).unwrap();
+    let hint = said.split_once("--window ").unwrap().1;
+    let window = hint.split_whitespace().next().unwrap();
+    assert!(hint.contains(" is enough"), "{said}");
+    assert!(compacted(window, "hermes").status.success(), "{said}");
+    let presets = said.split_once("--preset ").map_or("", |(_, presets)| presets);
+    let presets = presets.split(',').next().unwrap().split(" or ");
+    for preset in presets.filter(|preset| !preset.is_empty()) {
+        assert!(compacted("2400", preset).status.success(), "{preset}: {said}");
+    }
+}
+
+#[test]
 fn a_report_on_several_says_of_all_only_what_holds_for_all() {
     let line = |model: &str| {
         let said = |role: &str, text: String| serde_json::json!({"role": role, "content": text});

@@ -164,6 +164,25 @@ fn an_engine_that_breaks_under_way_is_named_and_the_others_have_their_figures() 
 }
 
 #[test]
+fn an_exam_that_asks_nothing_is_refused() {
+    for (points, says) in [
+        ("[]", "question 1: it has no key points"),
+        (r#"[{"says": "teal", "probe": []}]"#, "`teal` matches any text"),
+        (r#"[{"says": "teal", "probe": [[]]}]"#, "`teal` matches any text"),
+        (r#"[{"says": "teal", "probe": [["teal", ""]]}]"#, "`teal` matches any text"),
+    ] {
+        let exams = tiny("exam-nothing");
+        let question = format!(
+            r#"{{"id": 1, "kind": "request", "question": "?", "answer": "teal", "key_points": {points}, "evidence": [1]}}"#
+        );
+        let exam = format!(r#"{{"window": 2000, "cut": 40, "questions": [{question}]}}"#);
+        fs::write(exams.join("tiny.json"), exam).unwrap();
+        let said = fails(&["measure", "exam", "--exam", &exams.display().to_string()]);
+        assert!(said.contains(says), "{points}: {said}");
+    }
+}
+
+#[test]
 fn what_cannot_be_examined_says_what_to_do() {
     let none = folder("exam-none");
     let [missing, empty] = [none.join("nowhere"), none].map(|path| path.display().to_string());

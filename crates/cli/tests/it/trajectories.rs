@@ -57,6 +57,21 @@ fn sees(name: &str, args: &[&str]) {
     settings.bind(|| insta::assert_snapshot!(name, seen(&output)));
 }
 
+#[test]
+fn a_run_without_a_row_leaves_the_older_output() {
+    let tmp = folder("trajectories-none");
+    let [input, out] = ["in.jsonl", "out.jsonl"].map(|name| tmp.join(name));
+    fs::write(&input, "1\n2\n").unwrap();
+    fs::write(&out, row(1, 2)).unwrap();
+    let done = run(&["trajectories", &text(&input), "-o", &text(&out)], b"");
+    assert_eq!(done.status.code(), Some(1));
+    assert_eq!(fs::read_to_string(&out).unwrap(), row(1, 2));
+    let names = fs::read_dir(&tmp).unwrap().map(|entry| entry.unwrap().file_name());
+    let names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+    assert!(names.iter().any(|name| name.contains("rejects")), "{names:?}");
+    assert!(!names.iter().any(|name| name.contains("part")), "{names:?}");
+}
+
 pub const LIMITS: [&str; 4] = ["--target-tokens", "700", "--summary-tokens", "200"];
 
 #[test]

@@ -300,6 +300,9 @@ impl ContextRepairer {
             let text = plain_text(view, &piece.bytes);
             return some(self.as_message(&piece, view.role, &text, RepairReason::OtherShape));
         }
+        if let Some(bytes) = self.dialect.filled_result(&piece.bytes, view, EMPTY) {
+            return some(self.rewritten(&piece, bytes, RepairReason::EmptyMessage));
+        }
         if let Some(fixed) = self.without_empties(&piece, view) {
             return some(fixed);
         }

@@ -1,5 +1,7 @@
 //! The kinds of tools, and what one call of a tool did.
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 
 /// What a tool does.
@@ -89,10 +91,30 @@ impl<'a> ChangedFiles<'a> {
     /// The file that this text of the client names; the first one where it names no such file.
     #[must_use]
     pub fn named_in(self, text: &str) -> Option<String> {
-        let plain = text.replace('\\', "/");
-        let named = self.paths.iter().find(|path| plain.contains(path.as_str()));
-        named.or(self.paths.first()).cloned()
+        let plain = plain_separators(text);
+        let named = self.paths.iter().filter(|path| names(&plain, &plain_separators(path)));
+        // Of `data.py` and `lib/data.py` a text that names the second holds both.
+        named.min_by_key(|path| Reverse(path.len())).or(self.paths.first()).cloned()
     }
+}
+
+/// A text with `/` between the parts of its paths, also where a client escaped `\`.
+fn plain_separators(text: &str) -> String {
+    text.replace('\\', "/").replace("//", "/")
+}
+
+/// Whether a text names this path, and no longer name that holds it.
+fn names(text: &str, path: &str) -> bool {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let is_inside = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    !path.is_empty()
+        && text.match_indices(path).any(|(at, _)| {
+            // A folder may stand before the path, but neither it nor an extension may end inside a name.
+            let (before, behind) = (&text[..at], &text[at + path.len()..]);
+            let behind = behind.strip_prefix('.').unwrap_or(behind);
+            !before.ends_with(|c| is_inside(c) || c == '.')
+                && !behind.starts_with(|c| is_inside(c) || c == '/')
+        })
 }
 
 impl CallFacts {

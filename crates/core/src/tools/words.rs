@@ -101,12 +101,17 @@ pub(super) fn git_changed_files(rest: &[ShellWord]) -> Vec<&ShellWord> {
     let files = match (&*verb.text, named) {
         _ if is_index_only => return Vec::new(),
         ("mv" | "rm" | "restore" | "checkout", Some(named)) => named,
-        ("mv" | "rm", None) => words,
-        // The word behind `--source` or `-s` is a commit.
-        ("restore", None) if !has(&["-s", "--source"]) => words,
+        ("mv" | "rm" | "restore", None) => words,
         _ => return Vec::new(),
     };
-    files.iter().filter(|word| !word.text.starts_with('-')).collect()
+    // `git restore` takes a commit behind `--source` or `-s`.
+    let takes_commit = |word: &ShellWord| matches!(&*word.text, "-s" | "--source");
+    let is_commit = |at: usize| {
+        verb.text == "restore" && at.checked_sub(1).is_some_and(|at| takes_commit(&files[at]))
+    };
+    let words = files.iter().enumerate();
+    let files = words.filter(|(at, word)| !word.text.starts_with('-') && !is_commit(*at));
+    files.map(|(_, word)| word).collect()
 }
 
 /// The words before a program: for each its short flags that take a value.

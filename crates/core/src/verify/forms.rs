@@ -271,6 +271,9 @@ impl ProofChecker<'_> {
             let text = text_with_calls(view, &message.bytes);
             forms.push((RepairReason::ToldCall, dialect.made_message(Role::Assistant, &text)));
         }
+        if let Some(filled) = dialect.filled_result(&message.bytes, view, EMPTY) {
+            forms.push((RepairReason::EmptyMessage, filled));
+        }
         let blank = of(&|block| is_blank(block, message));
         if !blank.is_empty() || view.blocks.is_empty() {
             forms.push(self.without(message, RepairReason::EmptyMessage, &blank, EMPTY));

@@ -448,15 +448,23 @@ fn the_last_line_of_a_look_is_no_outcome_of_the_run_before_it() {
 
 #[test]
 fn a_failed_patch_is_open_for_the_file_that_the_client_names() {
-    let patch = "*** Begin Patch\n*** Update File: app/events.tsx\n@@\n-a\n+b\n*** Update File: app/layout.tsx\n@@\n-c\n+d\n*** End Patch";
+    let patch = |files: [&str; 2]| {
+        let [first, second] = files;
+        format!(
+            "*** Begin Patch\n*** Update File: {first}\n@@\n-a\n+b\n*** Update File: {second}\n@@\n-c\n+d\n*** End Patch"
+        )
+    };
     let only =
         |file: &str| format!("*** Begin Patch\n*** Update File: {file}\n@@\n-a\n+b\n*** End Patch");
-    let told = |then: &str| {
+    let told_of = |files: [&str; 2], named: &str, then: &str| {
         let mut out = vec![json!({"role": "user", "content": "Go on."})];
-        for (at, (input, result)) in [
-            (patch.to_owned(), "apply_patch verification failed: Failed to find expected lines in C:\\w\\app\\layout.tsx"),
-            (only(then), "Success. Updated the following files:\nM x"),
-        ].into_iter().enumerate() {
+        let failed =
+            format!("apply_patch verification failed: Failed to find expected lines in {named}");
+        for (at, (input, result)) in
+            [(patch(files), &*failed), (only(then), "Success. Updated the following files:\nM x")]
+                .into_iter()
+                .enumerate()
+        {
             let id = format!("c{at}");
             out.push(json!({"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function",
                 "function": {"name": "apply_patch", "arguments": json!({"input": input}).to_string()}}]}));
@@ -464,10 +472,24 @@ fn a_failed_patch_is_open_for_the_file_that_the_client_names() {
         }
         recap_of(&gather(DialectKind::OpenAiChat, &Value::Array(out)))
     };
+    let told =
+        |then: &str| told_of(["app/events.tsx", "app/layout.tsx"], "C:\\w\\app\\layout.tsx", then);
     assert!(told("app/layout.tsx").contains("over since @3"), "{}", told("app/layout.tsx"));
     let open = told("app/events.tsx");
     let open = section(&open, "Tried and failed");
     assert!(open.contains("apply_patch app/layout.tsx: "), "{open}");
+    // Neither the end of another name, nor the shorter of two paths, nor the separators of Windows name another file.
+    for (files, named) in [
+        (["a.py", "data.py"], "data.py:\np"),
+        (["data.py", "lib/data.py"], "/srv/lib/data.py"),
+        (["app\\zed.py", "app\\data.py"], "app\\data.py:\np"),
+        (["a.py", "a.py.bak"], "a.py.bak"),
+    ] {
+        let recap = told_of(files, named, files[0]);
+        let open = section(&recap, "Tried and failed");
+        let wanted = format!("apply_patch {}: ", files[1]);
+        assert!(open.contains(&wanted) && !open.contains("over since"), "{recap}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use fancy_regex::Regex;
 use serde::Deserialize;
 
-use crate::exam::error::{ErrorPlace as _, ExamResult};
+use crate::exam::error::{ErrorPlace as _, ExamError, ExamResult};
 use crate::exam::passages::{LONG, passages};
 
 /// One exam: questions about a recorded conversation.
@@ -63,6 +63,12 @@ impl Probe {
         groups.iter().map(group).collect::<ExamResult<_>>().map(Self)
     }
 
+    /// Whether every group can fail. A group that matches an empty text matches all texts.
+    fn is_selective(&self) -> bool {
+        let matches_all = |group: &Regex| group.is_match("").unwrap_or(false);
+        !self.0.is_empty() && !self.0.iter().any(matches_all)
+    }
+
     /// Whether this text alone holds the probe.
     #[must_use]
     pub fn holds(&self, text: &str) -> bool {
@@ -98,14 +104,22 @@ impl Scorer {
     /// Compiles the probes of an exam.
     ///
     /// # Errors
-    /// A probe is not a valid pattern.
+    /// A probe is not a valid pattern or matches every text, or a question has no key points.
     pub fn new(exam: &ReadingExam) -> ExamResult<Self> {
         let (mut probes, mut spans) = (Vec::new(), Vec::new());
         for question in &exam.questions {
+            let place = format!("question {}", question.id);
+            if question.key_points.is_empty() {
+                return Err(ExamError(format!("{place}: it has no key points")));
+            }
             spans.push((probes.len(), question.key_points.len()));
             for point in &question.key_points {
-                let probe = Probe::new(&point.probe);
-                probes.push(probe.at(format!("question {}", question.id))?);
+                let probe = Probe::new(&point.probe).at(&place)?;
+                if !probe.is_selective() {
+                    let text = format!("{place}: the probe of `{}` matches any text", point.says);
+                    return Err(ExamError(text));
+                }
+                probes.push(probe);
             }
         }
         Ok(Self { probes, spans, known: HashMap::new() })
@@ -123,7 +137,7 @@ impl Scorer {
         }
         let share = |&(from, count): &(usize, usize)| {
             let points = &hits[from..from + count];
-            points.iter().filter(|hit| **hit).count() as f64 / count.max(1) as f64
+            points.iter().filter(|hit| **hit).count() as f64 / count as f64
         };
         self.spans.iter().map(share).collect()
     }

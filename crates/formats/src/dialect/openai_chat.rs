@@ -121,6 +121,20 @@ impl Dialect for OpenAiChat {
         json.raw(r#","content":"#).text(text).raw("}").finish()
     }
 
+    fn filled_result(&self, bytes: &[u8], view: &EventView, text: &str) -> Option<Bytes> {
+        let [block] = &view.blocks[..] else { return None };
+        let BlockKind::Result { id, name, .. } = &block.kind else { return None };
+        let content = block.body.token.of(bytes);
+        let is_missing = match content {
+            b"" | b"null" => true,
+            [b'[', inner @ .., b']'] => inner.trim_ascii().is_empty(),
+            _ => false,
+        };
+        let label = |text: &Option<TextRef>| text.map(|text| text.decode(bytes).into_owned());
+        let [id, name] = [id, name].map(|text| label(text).unwrap_or_default());
+        is_missing.then(|| self.made_result(bytes, &id, &name, text))
+    }
+
     fn results_as_text(&self, bytes: &[u8], view: &EventView, blocks: &[usize]) -> Bytes {
         let texts: Vec<_> = blocks.iter().map(|&index| result_text(bytes, view, index)).collect();
         let text = texts.join("\n");

@@ -3,10 +3,10 @@
 
 use midfold_core::arguments::in_form;
 use midfold_core::profile::ReasoningText;
-use midfold_core::{BlockKind, BlockView, EventView, ProviderProfile, Role};
+use midfold_core::{BlockKind, BlockView, Dialect as _, EventView, ProviderProfile, Role};
 
 use super::violations::{FoundViolations, MessageAt, RuleRank};
-use crate::dialect::DialectKind;
+use crate::dialect::{DialectKind, OpenAiChat};
 use crate::scan::inside;
 
 /// The state of these checks. Some of them are decided only when the next message is known.
@@ -44,13 +44,13 @@ impl ContentWalk {
             report_empty("message without content", bare, violations);
         }
         if profile.empty_text {
+            let is_chat = profile.dialect == DialectKind::OpenAiChat.name();
             let says_something =
                 |block: &BlockView| !matches!(block.kind, BlockKind::Reasoning { .. });
-            if profile.dialect == DialectKind::OpenAiChat.name()
-                && view.role == Role::Assistant
-                && !view.blocks.iter().any(says_something)
-            {
+            if is_chat && view.role == Role::Assistant && !view.blocks.iter().any(says_something) {
                 report_empty("assistant message with neither content nor calls", index, violations);
+            } else if is_chat && OpenAiChat.filled_result(bytes, view, "").is_some() {
+                report_empty("result without content", index, violations);
             } else if view.blocks.is_empty() && (view.role == Role::User || view.role.is_system()) {
                 report_empty("message without content", index, violations);
             }

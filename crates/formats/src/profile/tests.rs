@@ -107,6 +107,16 @@ fn chat_empty_assistant() {
 }
 
 #[test]
+fn chat_result_without_content() {
+    for content in [r#","content":null"#, r#","content":[ ]"#, ""] {
+        let result = format!(r#"{{"role":"tool","tool_call_id":"a"{content}}}"#);
+        breaks(&OPENAI, "empty-text", 2, &[USER, CALL_A, &result]);
+    }
+    holds(&OPENAI, &[USER, CALL_A, r#"{"role":"tool","tool_call_id":"a","content":""}"#]);
+    holds(&OLLAMA, &[USER, CALL_A, r#"{"role":"tool","tool_call_id":"a","content":null}"#]);
+}
+
+#[test]
 fn strict_roles() {
     breaks(&STRICT, "first-role", 1, &[SYSTEM, SAID, USER]);
     breaks(&STRICT, "alternation", 1, &[USER, USER]);

@@ -217,6 +217,29 @@ fn what_the_client_adds_is_sent_and_is_the_clients() {
     }
 }
 
+/// Claude Code writes the text of a skill between the results of a batch, and sends it behind all of them.
+#[test]
+fn the_text_of_a_skill_is_behind_all_results_of_its_batch() {
+    let mut file = File::default();
+    file.user("go");
+    let first = file.call("a");
+    file.call("b");
+    for line in &mut file.lines[1..] {
+        *line = line.replace("m-a", "m").replace("m-b", "m");
+    }
+    file.last = Some(first);
+    file.result("a");
+    let mut skill = user("the skill");
+    skill["isMeta"] = true.into();
+    file.add(skill);
+    file.result("b");
+    let sent = file.sent();
+    let ends: Vec<_> = sent.iter().skip(2).map(|(text, origin)| (text.as_str(), *origin)).collect();
+    assert_eq!(ends.len(), 3, "{sent:?}");
+    assert!(ends[0].0.contains("result a") && ends[1].0.contains("result b"), "{sent:?}");
+    assert_eq!(ends[2], ("the skill", Some(TextOrigin::Injected)));
+}
+
 #[test]
 fn the_client_says_whose_words_a_record_holds() {
     for (more, origin) in [

@@ -94,6 +94,11 @@ fn a_message_without_content_gets_some() {
         ],
     );
     assert_eq!(found.repairs, [RepairReason::EmptyMessage; 3]);
+    let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
+    let result = r#"{"role":"tool","tool_call_id":"a","content":null}"#;
+    let messages = [r#"{"role":"user","content":"go"}"#, call, result];
+    let found = made(DialectKind::OpenAiChat, OPENAI, &messages);
+    assert_eq!(found.repairs, [RepairReason::EmptyMessage]);
 }
 
 #[test]

@@ -48,3 +48,16 @@ fn without_randomness_nothing_is_sealed() {
     let seal = Seal::new(vec![SealKey::new([1; 32])], Arc::new(|_: &mut [u8]| false));
     assert_eq!(seal.seal("", b"secret"), None);
 }
+
+#[test]
+fn a_key_may_be_written_in_both_alphabets_with_and_without_padding() {
+    let key = SealKey::new([0xfb; 32]);
+    let standard = key.text();
+    let url_safe = standard.replace('+', "-").replace('/', "_");
+    assert_ne!(standard, url_safe);
+    for text in [&standard, &url_safe] {
+        for text in [text.as_str(), text.trim_end_matches('=')] {
+            assert_eq!(SealKey::list(text).as_deref(), Ok(&[key.clone()][..]), "{text}");
+        }
+    }
+}

@@ -7,6 +7,7 @@ use midfold_core::ledger::{CallRecord, ReportedCost};
 use midfold_core::log::EventLog;
 use midfold_core::policy::Policy;
 use midfold_formats::{DialectKind, profile};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
@@ -65,14 +66,20 @@ pub(crate) fn check_usage<T: DeserializeOwned>(
 }
 
 pub(super) fn fold(session: &str, row: &FoldRow) -> Result<Fold, StoredError> {
-    let fold: Fold = parse(session, "fold", &row.fold.body)?;
-    if fold.version > VERSION {
-        let (is, knows) = (fold.version, VERSION);
+    // The version comes first: a newer record may lack what this midfold needs.
+    let FoldVersion { version } = parse(session, "fold", &row.fold.body)?;
+    if version > VERSION {
         let problem =
-            format!("it has version {is}, this midfold knows up to {knows}: update midfold");
+            format!("it has version {version}, this midfold knows up to {VERSION}: update midfold");
         return Err(damaged(session, "fold", &problem));
     }
-    Ok(fold)
+    parse(session, "fold", &row.fold.body)
+}
+
+/// The part of a fold's record that is the same in all versions.
+#[derive(Deserialize)]
+struct FoldVersion {
+    version: u32,
 }
 
 /// The record of a call, and the usage that the provider reported; `None` where it has reported none.

@@ -6,6 +6,7 @@
 use midfold_store::single::SingleChange as _;
 use std::sync::Arc;
 
+use midfold_core::Hash;
 use midfold_core::budget::{Budget, Ratio};
 use midfold_core::event::RawEvent;
 use midfold_core::plan::PlanOutcome;
@@ -129,6 +130,21 @@ async fn a_fold_over_the_span_of_the_active_one_does_not_get_stuck() {
     assert_eq!(fold.span, span, "the test needs a second fold of the same span");
     assert!(says_the_remark(&mut stored).await, "the pinned message is not in the context");
     is_sound(&*store, &mut stored).await;
+}
+
+/// A newer midfold may write records of another shape.
+#[tokio::test]
+async fn the_fold_of_a_newer_midfold_says_what_to_do() {
+    use midfold_store::NewFold;
+
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let stored = folded(store.clone()).await;
+    let fold = stored.folds().await.unwrap().remove(0);
+    let row = NewFold::of(&fold, 7).unwrap();
+    let newer = NewFold { id: Hash([7; 32]), body: r#"{"version":99}"#.to_owned(), ..row };
+    store.put_fold("s", &newer).await.unwrap();
+    let Err(error) = stored.folds().await else { panic!("a newer record was read") };
+    assert!(error.to_string().contains("update midfold"), "{error}");
 }
 
 /// A database of the first version, with a fold whose record is of the first version too.

@@ -130,11 +130,13 @@ fn add_events(
     let mut beside: Vec<&RecordLine> = Vec::new();
     for line in live {
         let message = &line.message;
-        if let RecordKind::Beside(_) = line.kind {
+        // Messages beside a batch of calls are sent after all of its results. The client writes the text of a skill
+        // right behind the result that brought it.
+        if matches!(line.kind, RecordKind::Beside(_) | RecordKind::User(Some(TextOrigin::Injected)))
+        {
             beside.push(line);
             continue;
         }
-        // Messages beside a batch of calls are sent after all of its results.
         let goes_on = match line.kind {
             RecordKind::Assistant => message.id.as_deref().is_some_and(|id| by_id.contains_key(id)),
             _ => message.has_results(source.input),

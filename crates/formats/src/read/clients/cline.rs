@@ -12,7 +12,8 @@ use std::ops::Range;
 use midfold_core::event::RawEvent;
 use midfold_core::{TextOrigin, Voice};
 
-use super::{cline_blocks, cline_session};
+use super::cline_blocks::{self, LeftOutReasoning};
+use super::cline_session;
 use crate::fields::ObjectFields;
 use crate::read::{
     Column, ColumnTable, Conversation, FileMark, FormatDescription, InputDocument, InputSource,
@@ -205,10 +206,10 @@ fn is_encrypted(message: &ObjectFields<'_>) -> bool {
 fn note_reasoning(source: &mut InputSource<'_>, messages: Vec<&Range<usize>>) {
     for at in messages {
         let message = ObjectFields::of(source.input, at.clone());
-        if is_encrypted(&message) || cline_blocks::has_encrypted(&message) {
-            let detail = "a reasoning item that only its own provider reads is left out";
-            source.note(at.start, "encrypted-reasoning", detail);
+        if is_encrypted(&message) {
+            LeftOutReasoning::Encrypted.note(source, at.start);
         }
+        cline_blocks::note_reasoning(source, at.start, &message);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::fields::ObjectFields;
-use crate::read::chat;
+use crate::read::{InputSource, chat};
 use crate::scan;
 
 /// The meaning of one block.
@@ -11,8 +11,29 @@ enum ClineBlock {
     /// It is a block of Anthropic's already.
     Kept,
     Rewritten(Vec<u8>),
+    LeftOut(LeftOutReasoning),
+}
+
+/// Reasoning that cannot be sent as a block of Anthropic's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum LeftOutReasoning {
     /// Only its own provider reads it.
     Encrypted,
+    /// A model of another provider wrote it. Anthropic refuses a thought without its own signature.
+    Unsigned,
+}
+
+impl LeftOutReasoning {
+    pub(super) fn note(self, source: &mut InputSource<'_>, at: usize) {
+        let (code, detail) = match self {
+            Self::Encrypted => (
+                "encrypted-reasoning",
+                "a reasoning item that only its own provider reads is left out",
+            ),
+            Self::Unsigned => ("unsigned-reasoning", "reasoning without a signature is left out"),
+        };
+        source.note(at, code, detail);
+    }
 }
 
 /// The message with all blocks as Anthropic has them. `None` where they are so already.
@@ -26,11 +47,21 @@ pub(super) fn rewritten(
     Some([&input[at.start..list.start], &blocks, &input[list.end..at.end]].concat())
 }
 
-/// Whether a message has a block that only its own provider reads.
-pub(super) fn has_encrypted(message: &ObjectFields<'_>) -> bool {
+/// Notes the kinds of reasoning that a message loses, each once.
+pub(super) fn note_reasoning(source: &mut InputSource<'_>, at: usize, message: &ObjectFields<'_>) {
     let input = message.bytes();
-    let mut blocks = message.list("content").map(|at| block(input, at));
-    blocks.any(|block| matches!(block, ClineBlock::Encrypted))
+    let losses: Vec<_> = message
+        .list("content")
+        .filter_map(|at| match block(input, at) {
+            ClineBlock::LeftOut(loss) => Some(loss),
+            ClineBlock::Kept | ClineBlock::Rewritten(_) => None,
+        })
+        .collect();
+    for loss in [LeftOutReasoning::Encrypted, LeftOutReasoning::Unsigned] {
+        if losses.contains(&loss) {
+            loss.note(source, at);
+        }
+    }
 }
 
 /// A list of blocks, rewritten. `None` where it can stay.
@@ -43,7 +74,7 @@ fn blocks(input: &[u8], list: Range<usize>) -> Option<Vec<u8>> {
         let bytes = match &read {
             ClineBlock::Kept => &input[at],
             ClineBlock::Rewritten(bytes) => bytes,
-            ClineBlock::Encrypted => continue,
+            ClineBlock::LeftOut(_) => continue,
         };
         if out.len() > 1 {
             out.push(b',');
@@ -57,15 +88,16 @@ fn blocks(input: &[u8], list: Range<usize>) -> Option<Vec<u8>> {
 fn block(input: &[u8], at: Range<usize>) -> ClineBlock {
     let fields = ObjectFields::of(input, at);
     let token = |name| fields.string(name).map(|at| &input[at]);
+    let has_text = |name| fields.string(name).is_some_and(|at| at.len() > 2);
     let rewritten = match &*fields.text("type").unwrap_or_default() {
-        "thoughtSignature" => return ClineBlock::Encrypted,
+        "thoughtSignature" => return ClineBlock::LeftOut(LeftOutReasoning::Encrypted),
         // Roo Code keeps reasoning of other providers than Anthropic in these.
-        "reasoning" => match token("text").filter(|text| text.len() > 2) {
-            Some(text) => {
-                [br#"{"type":"thinking","thinking":"#, text, br#","signature":""}"#].concat()
-            }
-            None => return ClineBlock::Encrypted,
-        },
+        "reasoning" if has_text("text") => return ClineBlock::LeftOut(LeftOutReasoning::Unsigned),
+        "reasoning" => return ClineBlock::LeftOut(LeftOutReasoning::Encrypted),
+        // Cline gives every provider's reasoning this type.
+        "thinking" if !has_text("signature") => {
+            return ClineBlock::LeftOut(LeftOutReasoning::Unsigned);
+        }
         "image" => match (token("mediaType"), token("data")) {
             (Some(mime), Some(data)) => {
                 let head = br#"{"type":"image","source":{"type":"base64","media_type":"#;

@@ -72,6 +72,7 @@ fn conversation(
 fn event(source: &mut InputSource<'_>, at: Range<usize>) -> RawEvent {
     let fields = ObjectFields::of(source.input, at.clone());
     let is_summary = fields.inner("metadata").is("kind", "compaction_summary");
+    cline_blocks::note_reasoning(source, at.start, &fields);
     let mut event = match cline_blocks::rewritten(source.input, &at, &fields) {
         Some(bytes) => source.built(bytes, vec![at]),
         None => source.event(at),

@@ -187,7 +187,7 @@ fn messages(
         }
         let bytes = match &*message.text("role").unwrap_or_default() {
             "assistant" => parts.reply(),
-            "system" => chat::message("system", &parts.words),
+            role @ ("system" | "developer") => chat::message(role, &parts.words),
             _ => chat::message("user", &parts.words),
         };
         events.push(source.built(bytes, vec![at.clone()]));

@@ -1,7 +1,7 @@
 //! The attributes of a span of OpenTelemetry.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use midfold_core::event::Usage;
@@ -13,12 +13,12 @@ use crate::{scan, usage};
 /// The attributes of a span and of its events, by name.
 pub(super) struct SpanAttributes<'a> {
     input: &'a [u8],
-    values: HashMap<String, Range<usize>>,
+    values: BTreeMap<String, Range<usize>>,
 }
 
 impl<'a> SpanAttributes<'a> {
     pub(super) fn of(span: &ObjectFields<'a>) -> Self {
-        let mut attributes = Self { input: span.bytes(), values: HashMap::new() };
+        let mut attributes = Self { input: span.bytes(), values: BTreeMap::new() };
         span.objects("events").for_each(|(_, event)| attributes.add(&event));
         attributes.add(span);
         attributes
@@ -39,6 +39,12 @@ impl<'a> SpanAttributes<'a> {
 
     pub(super) fn get(&self, name: &str) -> Option<Range<usize>> {
         self.values.get(name).cloned()
+    }
+
+    /// The first of the attributes whose names begin with this.
+    pub(super) fn first_below(&self, prefix: &str) -> Option<Range<usize>> {
+        let (name, at) = self.values.range(prefix.to_owned()..).next()?;
+        name.starts_with(prefix).then(|| at.clone())
     }
 
     /// The token of a text.

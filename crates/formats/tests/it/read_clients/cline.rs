@@ -101,16 +101,16 @@ fn a_session_of_cline_is_read_with_its_compaction() {
     assert_eq!(codes(&outcome(compaction)), ["missing-messages"]);
 }
 
-/// Roo Code drops what the provider does not take before it sends; other reasoning is text.
+/// Anthropic takes no thought without its signature.
 #[test]
-fn roo_blocks_of_other_providers_are_left_out() {
-    let text = r#"[{"role":"user","content":"go","isSummary":true,"ts":1},{"role":"assistant","content":[{"type":"reasoning","text":"hm","summary":[]},{"type":"reasoning","summary":[],"encrypted_content":"x"},{"type":"text","text":"done"},{"type":"thoughtSignature","thoughtSignature":"y"}],"ts":2}]"#;
+fn reasoning_of_other_providers_is_left_out() {
+    let text = r#"[{"role":"user","content":"go","isSummary":true,"ts":1},{"role":"assistant","content":[{"type":"reasoning","text":"hm","summary":[]},{"type":"thinking","thinking":"hm","signature":""},{"type":"thinking","thinking":"own","signature":"s"},{"type":"reasoning","summary":[],"encrypted_content":"x"},{"type":"text","text":"done"},{"type":"thoughtSignature","thoughtSignature":"y"}],"ts":2}]"#;
     let found = outcome(text);
     assert_eq!(
         events(&found.conversations[0])[1],
-        r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":""},{"type":"text","text":"done"}],"ts":2}"#
+        r#"{"role":"assistant","content":[{"type":"thinking","thinking":"own","signature":"s"},{"type":"text","text":"done"}],"ts":2}"#
     );
-    assert_eq!(codes(&found), ["encrypted-reasoning"]);
+    assert_eq!(codes(&found), ["encrypted-reasoning", "unsigned-reasoning"]);
 }
 
 #[test]
