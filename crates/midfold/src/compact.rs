@@ -228,8 +228,8 @@ impl CompactionWork<'_> {
     fn other_presets(&self, policy: &Policy) -> Option<String> {
         let fits = |name: &&str| {
             Policy::preset(name).is_ok_and(|other| {
-                let kept = self.request.with_keep_last(&other);
-                other.name != policy.name && self.fits(&kept, self.prepared.window)
+                other.name != policy.name
+                    && self.fits(&self.request.with_keep_last(&other), self.prepared.window)
             })
         };
         let fits: Vec<_> = Policy::preset_names().into_iter().filter(fits).collect();
