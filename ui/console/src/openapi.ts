@@ -2497,7 +2497,7 @@ export interface components {
             parent: components["schemas"]["Parent"] | null;
             /** @description The name of its policy. */
             policy: string;
-            /** @description The origin of the session: `proxy`, or the name of a file. Null if a program made it. */
+            /** @description The origin of the session: `proxy`, `api`, or the file it was imported from. Null if a program made it. */
             source: string | null;
             /**
              * Format: uint64
@@ -3251,7 +3251,7 @@ export interface components {
             parent: components["schemas"]["Parent"] | null;
             /** @description The name of its policy. */
             policy: string;
-            /** @description The origin of the session: `proxy`, or the name of a file. Null if a program made it. */
+            /** @description The origin of the session: `proxy`, `api`, or the file it was imported from. Null if a program made it. */
             source: string | null;
             /** @description The figures of the session. */
             status: components["schemas"]["SessionStatus"];

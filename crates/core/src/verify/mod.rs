@@ -253,6 +253,7 @@ impl<'a> ProofChecker<'a> {
         let is_empty = |message: &&ReadMessage<'_>| {
             message.view.blocks.iter().all(|block| is_blank(block, message))
                 || label(&message.text())
+                || self.case.dialect.filled_result(&message.bytes, &message.view, EMPTY).is_some()
         };
         let empty = self.before.iter().filter(is_empty).count();
         let called: Vec<usize> =

@@ -325,6 +325,18 @@ fn a_question_ends_with_the_mark_of_its_language() {
 }
 
 #[test]
+fn a_plan_has_its_list_items_and_no_other_numbers() {
+    let plan = "# Step 1: One lock\n\nPhase 1: Add it.\nPhase 2: Drop it.\n- Never touch legacy.py\n1.5 GB will do.";
+    let approved =
+        state(&[Call("ExitPlanMode", json!({"plan": plan}), "User has approved your plan.")]);
+    assert!(approved.contains("Never touch legacy.py"), "{approved}");
+    assert!(!approved.contains("1.5 GB"), "{approved}");
+    assert_eq!(approved.matches("One lock").count(), 1, "{approved}");
+    let questions = "1. Shall I add it?\n2. Shall I write it?\n3. Shall I drop the old data?\n\nTell me, please?";
+    assert_eq!(state(&[Said(questions), User("Yes, but keep the data.")]), "");
+}
+
+#[test]
 fn a_long_plan_says_how_many_steps_are_left_out() {
     let plan = |steps: usize| (1..=steps).map(|n| format!("{n}. Step.\n")).collect::<String>();
     let call =

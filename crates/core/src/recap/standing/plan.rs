@@ -136,20 +136,21 @@ impl ApprovedPlan {
     }
 }
 
-/// The title and the steps of a plan: its numbered lines, or else its list items, or else all lines.
+/// The title and the steps of a plan: its numbered lines and list items, or the numbered lines alone where there are too
+/// many, or else all lines.
 fn steps(plan: &str) -> Vec<String> {
-    let lines: Vec<&str> = plan.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let title = lines.first().filter(|line| line.starts_with("# "));
-    let is_item = |line: &&&str| line.starts_with(['-', '*', '•']);
-    let numbered: Vec<&&str> = lines.iter().filter(|line| is_numbered(line)).collect();
-    let items: Vec<&&str> = lines.iter().filter(is_item).collect();
-    let chosen = match (numbered.len(), items.len()) {
-        (2.., _) => numbered,
-        (_, 2..) => items,
-        _ => lines.iter().filter(|line| Some(*line) != title).collect(),
-    };
-    let title = title.map(|line| line.trim_start_matches(['#', ' ']));
-    let all: Vec<&str> = title.into_iter().chain(chosen.into_iter().copied()).collect();
+    let mut lines: Vec<&str> =
+        plan.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let title = lines.first().and_then(|line| line.strip_prefix("# "));
+    lines.drain(..usize::from(title.is_some()));
+    let is_item = |line: &&str| line.starts_with(['-', '*', '•']) || is_numbered(line);
+    let numbered = lines.iter().filter(|line| is_numbered(line)).count();
+    match lines.iter().filter(|line| is_item(line)).count() {
+        ..2 => {}
+        STEPS.. if numbered > 1 => lines.retain(|line| is_numbered(line)),
+        _ => lines.retain(is_item),
+    }
+    let all: Vec<&str> = title.map(str::trim).into_iter().chain(lines).collect();
     let mut steps: Vec<String> = all.iter().take(STEPS).map(|line| shorten(line, STEP)).collect();
     if let Some(more) = all.len().checked_sub(STEPS).filter(|more| *more > 0) {
         steps.push(format!("… {more} more"));
@@ -157,15 +158,19 @@ fn steps(plan: &str) -> Vec<String> {
     steps
 }
 
-/// Whether a line is a numbered step: `1. …`, `2) …`, `### Step 3: …`.
+/// Whether a line is a numbered step: `1. …`, `2) …`, `### Step 3: …`, but not `1.5 GB` and no question.
 fn is_numbered(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches(['#', '*', ' ']);
     let second =
         line.split_once(' ').filter(|(word, _)| word.bytes().all(|b| b.is_ascii_alphabetic()));
-    let ends = |text: &str| text[leading_digits(text)..].starts_with(['.', ')', ':']);
-    leading_digits(line) > 0 && ends(line)
-        || line.starts_with(char::is_uppercase)
-            && second.is_some_and(|(_, rest)| leading_digits(rest) > 0 && ends(rest))
+    let has_number = |text: &str| {
+        let behind = text[leading_digits(text)..].strip_prefix(['.', ')', ':']);
+        leading_digits(text) > 0
+            && behind.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let is_labelled =
+        line.starts_with(char::is_uppercase) && second.is_some_and(|(_, rest)| has_number(rest));
+    !line.trim_end().ends_with(QUESTION_MARKS) && (has_number(line) || is_labelled)
 }
 
 /// The number of bytes of the digits at the start of a text.
