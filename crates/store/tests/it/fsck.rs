@@ -108,7 +108,7 @@ async fn fill(store: &dyn Store) {
     for number in 1..3 {
         let call = CallInput {
             joining: &FoldJoin::default(),
-            events: 5,
+            events: u32::try_from(head).unwrap(),
             head_hash: Hash::ROOT,
             fold: None,
             void: None,
@@ -119,7 +119,8 @@ async fn fill(store: &dyn Store) {
         };
         let record = ledger.record(&session.view(), &call);
         let body = serde_json::to_string(&record).unwrap();
-        let call = NewCall { number, head: 5, fold: active, hash: record.hash, body, now: 3 };
+        let call =
+            NewCall { number, head: head as u64, fold: None, hash: record.hash, body, now: 3 };
         store.record_call("s", &call).await.unwrap();
     }
     let cost = serde_json::to_string(&ReportedCost { usage: Usage::default() }).unwrap();
