@@ -113,7 +113,8 @@ fn chat_result_without_content() {
         breaks(&OPENAI, "empty-text", 2, &[USER, CALL_A, &result]);
     }
     holds(&OPENAI, &[USER, CALL_A, r#"{"role":"tool","tool_call_id":"a","content":""}"#]);
-    holds(&OLLAMA, &[USER, CALL_A, r#"{"role":"tool","tool_call_id":"a","content":null}"#]);
+    let call = r#"{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f","arguments":{}}}]}"#;
+    holds(&OLLAMA, &[USER, call, r#"{"role":"tool","content":null}"#]);
 }
 
 #[test]
