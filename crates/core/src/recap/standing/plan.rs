@@ -78,11 +78,12 @@ impl ApprovedPlan {
 
     pub(super) fn note_said(&mut self, message: u32, text: &str, ends_turn: bool) {
         let marked = inside(text, "proposed_plan");
-        let asks = || ends_turn && text.trim_end().ends_with(QUESTION_MARKS);
+        let asks = || ends_turn && is_question(text);
+        let is_step = |line: &&str| is_numbered(line) && !is_question(line);
         if let Some(plan) = marked {
             self.proposed =
                 Some(PlanText { message, steps: steps(plan), marked: true, ..PlanText::default() });
-        } else if asks() && text.lines().filter(|line| is_numbered(line)).count() >= LEAST_STEPS {
+        } else if asks() && text.lines().filter(is_step).count() >= LEAST_STEPS {
             self.proposed = Some(PlanText { message, steps: steps(text), ..PlanText::default() });
         } else if ends_turn && self.proposed.as_ref().is_some_and(|plan| !plan.marked) {
             self.proposed = None;
@@ -158,7 +159,11 @@ fn steps(plan: &str) -> Vec<String> {
     steps
 }
 
-/// Whether a line is a numbered step: `1. …`, `2) …`, `### Step 3: …`, but not `1.5 GB` and no question.
+fn is_question(text: &str) -> bool {
+    text.trim_end().ends_with(QUESTION_MARKS)
+}
+
+/// Whether a line is a numbered step: `1. …`, `2) …`, `### Step 3: …`, but not `1.5 GB`.
 fn is_numbered(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches(['#', '*', ' ']);
     let second =
@@ -170,7 +175,7 @@ fn is_numbered(line: &str) -> bool {
     };
     let is_labelled =
         line.starts_with(char::is_uppercase) && second.is_some_and(|(_, rest)| has_number(rest));
-    !line.trim_end().ends_with(QUESTION_MARKS) && (has_number(line) || is_labelled)
+    has_number(line) || is_labelled
 }
 
 /// The number of bytes of the digits at the start of a text.
