@@ -1,36 +1,16 @@
 //! Labels in a message of the user's role that introduce somebody else's words: `Tool output:`, `[tool_result]`.
 
-/// Words for a speaker of a transcript or for a program's output: roles and streams of the protocols.
-const LABELS: &[&str] = &[
-    "assistant",
-    "system",
-    "human",
-    "user",
-    "tool",
-    "function",
-    "developer",
-    "model",
-    "ai",
-    "agent",
-    "bot",
-    "role",
-    "stdout",
-    "stderr",
-    "output",
-    "outputs",
-    "result",
-    "results",
-    "response",
-    "responses",
-    "observation",
-    "observations",
-    "returned",
-    "returns",
-    "reply",
-    "log",
-    "logs",
-    "trace",
-    "traceback",
+/// The speakers of a conversation.
+#[rustfmt::skip]
+const SPEAKERS: &[&str] = &[
+    "assistant", "system", "human", "user", "tool", "function", "developer", "model", "ai", "agent", "bot",
+];
+
+/// Words for a program's output, and for who speaks: streams and members of the protocols.
+#[rustfmt::skip]
+const OUTPUTS: &[&str] = &[
+    "role", "stdout", "stderr", "output", "outputs", "result", "results", "response", "responses", "observation",
+    "observations", "returned", "returns", "reply", "log", "logs", "trace", "traceback",
 ];
 
 /// Words for what a speaker gives, as a later word of a label: `Tool call:`, `System message:`. Other words in that
@@ -42,21 +22,6 @@ const GIVEN: &[&str] = &[
 
 /// Words for what a system tells beside its output: `System reminder:`, `[Automated message]`.
 const NOTICES: &[&str] = &["note", "notice", "notification", "notifications", "reminder"];
-
-/// The speakers of a conversation.
-const SPEAKERS: &[&str] = &[
-    "assistant",
-    "system",
-    "human",
-    "user",
-    "tool",
-    "function",
-    "developer",
-    "model",
-    "ai",
-    "agent",
-    "bot",
-];
 
 /// The most words of a label.
 const LABEL_WORDS: usize = 5;
@@ -211,7 +176,7 @@ pub(crate) fn names_speaker(label: &str) -> bool {
 
 /// Whether a word names a speaker or an output.
 fn is_speaker_word(word: &str) -> bool {
-    LABELS.iter().any(|label| label.eq_ignore_ascii_case(word))
+    is_speaker(word) || OUTPUTS.iter().any(|output| output.eq_ignore_ascii_case(word))
 }
 
 /// The first word of a label.

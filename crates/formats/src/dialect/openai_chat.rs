@@ -130,9 +130,12 @@ impl Dialect for OpenAiChat {
             [b'[', inner @ .., b']'] => inner.trim_ascii().is_empty(),
             _ => false,
         };
+        if !is_missing {
+            return None;
+        }
         let label = |text: &Option<TextRef>| text.map(|text| text.decode(bytes).into_owned());
         let [id, name] = [id, name].map(|text| label(text).unwrap_or_default());
-        is_missing.then(|| self.made_result(bytes, &id, &name, text))
+        Some(self.made_result(bytes, &id, &name, text))
     }
 
     fn results_as_text(&self, bytes: &[u8], view: &EventView, blocks: &[usize]) -> Bytes {
